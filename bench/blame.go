@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -47,7 +48,7 @@ func measureBlame(s *suite) {
 			}
 		})
 	}
-	query := timed(func() { must(records.Query(s.ctx, ledger.Filter{Path: blamedPath, Kinds: ledger.ChangeKinds()})) })
+	query := timed(func() { must(records.Query(s.ctx, record.Filter{Path: blamedPath, Kinds: record.ChangeKinds()})) })
 	bare := timed(func() { check(exec.CommandContext(s.ctx, "git", "-C", dir, "rev-parse", "HEAD").Run()) })
 	taken := s.interleave(pick(s.short, 3, 30), ask(cached), ask(w), query, bare)
 	name := fmt.Sprintf("blame of %s lines with %d records, %s records in the ledger", thousands(blamedLines), blamedRecords, thousands(int64(s.records)))
@@ -103,20 +104,20 @@ func (b *blamed) record(i int) []byte {
 	b.change(i*31, fmt.Sprintf("\trecord%d := change(of, a, line)", i))
 	after := b.content()
 	oid := gitdir.New(b.dir).BlobID
-	c := ledger.Change{
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: blamedPath, Before: change.Version{Hash: string(workspace.HashOf(before)), OID: oid(before)}, After: change.Version{Hash: string(workspace.HashOf(after)), OID: oid(after)}, Hunks: edit.Hunks(string(before), string(after)),
 		},
 	}
 	for _, r := range edit.ChangedRanges(string(after), c.Hunks) {
-		c.Ranges = append(c.Ranges, ledger.Range(r))
+		c.Ranges = append(c.Ranges, record.Range(r))
 	}
 	c.Mark(edit.Lines(string(after)))
 	b.images[c.Before.OID], b.images[c.After.OID] = before, after
 	at := time.Now().Add(time.Duration(i-blamedRecords) * time.Second)
-	return must(ledger.Encode(ledger.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: ledger.Record{
-		Kind: ledger.KindMutation, IntentID: intentID(0), Call: "edit_file", Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Changes: []ledger.Change{c}}}))
+	return must(record.Encode(record.Entry{ID: uuid.NewString(), Time: at, ToolVersion: "bench", Record: record.Record{
+		Kind: record.KindMutation, IntentID: intentID(0), Call: "edit_file", Contributor: record.Contributor{Type: record.ContributorAI},
+		Changes: []record.Change{c}}}))
 }
 
 func (b *blamed) commit() {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // longIntents is how many intents share the long ledger. One more has no
@@ -130,7 +130,7 @@ func (l longLedger) verify() {
 	defer root.Close()
 	records := 0
 	taken := l.interleave(pick(l.short, 1, 3), timed(func() {
-		report := must(ledger.Verify(l.ctx, root))
+		report := must(verify.Verify(l.ctx, root))
 		if len(report.Problems) > 0 {
 			check(fmt.Errorf("the generated ledger does not verify: %+v", report.Problems[0]))
 		}

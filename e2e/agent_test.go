@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // client is an MCP client that we did not write. Methods are named as in the
@@ -270,7 +270,7 @@ func (w *workspace) verify() {
 		return
 	}
 	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
+	report, err := verify.Verify(context.Background(), root)
 	if err != nil || len(report.Problems) > 0 {
 		w.t.Errorf("the ledger does not verify: %v %+v", err, report.Problems)
 	}

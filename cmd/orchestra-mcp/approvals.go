@@ -16,7 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -181,7 +181,7 @@ func operatorName() string {
 }
 
 // record appends decisions about requests to the ledger, as a server does; it returns when they are on disk.
-func (b *inbox) record(ctx context.Context, records ...ledger.Record) error {
+func (b *inbox) record(ctx context.Context, records ...record.Record) error {
 	return b.withServer(func(srv *server.Server) error {
 		for _, r := range records {
 			if _, err := srv.Ledger().Append(ctx, r); err != nil {
@@ -193,7 +193,7 @@ func (b *inbox) record(ctx context.Context, records ...ledger.Record) error {
 }
 
 // inboxRecord is the record of a decision that was taken at the command line. detail says more than its fields can.
-func inboxRecord(r approval.Request, d ledger.Decision, detail map[string]any) ledger.Record {
+func inboxRecord(r approval.Request, d record.Decision, detail map[string]any) record.Record {
 	record := ask.Record(r, d, approval.Inbox)
 	maps.Copy(record.Detail, detail)
 	return record
@@ -208,11 +208,11 @@ func (b *inbox) recordExpired(ctx context.Context) {
 	if len(expired) == 0 {
 		return
 	}
-	var records []ledger.Record
+	var records []record.Record
 	for _, r := range expired {
-		record := inboxRecord(r, ask.Decision(r, ask.Expired), nil)
-		record.Contributor = ledger.Contributor{} // nobody did it
-		records = append(records, record)
+		expiry := inboxRecord(r, ask.Decision(r, ask.Expired), nil)
+		expiry.Contributor = record.Contributor{} // nobody did it
+		records = append(records, expiry)
 	}
 	if err := b.record(ctx, records...); err != nil {
 		b.report(fmt.Sprintf("%s expired, but could not be recorded: %v", printer.Count(len(records), "request"), err))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -72,8 +72,8 @@ func (w *asked) outcomes() (outcomes []string) {
 		w.t.Fatal(errs)
 	}
 	for line := range strings.Lines(out) {
-		record := check.Value(ledger.Parse([]byte(strings.TrimSuffix(line, "\n"))))(w.t)
-		outcomes = append([]string{record.Decision.Outcome + " " + record.Decision.Approval}, outcomes...)
+		entry := check.Value(record.Parse([]byte(strings.TrimSuffix(line, "\n"))))(w.t)
+		outcomes = append([]string{entry.Decision.Outcome + " " + entry.Decision.Approval}, outcomes...)
 	}
 	return outcomes
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 // newest gives the last records for the shell. What cannot be read completes nothing.
-func (a *app) newest(cmd *cobra.Command, filter ledger.Filter) []ledger.Entry {
+func (a *app) newest(cmd *cobra.Command, filter record.Filter) []record.Entry {
 	var found ledger.Result
 	_ = a.ask(cmd.Context(), nil, func(q *question) (err error) {
 		filter.Newest, filter.Limit = true, maxCompleted
@@ -29,10 +30,10 @@ func (a *app) newest(cmd *cobra.Command, filter ledger.Filter) []ledger.Entry {
 }
 
 // completeRecord offers the ids of the last records, as long as people read them, or in full where more was typed.
-func (a *app) completeRecord(wanted func(ledger.Entry) bool) cobra.CompletionFunc {
+func (a *app) completeRecord(wanted func(record.Entry) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
-		for _, e := range a.newest(cmd, ledger.Filter{}) {
+		for _, e := range a.newest(cmd, record.Filter{}) {
 			id := nameOf(e)
 			if len(typed) <= len(brief.ShortID(id)) {
 				id = brief.ShortID(id)
@@ -48,7 +49,7 @@ func (a *app) completeRecord(wanted func(ledger.Entry) bool) cobra.CompletionFun
 // completeSession offers the sessions of the last records.
 func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
-	for _, e := range a.newest(cmd, ledger.Filter{}) {
+	for _, e := range a.newest(cmd, record.Filter{}) {
 		if e.Session != "" && !slices.Contains(ids, printable.Text(e.Session)) {
 			ids = append(ids, printable.Text(e.Session))
 		}

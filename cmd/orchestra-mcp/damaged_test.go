@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // questionsAsked are all commands that read the ledger, with what each prints of the story's fifth record.
@@ -257,11 +258,11 @@ func TestHostileText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Append(t.Context(), ledger.Record{
-		Kind: ledger.KindCommand, IntentID: hostile, MutationClass: hostile, Call: hostile, Session: storySession,
-		Class:       &ledger.Class{Declared: hostile + "d", Computed: hostile, Evidence: hostile},
-		Contributor: ledger.Contributor{Type: "ai", ModelID: hostile}, Client: ledger.Client{Name: hostile, Version: hostile},
-		Changes: []ledger.Change{
+	_, err = l.Append(t.Context(), record.Record{
+		Kind: record.KindCommand, IntentID: hostile, MutationClass: hostile, Call: hostile, Session: storySession,
+		Class:       &record.Class{Declared: hostile + "d", Computed: hostile, Evidence: hostile},
+		Contributor: record.Contributor{Type: "ai", ModelID: hostile}, Client: record.Client{Name: hostile, Version: hostile},
+		Changes: []record.Change{
 			{
 				Change: change.Change{
 					Op: change.Moved, Path: path, From: path + "2", Before: change.Version{OID: hostile}, After: change.Version{OID: hostile}, Hunks: [][4]int{{-1, -5, 1 << 60, 1 << 60}},
@@ -273,10 +274,10 @@ func TestHostileText(t *testing.T) {
 				},
 			},
 		},
-		Decision: &ledger.Decision{Outcome: "refused", ErrorType: hostile, Hook: hostile, Reason: hostile, Also: []string{hostile}, Allowed: []string{hostile},
+		Decision: &record.Decision{Outcome: "refused", ErrorType: hostile, Hook: hostile, Reason: hostile, Also: []string{hostile}, Allowed: []string{hostile},
 			Approval: hostile, Paths: []string{hostile, path}, Principal: hostile},
-		Command:    &ledger.Command{Command: hostile, Cwd: hostile, OutputHash: hostile, Artifact: hostile, Sandbox: hostile},
-		Violations: []ledger.Violation{{Path: path, Op: change.Op(hostile), Reason: hostile}},
+		Command:    &record.Command{Command: hostile, Cwd: hostile, OutputHash: hostile, Artifact: hostile, Sandbox: hostile},
+		Violations: []record.Violation{{Path: path, Op: change.Op(hostile), Reason: hostile}},
 		Detail:     map[string]any{hostile: hostile, "undoes": []any{hostile, storyID(5)}, "nested": map[string]any{hostile: []any{hostile}}},
 	})
 	if err != nil {

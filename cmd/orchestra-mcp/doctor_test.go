@@ -21,6 +21,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // patient is a workspace of its own, with a home of its own, that the real program is run on.
@@ -121,10 +122,10 @@ func (p *patient) record(paths ...string) {
 	check.OK(p.t, l.Close(context.Background()))
 }
 
-func recordFor(path string) ledger.Record {
-	return ledger.Record{
-		Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Changes: []ledger.Change{{
+func recordFor(path string) record.Record {
+	return record.Record{
+		Kind: record.KindMutation, IntentID: "INT-001", Call: "write_to_file", Contributor: record.Contributor{Type: record.ContributorAI},
+		Changes: []record.Change{{
 			Change: change.Change{
 				Op: change.Created, Path: path, After: change.Version{Hash: "sha256:" + strings.Repeat("a", 64)},
 			},

@@ -19,6 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 type exportCommand struct {
@@ -101,7 +102,7 @@ var errIncomplete = errors.New("a part of the ledger could not be read")
 
 func (x *exporter) write(to io.Writer) error {
 	out := bufio.NewWriterSize(to, 256<<10)
-	problems, err := x.records.Each(x.ctx, x.filter, func(e ledger.Entry) error { return x.line(out, e) })
+	problems, err := x.records.Each(x.ctx, x.filter, func(e record.Entry) error { return x.line(out, e) })
 	x.problems = problems
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -114,7 +115,7 @@ func (x *exporter) write(to io.Writer) error {
 	return err
 }
 
-func (x *exporter) line(out *bufio.Writer, e ledger.Entry) error {
+func (x *exporter) line(out *bufio.Writer, e record.Entry) error {
 	if !agenttrace.Changed(e) {
 		return nil
 	}

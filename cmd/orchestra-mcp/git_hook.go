@@ -13,10 +13,10 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -134,7 +134,7 @@ func namedHeads(ctx context.Context, root *os.Root, recorded bool) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	return records(heads, ledger.Hash.String), nil
+	return records(heads, record.Hash.String), nil
 }
 
 // preCommit makes the commit carry its own records: it seals, and stages what git tracks of the ledger.

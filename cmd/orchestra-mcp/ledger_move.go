@@ -12,9 +12,9 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -49,7 +49,7 @@ func (a *app) moveLedger(ctx context.Context, root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	report, err := ledger.Verify(ctx, root)
+	report, err := verify.Verify(ctx, root)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // recordFlags say which records a question is about. Each question offers those that it can mean.
@@ -42,17 +43,17 @@ func (f *recordFlags) addNarrow(a *app, cmd *cobra.Command) {
 }
 
 func kindNames() string {
-	return strings.Join(records(ledger.Kinds(), func(k ledger.Kind) string { return string(k) }), ", ")
+	return strings.Join(records(record.Kinds(), func(k record.Kind) string { return string(k) }), ", ")
 }
 
 // filter checks the flags, and leaves the path to be read when the workspace is known.
-func (f *recordFlags) filter(a *app) (ledger.Filter, error) {
-	filter := ledger.Filter{IntentID: f.intent, Class: f.class, Session: f.session}
+func (f *recordFlags) filter(a *app) (record.Filter, error) {
+	filter := record.Filter{IntentID: f.intent, Class: f.class, Session: f.session}
 	for _, k := range f.kinds {
-		if !slices.Contains(ledger.Kinds(), ledger.Kind(k)) {
+		if !slices.Contains(record.Kinds(), record.Kind(k)) {
 			return filter, usageErrorf("--kind %s: there is no such kind; use one of %s", k, kindNames())
 		}
-		filter.Kinds = append(filter.Kinds, ledger.Kind(k))
+		filter.Kinds = append(filter.Kinds, record.Kind(k))
 	}
 	if classes := []string{"", "AST_REFACTOR", "INTENT_EVOLUTION"}; !slices.Contains(classes, f.class) {
 		return filter, usageErrorf("--class %s: there is no such class; use AST_REFACTOR or INTENT_EVOLUTION", f.class)
@@ -76,7 +77,7 @@ type question struct {
 	*app
 	root    *os.Root
 	records *ledger.Ledger
-	filter  ledger.Filter // the records that are meant
+	filter  record.Filter // the records that are meant
 	path    string        // as it was given for the filter
 }
 

@@ -14,12 +14,12 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -157,7 +157,7 @@ func (r *restoreResult) question() string {
 func newRestorable(lost history.LostLine) restorable {
 	r := restorable{Hash: lost.Hash.String(), Segment: lost.Segment, Commit: lost.Commit,
 		line: mend.Line{Segment: lost.Segment, Data: bytes.Clone(lost.Data)}}
-	if e, err := ledger.Parse(lost.Data); err == nil {
+	if e, err := record.Parse(lost.Data); err == nil {
 		r.ID, r.Time, r.Kind, r.Intent = e.ID, e.Time, string(e.Kind), e.IntentID
 	}
 	return r

@@ -17,6 +17,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // A check of a ledger that is not there must not look like one that found nothing. Without a workspace it could not run; a
@@ -24,7 +26,7 @@ import (
 const nothingRecorded = "the ledger is empty: nothing has been recorded in this workspace yet, so there was nothing to check"
 
 // checkThere looks behind a report without problems: is there a ledger at all? note is a sentence for people, or "".
-func checkThere(ctx context.Context, root *os.Root, report ledger.Report) (lost []ledger.Problem, note string, err error) {
+func checkThere(ctx context.Context, root *os.Root, report verify.Report) (lost []ledger.Problem, note string, err error) {
 	if report.Records+report.Foreign > 0 {
 		return nil, "", nil
 	}
@@ -43,8 +45,8 @@ func noWorkspace(root *os.Root) error {
 }
 
 // verifiedLedger is the ledger's report for commands that mend it.
-func verifiedLedger(ctx context.Context, root *os.Root) (ledger.Report, error) {
-	report, err := ledger.Verify(ctx, root)
+func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
+	report, err := verify.Verify(ctx, root)
 	if err != nil {
 		return report, err
 	}
@@ -64,12 +66,12 @@ func requireWorkspace(root *os.Root) error {
 // nothingFound says why a question found no record, if that is not because there is none: it named what does not exist,
 // or the ledger is gone.
 func (q *question) nothingFound(ctx context.Context) error {
-	some, err := q.has(ctx, ledger.Filter{})
+	some, err := q.has(ctx, record.Filter{})
 	if err != nil {
 		return err
 	}
 	if !some {
-		report, err := ledger.Verify(ctx, q.root)
+		report, err := verify.Verify(ctx, q.root)
 		if err != nil {
 			return err
 		}
@@ -88,14 +90,14 @@ func (q *question) nothingFound(ctx context.Context) error {
 	if q.filter.Session == "" {
 		return nil
 	}
-	if some, err = q.has(ctx, ledger.Filter{Session: q.filter.Session}); err == nil && !some {
+	if some, err = q.has(ctx, record.Filter{Session: q.filter.Session}); err == nil && !some {
 		err = mistakef("no record has the session %s; orchestra-mcp show RECORD tells a record's session", q.filter.Session)
 	}
 	return err
 }
 
 // has tells whether any record matches.
-func (q *question) has(ctx context.Context, filter ledger.Filter) (bool, error) {
+func (q *question) has(ctx context.Context, filter record.Filter) (bool, error) {
 	filter.Newest, filter.Limit = true, 1
 	found, err := q.records.Query(ctx, filter)
 	return len(found.Entries) > 0, err
@@ -110,7 +112,7 @@ func (q *question) knownIntent(ctx context.Context, id string) error {
 	if _, ok := declared[id]; ok {
 		return nil
 	}
-	if some, err := q.has(ctx, ledger.Filter{IntentID: id}); some || err != nil {
+	if some, err := q.has(ctx, record.Filter{IntentID: id}); some || err != nil {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(declared))
@@ -124,7 +126,7 @@ func (q *question) knownPath(ctx context.Context, path, given string) error {
 		return nil
 	}
 	for _, form := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
-		if some, err := q.has(ctx, ledger.Filter{Path: form}); some || err != nil {
+		if some, err := q.has(ctx, record.Filter{Path: form}); some || err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 type logCommand struct {
@@ -115,7 +115,7 @@ func (q *question) followLog(ctx context.Context) error {
 	if err := q.reportUnread(ctx, last.Problems); err != nil {
 		return err
 	}
-	return tail.Follow(ctx, q.filter, func(e ledger.Entry) error {
+	return tail.Follow(ctx, q.filter, func(e record.Entry) error {
 		if shown[e.Hash] {
 			return nil
 		}
@@ -142,17 +142,17 @@ func newLogPrinter(a *app) *logPrinter {
 type logColumn struct {
 	heading string
 	width   int
-	cell    func(ledger.Entry) string
+	cell    func(record.Entry) string
 }
 
 func (p *logPrinter) allColumns() []logColumn {
-	when := func(layout string) func(ledger.Entry) string {
-		return func(e ledger.Entry) string { return e.Time.In(p.now().Location()).Format(layout) }
+	when := func(layout string) func(record.Entry) string {
+		return func(e record.Entry) string { return e.Time.In(p.now().Location()).Format(layout) }
 	}
 	return []logColumn{
-		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e ledger.Entry) string { return brief.ShortID(nameOf(e)) }},
-		{"KIND", 9, func(e ledger.Entry) string { return string(e.Kind) }}, {"INTENT", 12, func(e ledger.Entry) string { return e.IntentID }},
-		{"WHO", 22, who}, {"CLASS", 16, func(e ledger.Entry) string { return e.MutationClass }},
+		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e record.Entry) string { return brief.ShortID(nameOf(e)) }},
+		{"KIND", 9, func(e record.Entry) string { return string(e.Kind) }}, {"INTENT", 12, func(e record.Entry) string { return e.IntentID }},
+		{"WHO", 22, who}, {"CLASS", 16, func(e record.Entry) string { return e.MutationClass }},
 		{"TIME", 11, when("01-02 15:04")},
 	}
 }
@@ -178,7 +178,7 @@ func (p *logPrinter) fitting() []logColumn {
 }
 
 // print prints a record. Its error ends the reading where nobody gets the answer.
-func (p *logPrinter) print(e ledger.Entry) error {
+func (p *logPrinter) print(e record.Entry) error {
 	if p.printed++; p.json {
 		p.Printf("%s\n", printer.Raw(printable.JSON(e.Raw)))
 	} else {
@@ -198,7 +198,7 @@ func (p *logPrinter) print(e ledger.Entry) error {
 }
 
 // nameOf is what show takes to find a record: its id, else the hash of its line.
-func nameOf(e ledger.Entry) string { return cmp.Or(e.ID, e.Hash) }
+func nameOf(e record.Entry) string { return cmp.Or(e.ID, e.Hash) }
 
 // row pads the cells before what was done, and cuts the line where the terminal ends. An empty cell is shown as -, so that
 // columns can be told apart.
@@ -217,9 +217,9 @@ func (p *logPrinter) row(cell func(logColumn) string, what string) string {
 }
 
 // who names who made a record: a human, the model without its provider, else the client.
-func who(e ledger.Entry) string {
+func who(e record.Entry) string {
 	switch c := e.Contributor; {
-	case c.Type == ledger.ContributorHuman:
+	case c.Type == record.ContributorHuman:
 		return c.Type
 	case c.ModelID != "":
 		return path.Base(c.ModelID)

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TestFollow follows a ledger in a process of its own: what comes is printed as it comes, nothing else, and an interrupt
@@ -34,9 +35,9 @@ func TestFollow(t *testing.T) {
 				expectLine(t, lines, "TIME")
 			}
 			expectLine(t, lines, c.want[0])
-			add(t, dir, ledger.Record{Kind: ledger.KindRead, IntentID: "INT-001", Call: "read_file"})
-			add(t, dir, ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-002", Call: "write_to_file",
-				Changes: []ledger.Change{{Change: change.Change{Op: change.Modified, Path: "src/later.ts"}}}})
+			add(t, dir, record.Record{Kind: record.KindRead, IntentID: "INT-001", Call: "read_file"})
+			add(t, dir, record.Record{Kind: record.KindMutation, IntentID: "INT-002", Call: "write_to_file",
+				Changes: []record.Change{{Change: change.Change{Op: change.Modified, Path: "src/later.ts"}}}})
 			expectLine(t, lines, c.want[1])
 			if rest := end(os.Interrupt); rest != "" {
 				t.Errorf("more was printed: %s", rest)
@@ -77,7 +78,7 @@ func expectLine(t *testing.T, lines *bufio.Reader, want string) {
 	}
 }
 
-func add(t *testing.T, dir string, r ledger.Record) {
+func add(t *testing.T, dir string, r record.Record) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // minPrefix is how much of an id must be given, as for git's: fewer digits would often mean another record tomorrow.
@@ -23,10 +24,10 @@ const maxCandidates = 10
 
 // foundRecord is what one name on the command line stands for: a record, on several lines if it was spread.
 type foundRecord struct {
-	lines []ledger.Entry // the record's first part is the first
+	lines []record.Entry // the record's first part is the first
 }
 
-func (r foundRecord) first() ledger.Entry { return r.lines[0] }
+func (r foundRecord) first() record.Entry { return r.lines[0] }
 
 // findRecords finds each name: the id of a record or its beginning, or the hash of its line or its beginning. A name
 // that is no record's, or several records', is a usage error that lists these.
@@ -37,8 +38,8 @@ func (q *question) findRecords(ctx context.Context, names []string) ([]foundReco
 				printable.Clip(name, 80), minPrefix)
 		}
 	}
-	matches := make([][]ledger.Entry, len(names))
-	problems, err := q.records.ScanLines(ctx, wantsNames(names), func(e ledger.Entry) error {
+	matches := make([][]record.Entry, len(names))
+	problems, err := q.records.ScanLines(ctx, wantsNames(names), func(e record.Entry) error {
 		for i, name := range names {
 			if isNamed(e, name) {
 				matches[i] = append(matches[i], e)
@@ -58,7 +59,7 @@ func (q *question) findRecords(ctx context.Context, names []string) ([]foundReco
 	return found, problems, nil
 }
 
-func isNamed(e ledger.Entry, name string) bool {
+func isNamed(e record.Entry, name string) bool {
 	return strings.HasPrefix(e.ID, name) || strings.HasPrefix(e.Hash, name)
 }
 
@@ -86,11 +87,11 @@ func wantsNames(names []string) func(line []byte) bool {
 }
 
 // oneRecord makes sure that the matches of a name are one record, and brings its other lines.
-func (q *question) oneRecord(ctx context.Context, name string, matches []ledger.Entry) (foundRecord, error) {
-	whole := map[string]ledger.Entry{}
+func (q *question) oneRecord(ctx context.Context, name string, matches []record.Entry) (foundRecord, error) {
+	whole := map[string]record.Entry{}
 	for _, e := range matches {
 		if e.ID == name || e.Hash == name {
-			whole = map[string]ledger.Entry{recordID(e): e}
+			whole = map[string]record.Entry{recordID(e): e}
 			break
 		}
 		whole[recordID(e)] = e
@@ -103,7 +104,7 @@ func (q *question) oneRecord(ctx context.Context, name string, matches []ledger.
 	}
 	for _, e := range whole {
 		if e.Part == nil {
-			return foundRecord{[]ledger.Entry{e}}, nil
+			return foundRecord{[]record.Entry{e}}, nil
 		}
 		return q.parts(ctx, e.Part.Of)
 	}
@@ -111,14 +112,14 @@ func (q *question) oneRecord(ctx context.Context, name string, matches []ledger.
 }
 
 // recordID is the same for all lines of a record.
-func recordID(e ledger.Entry) string {
+func recordID(e record.Entry) string {
 	if e.Part != nil {
 		return e.Part.Of
 	}
 	return nameOf(e)
 }
 
-func (q *question) candidates(matches []ledger.Entry) string {
+func (q *question) candidates(matches []record.Entry) string {
 	var list []string
 	for _, e := range matches[:min(len(matches), maxCandidates)] {
 		list = append(list, fmt.Sprintf("  %s  %s  %s", printable.Text(printable.Clip(nameOf(e), 80)), e.Time.In(q.now().Location()).Format("2006-01-02 15:04:05"), brief.Line(e)))
@@ -133,20 +134,20 @@ func (q *question) candidates(matches []ledger.Entry) string {
 func (q *question) parts(ctx context.Context, of string) (foundRecord, error) {
 	var r foundRecord
 	mark := []byte(`"of":"` + of + `"`)
-	_, err := q.records.ScanLines(ctx, func(line []byte) bool { return bytes.Contains(line, mark) }, func(e ledger.Entry) error {
+	_, err := q.records.ScanLines(ctx, func(line []byte) bool { return bytes.Contains(line, mark) }, func(e record.Entry) error {
 		if e.Part != nil && e.Part.Of == of {
 			r.lines = append(r.lines, e)
 		}
 		return nil
 	})
-	slices.SortStableFunc(r.lines, func(a, b ledger.Entry) int { return a.Part.Index - b.Part.Index })
+	slices.SortStableFunc(r.lines, func(a, b record.Entry) int { return a.Part.Index - b.Part.Index })
 	return r, err
 }
 
 // mention is a later record that is about a given one.
 type mention struct {
 	how   string // in words that stand before the record that mentions
-	entry ledger.Entry
+	entry record.Entry
 }
 
 // mentions finds the records that are about one of the found: that undo or retract it, or answer the same question to
@@ -162,7 +163,7 @@ func (q *question) mentions(ctx context.Context, found []foundRecord) (map[strin
 	all := map[string][]mention{}
 	_, err := q.records.ScanLines(ctx, func(line []byte) bool {
 		return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(line, mark) })
-	}, func(e ledger.Entry) error {
+	}, func(e record.Entry) error {
 		for _, r := range found {
 			if how := mentionOf(r.first(), e); how != "" {
 				all[r.first().Hash] = append(all[r.first().Hash], mention{how, e})
@@ -173,7 +174,7 @@ func (q *question) mentions(ctx context.Context, found []foundRecord) (map[strin
 	return all, err
 }
 
-func mentionOf(about, by ledger.Entry) string {
+func mentionOf(about, by record.Entry) string {
 	switch {
 	case by.Hash == about.Hash || about.ID == "":
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -26,7 +26,7 @@ command or the decision, and the later records that took it back.
 RECORD is the id, or the hash of the line; the first 4 or more characters are enough where they mean one record.
 With --json the record's lines are printed exactly as they stand in the ledger.`,
 		Example: "  orchestra-mcp show 1f6b3c9a",
-		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRecord(func(ledger.Entry) bool { return true }),
+		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completeRecord(func(record.Entry) bool { return true }),
 	}, a.paged(func(ctx context.Context, args []string) error {
 		return a.ask(ctx, nil, func(q *question) error {
 			found, problems, err := q.findRecords(ctx, args)

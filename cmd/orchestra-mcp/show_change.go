@@ -9,7 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -21,7 +21,7 @@ const (
 )
 
 // change prints what happened to one file.
-func (v *recordView) change(c ledger.Change) {
+func (v *recordView) change(c record.Change) {
 	v.Println()
 	title := fmt.Sprintf("%s %s", c.Op, c.Path)
 	if c.From != "" {
@@ -50,14 +50,14 @@ func content(hash, oid string) string {
 }
 
 // modeOf is a file's permissions, with those that it had where they changed.
-func modeOf(c ledger.Change) string {
+func modeOf(c record.Change) string {
 	if c.Op == change.Created || c.Op == change.Deleted || c.Before.Mode == c.After.Mode {
 		return string(cmp.Or(c.After.Mode, c.Before.Mode))
 	}
 	return fmt.Sprintf("%s to %s", c.Before.Mode, c.After.Mode)
 }
 
-func hunksOf(c ledger.Change) string {
+func hunksOf(c record.Change) string {
 	var list []string
 	for _, h := range c.Hunks[:min(len(c.Hunks), maxHunks)] {
 		list = append(list, fmt.Sprintf("-%d,%d +%d,%d", h[0], h[1], h[2], h[3]))
@@ -75,7 +75,7 @@ func hunksOf(c ledger.Change) string {
 	return text
 }
 
-func (v *recordView) diff(c ledger.Change) {
+func (v *recordView) diff(c record.Change) {
 	if c.Op == change.Unchanged || c.Before.Hash == c.After.Hash {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // maxField bounds a text of a record that is shown to a person; --json has all of it.
@@ -71,7 +71,7 @@ func (v *recordView) when(t time.Time) string {
 }
 
 // classOf says the class and what stands behind it.
-func classOf(e ledger.Entry) string {
+func classOf(e record.Entry) string {
 	text := e.MutationClass
 	if c := e.Class; c != nil {
 		if c.Evidence != "" {
@@ -91,7 +91,7 @@ func classOf(e ledger.Entry) string {
 	return text
 }
 
-func contributorOf(e ledger.Entry) string {
+func contributorOf(e record.Entry) string {
 	parts := []string{e.Contributor.Type}
 	if e.Contributor.ModelID != "" {
 		model := "model " + e.Contributor.ModelID
@@ -109,7 +109,7 @@ func contributorOf(e ledger.Entry) string {
 	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
 }
 
-func (v *recordView) command(c ledger.Command) {
+func (v *recordView) command(c record.Command) {
 	v.field("command", c.Command)
 	if c.Redacted {
 		v.field("", "what looked like a secret was left out of the line before it was recorded")
@@ -135,7 +135,7 @@ func (v *recordView) command(c ledger.Command) {
 }
 
 // programsOf names what the line could run.
-func programsOf(c ledger.Command) string {
+func programsOf(c record.Command) string {
 	names := strings.Join(c.Programs, ", ")
 	if c.Unjudged {
 		names = strings.TrimPrefix(names+", and others that the line does not tell", ", ")
@@ -143,7 +143,7 @@ func programsOf(c ledger.Command) string {
 	return names
 }
 
-func (v *recordView) decision(d ledger.Decision) {
+func (v *recordView) decision(d record.Decision) {
 	v.field("decision", strings.TrimSpace(d.Outcome+" "+d.ErrorType))
 	v.field("reason", d.Reason)
 	stopped := d.Hook
@@ -158,7 +158,7 @@ func (v *recordView) decision(d ledger.Decision) {
 	v.field("answered", d.Principal)
 }
 
-func (v *recordView) references(e ledger.Entry, mentions []mention) {
+func (v *recordView) references(e record.Entry, mentions []mention) {
 	for _, key := range []string{brief.Undoes, brief.UndoesInPart, brief.Retracts} {
 		for _, id := range brief.References(e, key) {
 			v.field(key, id)
@@ -188,7 +188,7 @@ func (v *recordView) detail(detail map[string]any) {
 }
 
 // place says where a line of the record stands, and its hash, which verify and the chain name.
-func (v *recordView) place(e ledger.Entry) {
+func (v *recordView) place(e record.Entry) {
 	where := ".orchestration/" + e.Segment
 	if n, err := v.records.LineNumber(v.ctx, e.Segment, e.Offset); err == nil {
 		where = fmt.Sprintf("%s:%d", where, n)
@@ -200,7 +200,7 @@ func (v *recordView) place(e ledger.Entry) {
 	v.field("hash", e.Hash)
 }
 
-func (v *recordView) violation(x ledger.Violation) {
+func (v *recordView) violation(x record.Violation) {
 	text := strings.TrimSpace(string(x.Op) + " " + x.Path)
 	if x.Kind != "" {
 		text += " (" + x.Kind + ")"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/stats"
 )
 
@@ -48,7 +48,7 @@ func (c *statsCommand) run(ctx context.Context, _ []string) error {
 	}
 	return c.ask(ctx, &c.recordFlags, func(q *question) error {
 		collector := stats.New(stats.Options{Path: q.filter.Path, Top: c.top})
-		problems, err := q.records.Each(ctx, q.filter, func(e ledger.Entry) error { collector.Add(e); return nil })
+		problems, err := q.records.Each(ctx, q.filter, func(e record.Entry) error { collector.Add(e); return nil })
 		if err != nil {
 			return err
 		}

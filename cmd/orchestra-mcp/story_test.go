@@ -16,6 +16,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -96,7 +98,7 @@ func (s *story) end() error {
 	return errors.Join(s.records.Close(context.Background()), s.root.Close())
 }
 
-func (s *story) at(clock string, r ledger.Record) error {
+func (s *story) at(clock string, r record.Record) error {
 	var err error
 	if s.now, err = time.Parse("2006-01-02 15:04:05", clock); err != nil {
 		return err
@@ -106,8 +108,8 @@ func (s *story) at(clock string, r ledger.Record) error {
 }
 
 // change is a file's change from one text to another; "" is no file.
-func (s *story) change(path, before, after string) ledger.Change {
-	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, after)}}
+func (s *story) change(path, before, after string) record.Change {
+	c := record.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, after)}}
 	if before == "" {
 		c.Op = change.Created
 	} else {
@@ -118,7 +120,7 @@ func (s *story) change(path, before, after string) ledger.Change {
 	} else {
 		c.After.Hash, c.After.OID = contentHash(after), s.keep(after)
 		for _, r := range edit.ChangedRanges(after, c.Hunks) {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
 		}
 	}
 	return c
@@ -130,30 +132,30 @@ func (s *story) keep(text string) string {
 	return id
 }
 
-func (s *story) claude(kind ledger.Kind, call string) ledger.Record {
-	return ledger.Record{
-		Kind: kind, Call: call, IntentID: "INT-001", Session: storySession, Client: ledger.Client{Name: "claude-code", Version: "2.1.0"},
-		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-opus-4-5"},
+func (s *story) claude(kind record.Kind, call string) record.Record {
+	return record.Record{
+		Kind: kind, Call: call, IntentID: "INT-001", Session: storySession, Client: record.Client{Name: "claude-code", Version: "2.1.0"},
+		Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "anthropic/claude-opus-4-5"},
 	}
 }
 
 func (s *story) firstDay() error {
-	create := s.claude(ledger.KindMutation, "write_to_file")
-	create.MutationClass, create.Changes = "INTENT_EVOLUTION", []ledger.Change{s.change("src/weather.ts", "", weatherOne)}
-	create.Class = &ledger.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"}
-	refused := s.claude(ledger.KindDecision, "write_to_file")
-	refused.Decision = &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Hook: "scope", Paths: []string{"docs/notes.md"},
+	create := s.claude(record.KindMutation, "write_to_file")
+	create.MutationClass, create.Changes = "INTENT_EVOLUTION", []record.Change{s.change("src/weather.ts", "", weatherOne)}
+	create.Class = &record.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"}
+	refused := s.claude(record.KindDecision, "write_to_file")
+	refused.Decision = &record.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Hook: "scope", Paths: []string{"docs/notes.md"},
 		Reason: "INT-001 is not authorized to edit [docs/notes.md]."}
-	test := s.claude(ledger.KindCommand, "execute_command")
-	test.Command = &ledger.Command{Command: "npm test", Cwd: ".", ExitCode: 1, DurationMS: 2300, Sandbox: "full", OutputHash: contentHash("1 failed")}
-	rename := s.claude(ledger.KindMutation, "apply_diff")
-	rename.MutationClass, rename.Changes = "AST_REFACTOR", []ledger.Change{s.change("src/weather.ts", weatherOne, weatherTwo)}
-	rename.Class = &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven-local"}
+	test := s.claude(record.KindCommand, "execute_command")
+	test.Command = &record.Command{Command: "npm test", Cwd: ".", ExitCode: 1, DurationMS: 2300, Sandbox: "full", OutputHash: contentHash("1 failed")}
+	rename := s.claude(record.KindMutation, "apply_diff")
+	rename.MutationClass, rename.Changes = "AST_REFACTOR", []record.Change{s.change("src/weather.ts", weatherOne, weatherTwo)}
+	rename.Class = &record.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven-local"}
 	for _, r := range []struct {
 		at     string
-		record ledger.Record
+		record record.Record
 	}{
-		{"2026-02-18 18:30:00", s.claude(ledger.KindSelection, "select_active_intent")}, {"2026-02-18 18:31:10", create},
+		{"2026-02-18 18:30:00", s.claude(record.KindSelection, "select_active_intent")}, {"2026-02-18 18:31:10", create},
 		{"2026-02-18 18:32:45", refused}, {"2026-02-18 18:34:02", test}, {"2026-02-18 18:40:30", rename},
 	} {
 		if err := s.at(r.at, r.record); err != nil {
@@ -164,27 +166,27 @@ func (s *story) firstDay() error {
 }
 
 func (s *story) secondDay() error {
-	base := ledger.Record{
-		Kind: ledger.KindMutation, Call: "apply_patch", IntentID: "INT-002", Session: otherSession,
-		Client: ledger.Client{Name: "cursor", Version: "3.2"}, Contributor: ledger.Contributor{Type: ledger.ContributorAI},
+	base := record.Record{
+		Kind: record.KindMutation, Call: "apply_patch", IntentID: "INT-002", Session: otherSession,
+		Client: record.Client{Name: "cursor", Version: "3.2"}, Contributor: record.Contributor{Type: record.ContributorAI},
 	}
 	patch := base
-	patch.MutationClass, patch.Changes = "INTENT_EVOLUTION", []ledger.Change{s.change("src/client.ts", "", clientText)}
-	patch.Class = &ledger.Class{Declared: "AST_REFACTOR", Computed: "INTENT_EVOLUTION", Evidence: "unproven"}
+	patch.MutationClass, patch.Changes = "INTENT_EVOLUTION", []record.Change{s.change("src/client.ts", "", clientText)}
+	patch.Class = &record.Class{Declared: "AST_REFACTOR", Computed: "INTENT_EVOLUTION", Evidence: "unproven"}
 	asked := base
-	asked.Kind, asked.Call = ledger.KindDecision, "write_to_file"
-	asked.Decision = &ledger.Decision{Outcome: "asked", ErrorType: "APPROVAL_REQUIRED", Approval: "apr_7Q2M", Paths: []string{".vscode/tasks.json"}}
+	asked.Kind, asked.Call = record.KindDecision, "write_to_file"
+	asked.Decision = &record.Decision{Outcome: "asked", ErrorType: "APPROVAL_REQUIRED", Approval: "apr_7Q2M", Paths: []string{".vscode/tasks.json"}}
 	denied := asked
-	denied.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
-	denied.Decision = &ledger.Decision{Outcome: "denied", Approval: "apr_7Q2M", Paths: []string{".vscode/tasks.json"}, Principal: "ada", Reason: "not needed"}
+	denied.Contributor = record.Contributor{Type: record.ContributorHuman}
+	denied.Decision = &record.Decision{Outcome: "denied", Approval: "apr_7Q2M", Paths: []string{".vscode/tasks.json"}, Principal: "ada", Reason: "not needed"}
 	undo := base
-	undo.Call, undo.Session, undo.Client = "undo", "", ledger.Client{}
-	undo.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
-	undo.MutationClass, undo.Changes = "INTENT_EVOLUTION", []ledger.Change{s.change("src/client.ts", clientText, "")}
+	undo.Call, undo.Session, undo.Client = "undo", "", record.Client{}
+	undo.Contributor = record.Contributor{Type: record.ContributorHuman}
+	undo.MutationClass, undo.Changes = "INTENT_EVOLUTION", []record.Change{s.change("src/client.ts", clientText, "")}
 	undo.Detail = map[string]any{"undoes": []any{storyID(5)}}
 	for _, r := range []struct {
 		at     string
-		record ledger.Record
+		record record.Record
 	}{
 		{"2026-02-19 09:05:00", patch}, {"2026-02-19 09:06:30", asked}, {"2026-02-19 09:07:12", denied}, {"2026-02-19 09:20:00", undo},
 	} {
@@ -210,7 +212,7 @@ func checkLedger(t *testing.T, dir string) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	report, err := ledger.Verify(t.Context(), root)
+	report, err := verify.Verify(t.Context(), root)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("the ledger ends with %v, %v", report.Problems, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
@@ -36,7 +36,7 @@ func (a *app) newUndoCommand() *cobra.Command {
 touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,
 and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.`,
 		Example:           "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
-		ValidArgsFunction: a.completeRecord(func(e ledger.Entry) bool { return len(e.Changes) > 0 }),
+		ValidArgsFunction: a.completeRecord(func(e record.Entry) bool { return len(e.Changes) > 0 }),
 	}, c.run)
 	flags := cmd.Flags()
 	flags.StringVar(&c.intent, "intent", "", "take back all that still stands of the intent `ID`")

@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // whyAnswer is the document of `why --json`.
@@ -32,7 +33,7 @@ type whyRecord struct {
 	IntentName    string           `json:"intent_name"`
 	Description   string           `json:"intent_description"` // its first line
 	MutationClass string           `json:"mutation_class"`
-	Class         *ledger.Class    `json:"class,omitempty"`
+	Class         *record.Class    `json:"class,omitempty"`
 	Contributor   string           `json:"contributor"`
 	ModelID       string           `json:"model_id"`
 	Call          string           `json:"call"`

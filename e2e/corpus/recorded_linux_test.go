@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func (a answer) violations() []map[string]any {
@@ -97,7 +98,7 @@ func (w *world) verify() []ledger.Problem {
 	root, err := os.OpenRoot(w.ws)
 	check.OK(w.t, err)
 	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
+	report, err := verify.Verify(context.Background(), root)
 	check.OK(w.t, err)
 	return report.Problems
 }

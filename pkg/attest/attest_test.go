@@ -12,8 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -90,7 +90,7 @@ func TestMovesAndModes(t *testing.T) {
 	a.traced("src/known.sh", "true\n")
 	check.OK(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
 	hash, id := string(workspace.HashOf([]byte("true\n"))), a.ledger.BlobID([]byte("true\n"))
-	a.record(ledger.Record{Kind: ledger.KindCommand, Call: "execute_command", Changes: []ledger.Change{{
+	a.record(record.Record{Kind: record.KindCommand, Call: "execute_command", Changes: []record.Change{{
 		Change: change.Change{
 			Op: change.Modified, Path: "src/known.sh", Before: change.Version{Hash: hash, OID: id, Mode: "0644"}, After: change.Version{Hash: hash, OID: id, Mode: "0755"},
 		},
@@ -113,7 +113,7 @@ func TestWithoutAnchors(t *testing.T) {
 	a.git("add", "-A")
 	a.git("commit", "-q", "-m", "without a trailer")
 	text := a.attest()
-	a.record(ledger.Record{Kind: ledger.KindSelection})
+	a.record(record.Record{Kind: record.KindSelection})
 	r := check.Value(a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public())))(t)
 	if !r.Holds {
 		t.Errorf("it does not hold: %q", r.Contradictions)

@@ -10,8 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -174,12 +174,12 @@ func TestARecordThatLies(t *testing.T) {
 	a.commit("one")
 	content := "one\ntwo\n"
 	a.write("src/new.txt", content)
-	lie := ledger.Change{
+	lie := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "src/new.txt", Before: change.Version{Hash: string(workspace.HashOf([]byte("one\n"))), OID: a.ledger.BlobID([]byte("one\n"))}, After: change.Version{Hash: string(workspace.HashOf([]byte(content))), OID: a.ledger.BlobID([]byte(content))}, Hunks: [][4]int{{1, 1, 1, 1}},
 		},
 	}
-	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{lie}})
+	a.record(record.Record{Kind: record.KindMutation, Call: "write_to_file", Changes: []record.Change{lie}})
 	a.commit("two")
 	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
 	if r.Holds || len(r.Contradictions) != 1 || !strings.Contains(r.Contradictions[0], "differ in other lines than the record says") {

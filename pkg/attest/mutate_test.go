@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // sweep says how many bytes to change of each kind: the ledger's cost a review each, the others a look.
@@ -89,8 +90,8 @@ func (p *tampering) changeLedger(times int) {
 // onlyCopy puts each line of the ledger into one file, once: of those that an archive has too, a changed copy would be a
 // line more, and no line less.
 func (p *tampering) onlyCopy() (name string, whole []byte) {
-	seen := map[ledger.Hash]bool{}
-	_, err := ledger.EachLine(context.Background(), p.root, func(line ledger.RawLine) error {
+	seen := map[record.Hash]bool{}
+	_, err := locate.EachLine(context.Background(), p.root, func(line ledger.RawLine) error {
 		if !seen[line.Hash] {
 			whole = append(append(whole, line.Data...), '\n')
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -152,7 +152,7 @@ func (s *source) replayFile(path string, way review.Way) (done Replayed, against
 }
 
 // after is the content that a change left, if it is here.
-func (s *source) after(c ledger.Change, last bool, path string) ([]byte, bool) {
+func (s *source) after(c record.Change, last bool, path string) ([]byte, bool) {
 	e, there := s.head[path]
 	switch {
 	case c.After.Hash == "":
@@ -165,7 +165,7 @@ func (s *source) after(c ledger.Change, last bool, path string) ([]byte, bool) {
 }
 
 // contradicts says what a record tells of two contents that is not so.
-func contradicts(c ledger.Change, before, after []byte) string {
+func contradicts(c record.Change, before, after []byte) string {
 	switch {
 	case c.Before.Hash != "" && c.Before.Hash != string(workspace.HashOf(before)):
 		return "the content before it has another hash than the record says"

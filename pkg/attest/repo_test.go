@@ -18,7 +18,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -122,7 +124,7 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 	check.OK(t, err)
 	t.Cleanup(func() {
 		check.OK(t, a.ledger.Close(context.Background()))
-		report, err := ledger.Verify(context.Background(), a.root)
+		report, err := verify.Verify(context.Background(), a.root)
 		if check.OK(t, err); len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
@@ -137,7 +139,7 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 // commit names the heads of the ledger, as the hook does.
 func (a *author) commit(message string) {
 	a.t.Helper()
-	report := check.Value(ledger.Verify(context.Background(), a.root))(a.t)
+	report := check.Value(verify.Verify(context.Background(), a.root))(a.t)
 	if locate.IsBeside(a.root) {
 		message += "\n"
 		for _, head := range report.Heads {
@@ -152,7 +154,7 @@ func (a *author) commit(message string) {
 func (a *author) traced(path, content string) {
 	a.t.Helper()
 	before, err := os.ReadFile(filepath.Join(a.dir, path))
-	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(string(before), content)}}
+	c := record.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(string(before), content)}}
 	if err == nil {
 		c.Before.Hash, c.Before.OID = string(workspace.HashOf(before)), a.ledger.BlobID(before)
 	} else {
@@ -165,10 +167,10 @@ func (a *author) traced(path, content string) {
 		a.write(path, content)
 		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
 		for _, r := range edit.ChangedRanges(content, c.Hunks) {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
 		}
 	}
-	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", Changes: []ledger.Change{c}})
+	a.record(record.Record{Kind: record.KindMutation, Call: "write_to_file", Changes: []record.Change{c}})
 }
 
 func (a *author) move(from, to string) {
@@ -176,16 +178,16 @@ func (a *author) move(from, to string) {
 	content := check.Value(os.ReadFile(filepath.Join(a.dir, from)))(a.t)
 	check.OK(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
 	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
-	a.record(ledger.Record{Kind: ledger.KindMutation, Call: "move_file", Changes: []ledger.Change{{
+	a.record(record.Record{Kind: record.KindMutation, Call: "move_file", Changes: []record.Change{{
 		Change: change.Change{
 			Op: change.Moved, Path: to, From: from, Before: change.Version{Hash: hash, OID: id}, After: change.Version{Hash: hash, OID: id},
 		},
 	}}})
 }
 
-func (a *author) record(rec ledger.Record) {
+func (a *author) record(rec record.Record) {
 	a.t.Helper()
-	rec.IntentID, rec.MutationClass, rec.Contributor = "INT-001", "INTENT_EVOLUTION", ledger.Contributor{Type: "ai", ModelID: "test/model"}
+	rec.IntentID, rec.MutationClass, rec.Contributor = "INT-001", "INTENT_EVOLUTION", record.Contributor{Type: "ai", ModelID: "test/model"}
 	_, err := a.ledger.Append(context.Background(), rec)
 	check.OK(a.t, err)
 }
@@ -193,12 +195,12 @@ func (a *author) record(rec ledger.Record) {
 // work does two commits: all of the agent's changes can be replayed.
 func (a *author) work() {
 	a.t.Helper()
-	a.record(ledger.Record{Kind: ledger.KindSelection})
-	a.record(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION"}})
+	a.record(record.Record{Kind: record.KindSelection})
+	a.record(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION"}})
 	a.traced("src/a.txt", lines(1, 10)+"one\n"+lines(11, 20))
 	a.traced("src/new.txt", "alpha\nbeta\n")
 	a.commit("first")
-	a.record(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "approved", Approval: "apr_7"}})
+	a.record(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "approved", Approval: "apr_7"}})
 	a.traced("src/a.txt", lines(2, 10)+"one\ntwo\n"+lines(11, 20))
 	a.traced("src/deep/er/new.txt", "gamma\n")
 	a.traced("src/old.txt", "")

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -213,7 +213,7 @@ func (s *source) addSubjects(st *Statement) error {
 	return nil
 }
 
-func digest(lines []ledger.Hash) string {
+func digest(lines []record.Hash) string {
 	sum := sha256.New()
 	for _, line := range lines {
 		fmt.Fprintf(sum, "%s\n", line)
@@ -221,7 +221,7 @@ func digest(lines []ledger.Hash) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func decisions(records []ledger.Entry) Decisions {
+func decisions(records []record.Entry) Decisions {
 	d := Decisions{Approvals: []string{}}
 	for i := range records {
 		made := records[i].Decision

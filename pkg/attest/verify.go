@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
@@ -68,8 +68,8 @@ func Verify(ctx context.Context, root *os.Root, text []byte, opts VerifyOptions)
 	})
 }
 
-func parseHeads(texts []string) ([]ledger.Hash, error) {
-	heads := []ledger.Hash{} // not nil: that would be what the commits name
+func parseHeads(texts []string) ([]record.Hash, error) {
+	heads := []record.Hash{} // not nil: that would be what the commits name
 	for _, text := range texts {
 		head, err := record.ParseHash(text)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // AtCommit blames the file at path, relative to the workspace, as it is in a commit; the working tree is not looked at.
@@ -23,7 +23,7 @@ func (w Workspace) AtCommit(ctx context.Context, revision, path string) (Result,
 		return Result{}, err
 	}
 	q := &question{Workspace: w, ctx: ctx, path: path, revision: id, git: g, blobs: &blobs{git: g, ctx: ctx},
-		asked: map[string][]ledger.Entry{}, others: map[string]*history{}}
+		asked: map[string][]record.Entry{}, others: map[string]*history{}}
 	defer q.close()
 	content, ok := q.blobs.content(id + ":" + g.inRepository(path))
 	if !ok {
@@ -43,7 +43,7 @@ func (w Workspace) AtCommit(ctx context.Context, revision, path string) (Result,
 
 // madeUntil drops the records that are newer than a commit from the end. Commits know their time by the second, and
 // clocks differ: what stands in the ledger before a record that is older than the commit is older too.
-func madeUntil(records []ledger.Entry, commit time.Time) []ledger.Entry {
+func madeUntil(records []record.Entry, commit time.Time) []record.Entry {
 	for len(records) > 0 && !records[len(records)-1].Time.Before(commit.Add(time.Second)) {
 		records = records[:len(records)-1]
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -49,7 +48,7 @@ type Line struct {
 	Confidence Confidence
 	// Record wrote the line; nil if the line is untracked. Path and Origin are the file and the 1-based line
 	// number that it had right after that record.
-	Record *ledger.Entry
+	Record *record.Entry
 	Path   string
 	Origin int
 	Commit *Commit // where git has the line from; set by Workspace alone, if it asked git
@@ -57,7 +56,7 @@ type Line struct {
 
 // Touch is a record in the story of one line.
 type Touch struct {
-	Record     *ledger.Entry
+	Record     *record.Entry
 	Path       string
 	Line       int // 1-based, right after the record
 	Text       string
@@ -71,7 +70,7 @@ type Contents func(oid string) ([]byte, bool)
 // File tells for each line of the content now, at path, which of the records wrote it. records are those that changed
 // the file under this and its older names, the oldest first; others do no harm. contents may be nil. The errors are
 // the context's, and workspace.ErrBinary for what has no lines.
-func File(ctx context.Context, path string, now []byte, records []ledger.Entry, contents Contents) ([]Line, error) {
+func File(ctx context.Context, path string, now []byte, records []record.Entry, contents Contents) ([]Line, error) {
 	return file(ctx, path, now, files{records: records}, contents)
 }
 
@@ -144,7 +143,7 @@ func (h *history) fillBut(ctx context.Context, elsewhere map[origin]bool, lines 
 
 // Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
 // it stands. The arguments are those of File.
-func Story(ctx context.Context, path string, line int, now []byte, records []ledger.Entry, contents Contents) ([]Touch, error) {
+func Story(ctx context.Context, path string, line int, now []byte, records []record.Entry, contents Contents) ([]Touch, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -114,7 +114,7 @@ func TestForgedHunks(t *testing.T) {
 		w.record("A", w.fileOf("A", "alpha := first()", "bravo := second()"), w.path)
 		w.record("B", w.fileOf("B", "alpha := first()", "charlie := third()"), w.path)
 		w.entries[1].Changes[0].Hunks = hunks
-		w.entries[1].Changes[0].Ranges = []ledger.Range{{StartLine: 1, EndLine: 1 << 60, ContentHash: sum256("x")}}
+		w.entries[1].Changes[0].Ranges = []record.Range{{StartLine: 1, EndLine: 1 << 60, ContentHash: sum256("x")}}
 		answers(t, w, "none")
 		w.outside(append(w.file, w.fileOf("", "delta := fourth()")...))
 		answers(t, w, "none")

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -105,7 +104,7 @@ const clockSlack = 24 * time.Hour
 // letters as git wants of a moved block, from commits that are not older than the ledger, where a record may know them. Those that git's history begins
 // with come apart, because git can tell no more of them.
 func (q *question) movable(lines []Line) (movable, begun map[int]bool, err error) {
-	first, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Limit: 1})
+	first, err := q.Ledger.Query(q.ctx, record.Filter{Kinds: record.ChangeKinds(), Limit: 1})
 	if err != nil || len(first.Entries) == 0 {
 		return nil, nil, err
 	}

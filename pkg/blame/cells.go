@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // block is a run of lines of which the hash is known.
@@ -117,7 +117,7 @@ func (c *cells) apply(t *lineTable, s *step) {
 }
 
 // learnAnchors takes over what a record says of lines beside its own.
-func (c *cells) learnAnchors(t *lineTable, anchors []ledger.Anchor) {
+func (c *cells) learnAnchors(t *lineTable, anchors []record.Anchor) {
 	for _, a := range anchors {
 		if a.Line < 1 || a.Line > maxLines {
 			continue

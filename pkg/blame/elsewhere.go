@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -31,15 +30,15 @@ func (q *question) elsewhere(lines []Line, movable map[int]bool) error {
 }
 
 // recordsElsewhere gives the records that can tell of such lines.
-func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries []ledger.Entry, err error) {
+func (q *question) recordsElsewhere(lines []Line, movable map[int]bool) (entries []record.Entry, err error) {
 	if q.git.shallow {
-		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxElsewhere})
+		found, err := q.Ledger.Query(q.ctx, record.Filter{Kinds: record.ChangeKinds(), Newest: true, Limit: maxElsewhere})
 		return found.Entries, err
 	}
 	names, _, err := q.changedWith(lines, movable)
 	for _, name := range names[:min(len(names), maxNames)] {
 		if err == nil {
-			var found []ledger.Entry
+			var found []record.Entry
 			found, err = q.records(name)
 			entries = append(entries, found...)
 		}
@@ -82,7 +81,7 @@ func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) 
 		return false, nil
 	}
 	wanted := wantedMarks(lines, movable, weakWeight+1)
-	knows := func(e ledger.Entry) bool { return mayKnow(e, wanted) }
+	knows := func(e record.Entry) bool { return mayKnow(e, wanted) }
 	if q.git.shallow || slices.ContainsFunc(q.past.records, knows) {
 		return true, nil
 	}
@@ -111,14 +110,14 @@ func wantedMarks(lines []Line, movable map[int]bool, weight int) map[[5]byte]boo
 }
 
 // mayKnow reports whether a record wrote one of the lines, or does not say which it wrote.
-func mayKnow(e ledger.Entry, wanted map[[5]byte]bool) bool {
-	return slices.ContainsFunc(e.Changes, func(c ledger.Change) bool {
-		return len(c.Marks) == 0 && len(c.Ranges) > 0 || slices.ContainsFunc(c.Marks, func(m ledger.LineMark) bool { return wanted[m.Bare()] })
+func mayKnow(e record.Entry, wanted map[[5]byte]bool) bool {
+	return slices.ContainsFunc(e.Changes, func(c record.Change) bool {
+		return len(c.Marks) == 0 && len(c.Ranges) > 0 || slices.ContainsFunc(c.Marks, func(m record.LineMark) bool { return wanted[m.Bare()] })
 	})
 }
 
 // mentioned gives the other files that records say had the lines, those with most of them first.
-func (q *question) mentioned(entries []ledger.Entry, lines []Line, movable map[int]bool) []string {
+func (q *question) mentioned(entries []record.Entry, lines []Line, movable map[int]bool) []string {
 	wanted := wantedMarks(lines, movable, strongWeight)
 	counts := map[string]int{}
 	for _, e := range entries {

@@ -15,6 +15,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // repo is a world whose file stands in a git repository, and whose records are in a real ledger.
@@ -37,13 +39,13 @@ func newRepo(t testing.TB, seed uint64) *repo {
 	check.OK(t, err)
 	t.Cleanup(func() {
 		check.OK(t, r.ledger.Close(context.Background()))
-		report, err := ledger.Verify(context.Background(), r.root)
+		report, err := verify.Verify(context.Background(), r.root)
 		if check.OK(t, err); len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 		r.root.Close()
 	})
-	r.append = func(record ledger.Record) {
+	r.append = func(record record.Record) {
 		_, err := r.ledger.Append(context.Background(), record)
 		check.OK(t, err)
 	}

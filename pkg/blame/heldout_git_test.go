@@ -12,7 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // project is a repository of papers, with a real ledger.
@@ -28,9 +28,9 @@ func newProject(t testing.TB, seed int, all map[string][]string) *project {
 	p := &project{repo: newRepo(t, 0), rand: rand.New(rand.NewPCG(uint64(seed), 815)), notes: newRecorder()}
 	p.git("rm", "-q", "-f", p.path)
 	p.notes.clock = p.clock
-	p.notes.append = func(r ledger.Record) {
+	p.notes.append = func(r record.Record) {
 		p.clock = p.notes.clock
-		e := ledger.Entry{Record: r}
+		e := record.Entry{Record: r}
 		p.notes.entries = append(p.notes.entries, e) // for isImage
 		_, err := p.ledger.Append(context.Background(), r)
 		check.OK(t, err)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // paper is a file with its truth, under the hands of agents and people.
@@ -34,12 +34,12 @@ type paper struct {
 
 // recorder makes the records that the server would have made.
 type recorder struct {
-	entries []ledger.Entry
+	entries []record.Entry
 	clock   time.Time
 	heads   []string
 	blobs   map[string]string
 	before  map[string]bool // blob ids of contents before a record
-	append  func(ledger.Record)
+	append  func(record.Record)
 }
 
 func newRecorder() *recorder {
@@ -80,7 +80,7 @@ func (p *paper) record(owner string, next simFile, path string) {
 	before, r := p.String(), p.records
 	p.become(next)
 	after := p.String()
-	c := ledger.Change{
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: path, Before: change.Version{Hash: sum256(before), OID: blobID(before)}, After: change.Version{Hash: sum256(after), OID: blobID(after)}, Hunks: edit.Hunks(before, after),
 		},
@@ -90,19 +90,19 @@ func (p *paper) record(owner string, next simFile, path string) {
 	}
 	p.path = path
 	for _, x := range edit.ChangedRanges(after, c.Hunks) {
-		c.Ranges = append(c.Ranges, ledger.Range(x))
+		c.Ranges = append(c.Ranges, record.Range(x))
 	}
 	c.Mark(edit.Lines(after))
 	r.blobs[c.Before.OID], r.before[c.Before.OID] = before, true
 	r.clock = r.clock.Add(time.Minute)
-	record := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, Call: "apply_diff", Changes: []ledger.Change{c},
-		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "example/model"}}
+	rec := record.Record{Kind: record.KindMutation, IntentID: owner, Call: "apply_diff", Changes: []record.Change{c},
+		Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "example/model"}}
 	if r.append != nil {
-		r.append(record)
+		r.append(rec)
 		return
 	}
 	id := uuid.NewString()
-	e := ledger.Entry{Record: record, ID: id, Time: r.clock, Hash: strings.TrimPrefix(sum256(id), "sha256:"), Prev: r.heads}
+	e := record.Entry{Record: rec, ID: id, Time: r.clock, Hash: strings.TrimPrefix(sum256(id), "sha256:"), Prev: r.heads}
 	r.entries, r.heads = append(r.entries, e), []string{e.Hash}
 }
 
@@ -211,7 +211,7 @@ func (r *recorder) isImage(oid string) bool {
 	if r.before[oid] {
 		return true
 	}
-	return slices.ContainsFunc(r.entries, func(e ledger.Entry) bool { return e.Changes[0].After.OID == oid })
+	return slices.ContainsFunc(r.entries, func(e record.Entry) bool { return e.Changes[0].After.OID == oid })
 }
 
 // TestHeldOut asks for the intent of each line after 40 edits that the algorithm was not made for.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -20,8 +20,8 @@ type gapName struct {
 
 // step is what one record did to one file.
 type step struct {
-	entry  *ledger.Entry
-	change *ledger.Change
+	entry  *record.Entry
+	change *record.Change
 	hunks  [][4]int // of the change, if they are sound
 	// previous is the index of the step that made the content before this one; -1 if none is known.
 	previous int
@@ -42,7 +42,7 @@ func (s *step) isOpaque() bool {
 }
 
 // marks are those of the lines that the hunks added, or nil.
-func (s *step) marks() ledger.LineMarks {
+func (s *step) marks() record.LineMarks {
 	n := 0
 	for _, h := range s.hunks {
 		n += h[3]
@@ -124,7 +124,7 @@ func sound(hunks [][4]int) [][4]int {
 
 // files is what is known of the past of a file: the records on it, and the names that it had and they do not tell of.
 type files struct {
-	records []ledger.Entry
+	records []record.Entry
 	names   []string
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // forged makes records of whatever the bytes say.
-func forged(data []byte) (entries []ledger.Entry) {
+func forged(data []byte) (entries []record.Entry) {
 	next := func() int64 {
 		if len(data) == 0 {
 			return 0
@@ -35,7 +35,7 @@ func forged(data []byte) (entries []ledger.Entry) {
 		return sum256(fmt.Sprint(n % 7))
 	}
 	for len(data) > 0 && len(entries) < 200 {
-		c := ledger.Change{
+		c := record.Change{
 			Change: change.Change{
 				Op: []change.Op{change.Created, change.Modified, change.Deleted, change.Moved}[uint64(next())%4], Path: fmt.Sprint("p", next()%3), Before: change.Version{Hash: hash(next())}, After: change.Version{Hash: hash(next())},
 			},
@@ -56,14 +56,14 @@ func forged(data []byte) (entries []ledger.Entry) {
 			c.Marks = append(c.Marks, record.MarkOf(fmt.Sprint(next()%9)))
 		}
 		for range uint64(next()) % 3 {
-			c.Anchors = append(c.Anchors, ledger.Anchor{Line: int(next()), Mark: record.MarkOf(fmt.Sprint(next() % 9))})
+			c.Anchors = append(c.Anchors, record.Anchor{Line: int(next()), Mark: record.MarkOf(fmt.Sprint(next() % 9))})
 		}
 		for range uint64(next()) % 3 {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: int(next()), EndLine: int(next()), ContentHash: sum256("x")})
+			c.Ranges = append(c.Ranges, record.Range{StartLine: int(next()), EndLine: int(next()), ContentHash: sum256("x")})
 		}
 		id := fmt.Sprint(next() % 9)
-		e := ledger.Entry{ID: id, Hash: fmt.Sprint(next() % 9), Time: time.Unix(next(), 0), Prev: []string{fmt.Sprint(next() % 9)}, Offset: next(), Segment: fmt.Sprint(next() % 3)}
-		e.Changes = []ledger.Change{c}
+		e := record.Entry{ID: id, Hash: fmt.Sprint(next() % 9), Time: time.Unix(next(), 0), Prev: []string{fmt.Sprint(next() % 9)}, Offset: next(), Segment: fmt.Sprint(next() % 3)}
+		e.Changes = []record.Change{c}
 		e.Detail = map[string]any{[]string{"undoes", "retracts", "other"}[uint64(next())%3]: fmt.Sprint(next() % 9)}
 		entries = append(entries, e)
 	}
@@ -121,7 +121,7 @@ func TestManyForgedHunks(t *testing.T) {
 	c.Hunks, c.Ranges = nil, nil
 	for i := range 100_000 {
 		c.Hunks = append(c.Hunks, [4]int{1 + i, 1, 1 + i, 1})
-		c.Ranges = append(c.Ranges, ledger.Range{StartLine: 1 + i, EndLine: 1 << 20, ContentHash: sum256(fmt.Sprint(i))})
+		c.Ranges = append(c.Ranges, record.Range{StartLine: 1 + i, EndLine: 1 << 20, ContentHash: sum256(fmt.Sprint(i))})
 	}
 	w.outside(append(w.fileOf("", "zulu := zero()"), w.file...))
 	answers(t, w, "none")

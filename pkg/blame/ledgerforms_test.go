@@ -10,22 +10,22 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 var sixLines = []string{"alpha := first()", "bravo := second()", "charlie := third()", "delta := fourth()", "echo := fifth()", "foxtrot := sixth()"}
 
 // last is the change that was recorded last.
-func (w *world) last() *ledger.Change { return &w.entries[len(w.entries)-1].Changes[0] }
+func (w *world) last() *record.Change { return &w.entries[len(w.entries)-1].Changes[0] }
 
 // undo takes a record back, as the server does: another record, by a person.
 func (w *world) undo(undone int, next simFile, key string) {
 	w.record("UNDO", next, w.path)
 	e := &w.entries[len(w.entries)-1]
-	e.Call, e.Contributor = "undo", ledger.Contributor{Type: ledger.ContributorHuman}
+	e.Call, e.Contributor = "undo", record.Contributor{Type: record.ContributorHuman}
 	e.Detail = map[string]any{key: []any{w.entries[undone].ID}}
 	if key == "retracts" {
-		e.Kind, e.Detail[key] = ledger.KindRecovered, w.entries[undone].ID
+		e.Kind, e.Detail[key] = record.KindRecovered, w.entries[undone].ID
 	}
 }
 
@@ -63,7 +63,7 @@ func TestRecordForms(t *testing.T) {
 		"coarse hunks": {func(w *world) {
 			w.record("B", append(w.fileOf("B", "new := zero()"), w.file...), w.path)
 			c := w.last()
-			c.Coarse, c.Hunks, c.Ranges = true, [][4]int{{1, 6, 1, 7}}, []ledger.Range{{StartLine: 1, EndLine: 7}}
+			c.Coarse, c.Hunks, c.Ranges = true, [][4]int{{1, 6, 1, 7}}, []record.Range{{StartLine: 1, EndLine: 7}}
 		}, "B:exact A:exact A:exact A:exact A:exact A:exact A:exact", "B:exact B:exact B:exact B:exact B:exact B:exact B:exact"},
 		"no hunks at all": {func(w *world) {
 			w.record("B", append(w.fileOf("B", "new := zero()"), w.file...), w.path)
@@ -72,7 +72,7 @@ func TestRecordForms(t *testing.T) {
 		"the half of a move that happened": {func(w *world) {
 			w.record("B", append(w.file, w.fileOf("B", "golf := seventh()")...), "src/b.go")
 			c := w.last()
-			w.entries[1].Kind, w.entries[1].Detail = ledger.KindRecovered, map[string]any{"partial": true}
+			w.entries[1].Kind, w.entries[1].Detail = record.KindRecovered, map[string]any{"partial": true}
 			c.Op, c.From, c.Before.Hash, c.Before.OID = change.Created, "", "", ""
 			c.Hunks = [][4]int{{0, 0, 1, 7}}
 		}, "B:exact B:exact B:exact B:exact B:exact B:exact B:exact", ""},

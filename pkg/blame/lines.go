@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -19,7 +19,7 @@ type lineTable struct {
 	ids map[string]lineID
 	all []lineText
 	// marked has lines by their marks, and bare the texts without white space; both are nil until somebody asks for a mark.
-	marked map[ledger.LineMark]lineID
+	marked map[record.LineMark]lineID
 	bare   map[[5]byte]lineID
 }
 
@@ -28,13 +28,13 @@ type lineText struct {
 	loose  lineID           // the text without white space
 	weight int32            // its letters and digits
 	stands bool             // in a content; else it is the loose text of one that does
-	mark   *ledger.LineMark // of a line whose text is not known yet
+	mark   *record.LineMark // of a line whose text is not known yet
 	twin   bool             // of a loose text: some record says that it stood in the file more than once
 }
 
 // useMarks has texts be found by the marks of records.
 func (t *lineTable) useMarks() {
-	t.marked, t.bare = map[ledger.LineMark]lineID{}, map[[5]byte]lineID{}
+	t.marked, t.bare = map[record.LineMark]lineID{}, map[[5]byte]lineID{}
 	for i, l := range t.all[1:] {
 		id, mark := lineID(i+1), record.MarkOf(l.text)
 		if l.stands {
@@ -81,7 +81,7 @@ func (t *lineTable) entry(text string) lineID {
 
 // byMark gives a line of which only the mark is known: the text that has it, else the text that differs in white space
 // alone, without it, else one that is like nothing else but the same mark.
-func (t *lineTable) byMark(m ledger.LineMark) lineID {
+func (t *lineTable) byMark(m record.LineMark) lineID {
 	if t.marked == nil {
 		t.useMarks()
 	}

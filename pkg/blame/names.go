@@ -4,7 +4,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // underOldNames answers anew, if git has lines from a path that is no more, or if records tell of one with the same last
@@ -59,7 +59,7 @@ const maxNamesakes = 512
 // namesakes gives the paths with the file's last name that records tell of, and that HEAD has no more: whole directories
 // are moved, histories rewritten and cut off, and then git does not know the old name.
 func (q *question) namesakes(known []string) (gone []string, err error) {
-	found, err := q.Ledger.Query(q.ctx, ledger.Filter{Name: path.Base(q.path), Kinds: ledger.ChangeKinds(), Newest: true, Limit: maxNamesakes, Without: q.past.records})
+	found, err := q.Ledger.Query(q.ctx, record.Filter{Name: path.Base(q.path), Kinds: record.ChangeKinds(), Newest: true, Limit: maxNamesakes, Without: q.past.records})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (q *question) namesakes(known []string) (gone []string, err error) {
 }
 
 // appendNew adds the entries that are not there yet.
-func appendNew(entries, more []ledger.Entry) []ledger.Entry {
+func appendNew(entries, more []record.Entry) []record.Entry {
 	there := map[string]bool{}
 	for _, e := range entries {
 		there[e.Hash] = true

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // ordered puts records in the order in which they happened, as far as that can be known. The clocks of two machines
 // differ, so time alone does not tell. A segment keeps the order of its appends, also through a merge by union; time
 // only interleaves segments, and a record is never taken for older than one that its segment has before it.
-func ordered(records []ledger.Entry) []*ledger.Entry {
-	bySegment := map[string][]*ledger.Entry{}
+func ordered(records []record.Entry) []*record.Entry {
+	bySegment := map[string][]*record.Entry{}
 	var segments []string
 	for i := range records {
 		e := &records[i]
@@ -23,13 +23,13 @@ func ordered(records []ledger.Entry) []*ledger.Entry {
 		bySegment[e.Segment] = append(bySegment[e.Segment], e)
 	}
 	type dated struct {
-		*ledger.Entry
+		*record.Entry
 		at time.Time
 	}
 	var all []dated
 	for _, segment := range segments {
 		entries := bySegment[segment]
-		slices.SortStableFunc(entries, func(a, b *ledger.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
+		slices.SortStableFunc(entries, func(a, b *record.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
 		var at time.Time
 		for _, e := range entries {
 			if e.Time.After(at) {
@@ -39,7 +39,7 @@ func ordered(records []ledger.Entry) []*ledger.Entry {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
-	out := make([]*ledger.Entry, len(all))
+	out := make([]*record.Entry, len(all))
 	for i, d := range all {
 		out[i] = d.Entry
 	}
@@ -47,8 +47,8 @@ func ordered(records []ledger.Entry) []*ledger.Entry {
 }
 
 // inOrder is ordered, with the records themselves.
-func inOrder(records []ledger.Entry) []ledger.Entry {
-	out := make([]ledger.Entry, len(records))
+func inOrder(records []record.Entry) []record.Entry {
+	out := make([]record.Entry, len(records))
 	for i, e := range ordered(records) {
 		out[i] = *e
 	}

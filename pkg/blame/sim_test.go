@@ -16,7 +16,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // simLine is a line with its truth: the intent that wrote it, or nothing for a line from outside.
@@ -41,13 +41,13 @@ type world struct {
 	rand    *rand.Rand
 	path    string
 	file    simFile
-	entries []ledger.Entry
+	entries []record.Entry
 	clock   time.Time
 	blobs   map[string]string // every content that was ever there, by blob id
 	images  map[string]bool   // blob ids that undo would keep: contents before a record
 	names   int
 	ids     int
-	append  func(ledger.Record) // instead of entries
+	append  func(record.Record) // instead of entries
 }
 
 func newWorld(seed uint64) *world {
@@ -221,7 +221,7 @@ func (w *world) outside(next simFile) {
 // record makes a tracked change as the server's recorder would.
 func (w *world) record(owner string, next simFile, path string) {
 	before, after := w.file.String(), next.String()
-	c := ledger.Change{
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: path, Before: change.Version{Hash: sum256(before), OID: blobID(before)}, After: change.Version{Hash: sum256(after), OID: blobID(after)}, Hunks: edit.Hunks(before, after),
 		},
@@ -230,19 +230,19 @@ func (w *world) record(owner string, next simFile, path string) {
 		c.Op, c.From = change.Moved, w.path
 	}
 	for _, r := range edit.ChangedRanges(after, c.Hunks) {
-		c.Ranges = append(c.Ranges, ledger.Range(r))
+		c.Ranges = append(c.Ranges, record.Range(r))
 	}
 	c.Mark(edit.Lines(after))
 	w.blobs[c.Before.OID], w.blobs[c.After.OID], w.images[c.Before.OID] = before, after, true
 	w.file, w.path = next, path
-	r := ledger.Record{Kind: ledger.KindMutation, IntentID: owner, MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
-		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"}, Changes: []ledger.Change{c}}
+	r := record.Record{Kind: record.KindMutation, IntentID: owner, MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
+		Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "anthropic/claude-x"}, Changes: []record.Change{c}}
 	w.clock = w.clock.Add(time.Minute)
 	if w.append != nil {
 		w.append(r)
 		return
 	}
-	w.entries = append(w.entries, ledger.Entry{Record: r, ID: uuid.NewString(), Time: w.clock})
+	w.entries = append(w.entries, record.Entry{Record: r, ID: uuid.NewString(), Time: w.clock})
 }
 
 // contents is the part of the contents that is known: all of them, those that undo keeps, or none.

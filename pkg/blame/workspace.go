@@ -92,7 +92,7 @@ type question struct {
 	texts    []string // its lines
 	past     files
 	names    []string // that records tell of, the present one first
-	asked    map[string][]ledger.Entry
+	asked    map[string][]record.Entry
 	problems []ledger.Problem
 	revision string // that git is asked about
 	own      *history
@@ -113,7 +113,7 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
 	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts, revision: "HEAD",
-		asked: map[string][]ledger.Entry{}, others: map[string]*history{}}
+		asked: map[string][]record.Entry{}, others: map[string]*history{}}
 	opened := make(chan *blobs, 1)
 	go func() { opened <- openBlobs(ctx, w.Root.Name()) }() // while the ledger is read
 	err = q.readRecords()
@@ -158,15 +158,15 @@ func readFile(root *os.Root, path string) ([]byte, error) {
 }
 
 // records gives the records on a path and the names that it had before, the oldest first.
-func (q *question) records(path string) ([]ledger.Entry, error) {
+func (q *question) records(path string) ([]record.Entry, error) {
 	if entries, asked := q.asked[path]; asked {
 		return entries, nil
 	}
-	var entries []ledger.Entry
+	var entries []record.Entry
 	seen := map[string]bool{}
 	names := []string{path}
 	for i := 0; i < len(names); i++ {
-		found, err := q.Ledger.Query(q.ctx, ledger.Filter{Path: names[i], Kinds: append(ledger.ChangeKinds(), "")})
+		found, err := q.Ledger.Query(q.ctx, record.Filter{Path: names[i], Kinds: append(record.ChangeKinds(), "")})
 		if err != nil {
 			return nil, err
 		}
@@ -190,11 +190,11 @@ func (q *question) records(path string) ([]ledger.Entry, error) {
 
 // traced gives the changes of a line of another tool as far as hashes prove them: that of the file, or those of the ranges.
 // Ranges by number alone are where lines stood then.
-func traced(e ledger.Entry) (changes []ledger.Change) {
+func traced(e record.Entry) (changes []record.Change) {
 	for i, c := range e.Traced {
 		if c.After.Hash == "" {
 			c.After.Hash = fmt.Sprintf("of another tool: %s, %d", e.Hash, i)
-			c.Ranges = slices.DeleteFunc(slices.Clone(c.Ranges), func(r ledger.Range) bool { return r.ContentHash == "" })
+			c.Ranges = slices.DeleteFunc(slices.Clone(c.Ranges), func(r record.Range) bool { return r.ContentHash == "" })
 		}
 		if len(c.Ranges) > 0 {
 			changes = append(changes, c)
@@ -203,7 +203,7 @@ func traced(e ledger.Entry) (changes []ledger.Change) {
 	return changes
 }
 
-func olderNames(e ledger.Entry, names []string) (older []string) {
+func olderNames(e record.Entry, names []string) (older []string) {
 	for _, c := range e.Changes {
 		if c.From != "" && slices.Contains(names, c.Path) && !slices.Contains(names, c.From) {
 			older = append(older, c.From)

@@ -18,6 +18,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 var now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
@@ -81,14 +83,14 @@ func TestClockBehindTheLedger(t *testing.T) {
 	l, err := ledger.Open(root, ledger.Options{Version: "v1", Clock: func() time.Time { return now }})
 	must(t, err)
 	for range 3 {
-		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindSelection, IntentID: "INT-001", Contributor: ledger.Contributor{Type: ledger.ContributorAI}})
+		_, err = l.Append(context.Background(), record.Record{Kind: record.KindSelection, IntentID: "INT-001", Contributor: record.Contributor{Type: record.ContributorAI}})
 		must(t, err)
 	}
 	must(t, l.Close(context.Background()))
 	wrong := right
 	wrong.Now = func() time.Time { return now.Add(-time.Hour) }
 	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "still to come")
-	report, err := ledger.Verify(context.Background(), root)
+	report, err := verify.Verify(context.Background(), root)
 	if err != nil || len(report.Problems) > 0 || report.Records != 3 {
 		t.Errorf("the ledger: %+v, %v", report, err)
 	}
@@ -265,7 +267,7 @@ func TestLedgerThatTakesTooLong(t *testing.T) {
 	o, root := fresh(t)
 	l, err := ledger.Open(root, ledger.Options{Version: "v1"})
 	must(t, err)
-	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindSelection, IntentID: "INT-001", Contributor: ledger.Contributor{Type: ledger.ContributorAI}})
+	_, err = l.Append(context.Background(), record.Record{Kind: record.KindSelection, IntentID: "INT-001", Contributor: record.Contributor{Type: record.ContributorAI}})
 	must(t, err, l.Close(context.Background()))
 	ctx, cancel := context.WithTimeout(context.Background(), 0)
 	defer cancel()

@@ -18,7 +18,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -90,7 +92,7 @@ func (e *examination) checkLedger() {
 }
 
 // checkEmpty tells a ledger that nothing was written to from one that is gone.
-func (e *examination) checkEmpty(ctx context.Context, report ledger.Report) {
+func (e *examination) checkEmpty(ctx context.Context, report verify.Report) {
 	if lost := history.CheckLost(ctx, e.root, report); len(lost) > 0 {
 		e.damages(lost)
 		return
@@ -160,7 +162,7 @@ func (e *examination) checkLastTime() {
 	if err != nil {
 		return // the verification says what is wrong with the file
 	}
-	last, err := ledger.Parse(line)
+	last, err := record.Parse(line)
 	if err == nil && last.Time.After(e.Now().Add(ahead)) {
 		e.warn(fmt.Sprintf("The last record is of %s, which is still to come: the clock was put back, or that of another machine is ahead.",
 			last.Time.UTC().Format(time.RFC3339)), "Set the system's clock.", "timedatectl set-ntp true")

@@ -19,6 +19,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func TestOpenTouchesNothing(t *testing.T) {
@@ -34,11 +36,11 @@ func TestOpenTouchesNothing(t *testing.T) {
 	if _, err := l.Append(ctx, mutation("INT-001", "a")); !errors.Is(err, ledger.ErrNotInitialized) {
 		t.Errorf("Append: %v, want ErrNotInitialized", err)
 	}
-	result, err := l.Query(ctx, ledger.Filter{})
+	result, err := l.Query(ctx, record.Filter{})
 	if err != nil || len(result.Entries) != 0 {
 		t.Errorf("Query: %v, %v", result, err)
 	}
-	report, err := ledger.Verify(ctx, root)
+	report, err := verify.Verify(ctx, root)
 	if err != nil || report.Records != 0 || len(report.Problems) != 0 {
 		t.Errorf("Verify: %+v, %v", report, err)
 	}
@@ -203,13 +205,13 @@ func TestAppendSoonKeepsOrderAndIsFlushedByClose(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	for i := range 5 {
-		l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, IntentID: fmt.Sprint(i)})
+		l.AppendSoon(record.Record{Kind: record.KindDecision, IntentID: fmt.Sprint(i)})
 	}
-	appendOne(t, l, ledger.Record{Kind: ledger.KindRead, IntentID: "5"})
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, IntentID: "6"})
+	appendOne(t, l, record.Record{Kind: record.KindRead, IntentID: "5"})
+	l.AppendSoon(record.Record{Kind: record.KindDecision, IntentID: "6"})
 	check.OK(t, l.Close(context.Background()))
 	var got []string
-	problems, err := l.Scan(context.Background(), func(e ledger.Entry) error {
+	problems, err := l.Scan(context.Background(), func(e record.Entry) error {
 		got = append(got, e.IntentID)
 		return nil
 	})
@@ -221,12 +223,12 @@ func TestAppendSoonKeepsOrderAndIsFlushedByClose(t *testing.T) {
 func TestAppendSoonArrivesByItselfAndBeforeAQuery(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision})
-	result, err := l.Query(context.Background(), ledger.Filter{})
+	l.AppendSoon(record.Record{Kind: record.KindDecision})
+	result, err := l.Query(context.Background(), record.Filter{})
 	if err != nil || len(result.Entries) != 1 {
 		t.Errorf("a query right behind finds %d records, error %v", len(result.Entries), err)
 	}
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision})
+	l.AppendSoon(record.Record{Kind: record.KindDecision})
 	for deadline := time.Now().Add(time.Minute); strings.Count(w.read(tracePath), "\n") < 2; {
 		if time.Now().After(deadline) {
 			t.Fatal("a record was not written without another")
@@ -240,10 +242,10 @@ func TestLostRecordIsReported(t *testing.T) {
 	var log lockedBuffer
 	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
 	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { return syscall.EIO }})
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Call: "write_to_file"})
+	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "write_to_file"})
 	l.Close(context.Background())
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Call: "after_close"})
-	l.AppendSoon(ledger.Record{Kind: "no kind"})
+	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "after_close"})
+	l.AppendSoon(record.Record{Kind: "no kind"})
 	for _, want := range []string{"takes no more records", `"call":"write_to_file"`, `"call":"after_close"`, `"kind":"no kind"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log.String())
@@ -317,7 +319,7 @@ func TestLayoutBySessions(t *testing.T) {
 	if n := strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"); n != 20 {
 		t.Errorf("%d lines in the session's file, want 20", n)
 	}
-	result := check.Value(l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1}))(t)
+	result := check.Value(l.Query(context.Background(), record.Filter{Newest: true, Limit: 1}))(t)
 	if got := result.Entries[0].Changes[0].Path; got != "single" {
 		t.Errorf("the newest of all files is %s", got)
 	}

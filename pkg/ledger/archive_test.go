@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // putArchive makes an archive of lines, and returns its name relative to the workspace.
@@ -52,7 +53,7 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 	l := w.open(ledger.Options{})
 	for _, newest := range []bool{false, true} {
 		var got []string
-		for _, e := range query(t, l, ledger.Filter{Newest: newest}).Entries {
+		for _, e := range query(t, l, record.Filter{Newest: newest}).Entries {
 			got = append(got, e.ID)
 		}
 		if newest {
@@ -62,7 +63,7 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 			t.Errorf("newest %v: %d entries", newest, len(got))
 		}
 	}
-	first := query(t, l, ledger.Filter{ID: ids[0]}).Entries
+	first := query(t, l, record.Filter{ID: ids[0]}).Entries
 	if len(first) != 1 || ".orchestration/"+first[0].Segment != archives[0] || first[0].Offset != 0 {
 		t.Errorf("the first record is %+v", first)
 	}
@@ -70,7 +71,7 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 	if err != nil || len(has) != 2 || !has[ids[0]] || !has[ids[n-1]] {
 		t.Errorf("Has: %v, %v", has, err)
 	}
-	problems, err := l.Scan(context.Background(), func(e ledger.Entry) error {
+	problems, err := l.Scan(context.Background(), func(e record.Entry) error {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == e.ID })
 		return nil
 	})
@@ -153,7 +154,7 @@ func TestAttacksOnArchives(t *testing.T) {
 				w.problems = append(w.problems, p.Kind)
 			}
 			l := w.open(ledger.Options{})
-			if last := query(t, l, ledger.Filter{Newest: true, Limit: 1}); len(last.Entries) != 1 || last.Entries[0].ID != ids[len(ids)-1] {
+			if last := query(t, l, record.Filter{Newest: true, Limit: 1}); len(last.Entries) != 1 || last.Entries[0].ID != ids[len(ids)-1] {
 				t.Errorf("the last record is %v", last.Entries)
 			}
 			appendOne(t, l, mutation("INT-001", "src/next"))
@@ -200,7 +201,7 @@ func TestDamageInAnArchiveHidesOnlyItself(t *testing.T) {
 		t.Errorf("problems %v", problems)
 	}
 	l := w.open(ledger.Options{})
-	oldest, newest := query(t, l, ledger.Filter{}), query(t, l, ledger.Filter{Newest: true})
+	oldest, newest := query(t, l, record.Filter{}), query(t, l, record.Filter{Newest: true})
 	if n := len(oldest.Entries); n < 8000-1000 || n == 8000 || n != len(newest.Entries) || n != w.verify().Records {
 		t.Errorf("%d and %d entries, %d records", n, len(newest.Entries), w.verify().Records)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -33,7 +34,7 @@ func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
 func BenchmarkAppend(b *testing.B) {
 	l, root := benchLedger(b, ledger.Options{Revision: func() string { return "" }})
 	appendOne(b, l, mutation("INT-001", "src/first"))
-	first := query(b, l, ledger.Filter{}).Entries[0].Raw
+	first := query(b, l, record.Filter{}).Entries[0].Raw
 	bare := check.Value(root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))(b)
 	defer bare.Close()
 	line := append(first, strings.Repeat(" ", 66)+"\n"...)
@@ -95,17 +96,17 @@ func BenchmarkQueryRecent(b *testing.B) {
 	manyRecords(b, l, 100_000)
 	b.Run("5 of all", func(b *testing.B) {
 		for b.Loop() {
-			query(b, l, ledger.Filter{Newest: true, Limit: 5})
+			query(b, l, record.Filter{Newest: true, Limit: 5})
 		}
 	})
 	b.Run("5 of an intent", func(b *testing.B) {
 		for b.Loop() {
-			query(b, l, ledger.Filter{IntentID: "INT-007", Newest: true, Limit: 5})
+			query(b, l, record.Filter{IntentID: "INT-007", Newest: true, Limit: 5})
 		}
 	})
 	b.Run("5 of an unknown intent", func(b *testing.B) {
 		for b.Loop() {
-			query(b, l, ledger.Filter{IntentID: "INT-999", Newest: true, Limit: 5})
+			query(b, l, record.Filter{IntentID: "INT-999", Newest: true, Limit: 5})
 		}
 	})
 	b.Run("first append", func(b *testing.B) {
@@ -118,7 +119,7 @@ func BenchmarkQueryRecent(b *testing.B) {
 	b.Run("verify", func(b *testing.B) {
 		records := 0
 		for b.Loop() {
-			report := check.Value(ledger.Verify(context.Background(), root))(b)
+			report := check.Value(verify.Verify(context.Background(), root))(b)
 			records += report.Records
 		}
 		b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
@@ -175,7 +176,7 @@ func BenchmarkVerifyArchives(b *testing.B) {
 	b.ReportMetric(float64(len(lines))/1e6/time.Since(start).Seconds(), "MB/s-rotate")
 	check := func(root *os.Root) time.Duration {
 		start := time.Now()
-		report := check.Value(ledger.Verify(context.Background(), root))(b)
+		report := check.Value(verify.Verify(context.Background(), root))(b)
 		if report.Records != n || len(report.Problems) != 0 {
 			b.Fatalf("%d records, problems %v", report.Records, report.Problems)
 		}

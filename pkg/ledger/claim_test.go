@@ -19,7 +19,7 @@ func TestClaims(t *testing.T) {
 	l := w.open(ledger.Options{})
 	var hashes []string
 	for i := range 6 {
-		hashes = append(hashes, appendOne(t, l, ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(i)}).Hash)
+		hashes = append(hashes, appendOne(t, l, record.Record{Kind: record.KindRead, Call: fmt.Sprint(i)}).Hash)
 	}
 	unknown := strings.Repeat("0", 64)
 	for _, c := range []struct {

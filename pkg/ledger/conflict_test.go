@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func side(content string) mend.Side {
@@ -153,7 +154,7 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 			t.Error("a line of an archive does not come back into the single file")
 		}
 		for _, bad := range []string{"", "x", "{}\n{}"} {
-			if err := mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}); !errors.Is(err, ledger.ErrMalformed) {
+			if err := mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}); !errors.Is(err, record.ErrMalformed) {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TestKilledProcessLosesNoAcknowledgedRecord kills a process that appends from several goroutines at any moment.
@@ -45,7 +46,7 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 			t.Fatalf("after kill %d: %+v", i, p)
 		}
 	}
-	_, err := w.open(ledger.Options{}).Scan(context.Background(), func(e ledger.Entry) error {
+	_, err := w.open(ledger.Options{}).Scan(context.Background(), func(e record.Entry) error {
 		delete(acknowledged, e.Hash)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func agentTraceSchema(t *testing.T) *jsonschema.Schema {
@@ -47,20 +48,20 @@ func TestEveryKindIsValidAgentTrace(t *testing.T) {
 func TestEveryKindComesBackAsItWas(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Version: "1.2.3", Clock: fixedClock()})
-	for name, record := range everyKind() {
-		at := appendOne(t, l, record)
-		got := check.Value(l.Query(context.Background(), ledger.Filter{ID: at.ID}))(t)
+	for name, rec := range everyKind() {
+		at := appendOne(t, l, rec)
+		got := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
 		if len(got.Entries) != 1 {
 			t.Fatalf("%s: %d entries with its id", name, len(got.Entries))
 		}
 		entry := got.Entries[0]
-		if !reflect.DeepEqual(entry.Record, record) {
-			t.Errorf("%s came back as\n%+v, was\n%+v", name, entry.Record, record)
+		if !reflect.DeepEqual(entry.Record, rec) {
+			t.Errorf("%s came back as\n%+v, was\n%+v", name, entry.Record, rec)
 		}
 		if entry.Hash != at.Hash || !entry.Time.Equal(fixedClock()()) || entry.ToolVersion != "1.2.3" {
 			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
 		}
-		again := check.Value(ledger.Encode(entry))(t)
+		again := check.Value(record.Encode(entry))(t)
 		if string(again) != string(entry.Raw) {
 			t.Errorf("%s encodes as\n%s, was\n%s", name, again, entry.Raw)
 		}
@@ -74,7 +75,7 @@ func TestLineIsTheDocumentedOne(t *testing.T) {
 		Version: "1.2.3", Clock: fixedClock(), Revision: func() string { return "abc" },
 		NewID: func() string { id := ids[0]; ids = ids[1:]; return id },
 	})
-	first := appendOne(t, l, ledger.Record{Kind: ledger.KindSelection})
+	first := appendOne(t, l, record.Record{Kind: record.KindSelection})
 	appendOne(t, l, everyKind()["deletion"])
 	want := `{"prev":["` + first.Hash + `"],"version":"0.1.0","id":"22222222-2222-4222-8222-222222222222",` +
 		`"timestamp":"2026-02-18T18:30:00.123Z","intent_id":"INT-001","mutation_class":"INTENT_EVOLUTION",` +
@@ -96,35 +97,35 @@ func TestLineIsTheDocumentedOne(t *testing.T) {
 }
 
 func TestRecordsThatTheFormatCannotHoldAreRefused(t *testing.T) {
-	changing := func(c ledger.Change) ledger.Record {
-		return ledger.Record{Kind: ledger.KindMutation, Changes: []ledger.Change{c}}
+	changing := func(c record.Change) record.Record {
+		return record.Record{Kind: record.KindMutation, Changes: []record.Change{c}}
 	}
-	cases := map[string]ledger.Record{
+	cases := map[string]record.Record{
 		"no kind":             {},
 		"unknown kind":        {Kind: "x"},
-		"session":             {Kind: ledger.KindRead, Session: "../../x"},
-		"upper-case session":  {Kind: ledger.KindRead, Session: strings.ToUpper(session)},
-		"contributor":         {Kind: ledger.KindRead, Contributor: ledger.Contributor{Type: "robot"}},
-		"not UTF-8":           {Kind: ledger.KindRead, IntentID: "a\xff"},
-		"not UTF-8 detail":    {Kind: ledger.KindRead, Detail: map[string]any{"a": "\xff"}},
-		"detail no JSON":      {Kind: ledger.KindRead, Detail: map[string]any{"a": make(chan int)}},
-		"path not UTF-8":      changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a\xff"}}),
-		"path outside":        changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "../a"}}),
-		"absolute":            changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "/a"}}),
-		"unclean":             changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a//b"}}),
-		"root":                changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "."}}),
-		"op":                  changing(ledger.Change{Change: change.Change{Op: "burnt", Path: "a"}}),
-		"move from nowhere":   changing(ledger.Change{Change: change.Change{Op: change.Moved, Path: "a"}}),
-		"from without move":   changing(ledger.Change{Change: change.Change{Op: change.Modified, Path: "a", From: "b"}}),
-		"hash":                changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a", After: change.Version{Hash: "sha256:12"}}}),
-		"range":               changing(ledger.Change{Change: change.Change{Op: change.Created, Path: "a"}, Ranges: []ledger.Range{{StartLine: 2, EndLine: 1}}}),
-		"range of a deletion": changing(ledger.Change{Change: change.Change{Op: change.Deleted, Path: "a"}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}}}),
-		"violation":           {Kind: ledger.KindCommand, Violations: []ledger.Violation{{Path: "../x"}}},
+		"session":             {Kind: record.KindRead, Session: "../../x"},
+		"upper-case session":  {Kind: record.KindRead, Session: strings.ToUpper(session)},
+		"contributor":         {Kind: record.KindRead, Contributor: record.Contributor{Type: "robot"}},
+		"not UTF-8":           {Kind: record.KindRead, IntentID: "a\xff"},
+		"not UTF-8 detail":    {Kind: record.KindRead, Detail: map[string]any{"a": "\xff"}},
+		"detail no JSON":      {Kind: record.KindRead, Detail: map[string]any{"a": make(chan int)}},
+		"path not UTF-8":      changing(record.Change{Change: change.Change{Op: change.Created, Path: "a\xff"}}),
+		"path outside":        changing(record.Change{Change: change.Change{Op: change.Created, Path: "../a"}}),
+		"absolute":            changing(record.Change{Change: change.Change{Op: change.Created, Path: "/a"}}),
+		"unclean":             changing(record.Change{Change: change.Change{Op: change.Created, Path: "a//b"}}),
+		"root":                changing(record.Change{Change: change.Change{Op: change.Created, Path: "."}}),
+		"op":                  changing(record.Change{Change: change.Change{Op: "burnt", Path: "a"}}),
+		"move from nowhere":   changing(record.Change{Change: change.Change{Op: change.Moved, Path: "a"}}),
+		"from without move":   changing(record.Change{Change: change.Change{Op: change.Modified, Path: "a", From: "b"}}),
+		"hash":                changing(record.Change{Change: change.Change{Op: change.Created, Path: "a", After: change.Version{Hash: "sha256:12"}}}),
+		"range":               changing(record.Change{Change: change.Change{Op: change.Created, Path: "a"}, Ranges: []record.Range{{StartLine: 2, EndLine: 1}}}),
+		"range of a deletion": changing(record.Change{Change: change.Change{Op: change.Deleted, Path: "a"}, Ranges: []record.Range{{StartLine: 1, EndLine: 1}}}),
+		"violation":           {Kind: record.KindCommand, Violations: []record.Violation{{Path: "../x"}}},
 	}
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
-	for name, record := range cases {
-		if _, err := l.Append(context.Background(), record); !errors.Is(err, ledger.ErrInvalidRecord) {
+	for name, rec := range cases {
+		if _, err := l.Append(context.Background(), rec); !errors.Is(err, record.ErrInvalidRecord) {
 			t.Errorf("%s: error %v, want ErrInvalidRecord", name, err)
 		}
 	}
@@ -152,7 +153,7 @@ func TestParseRefusesWhatIsNoRecord(t *testing.T) {
 		"trailing tokens": `{"prev":["` + zeros + `" "` + ones + `"],"timestamp":"2026-02-18T18:30:00Z"`,
 	}
 	for name, line := range cases {
-		if e, err := ledger.Parse([]byte(line)); !errors.Is(err, ledger.ErrMalformed) {
+		if e, err := record.Parse([]byte(line)); !errors.Is(err, record.ErrMalformed) {
 			t.Errorf("%s: parsed as %+v, error %v", name, e, err)
 		}
 	}
@@ -161,7 +162,7 @@ func TestParseRefusesWhatIsNoRecord(t *testing.T) {
 func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
 	line := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[{"path":"a.go","conversations":[` +
 		`{"contributor":{"type":"human"},"ranges":[{"start_line":1,"end_line":2}]}]}],"theirs":{"deep":[1,2]}}`
-	e := check.Value(ledger.Parse([]byte(line)))(t)
+	e := check.Value(record.Parse([]byte(line)))(t)
 	if string(e.Raw) != line || e.Kind != "" || len(e.Prev) != 0 || !reflect.DeepEqual(e.Files, []string{"a.go"}) ||
 		e.Contributor.Type != "human" {
 		t.Errorf("parsed as %+v", e)
@@ -169,27 +170,27 @@ func TestLineOfAnotherToolKeepsItsFields(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, record := range everyKind() {
-		line, err := ledger.Encode(ledger.Entry{Record: record, ID: "i", Time: fixedClock()(), Prev: []string{strings.Repeat("a", 64)}})
+	for _, rec := range everyKind() {
+		line, err := record.Encode(record.Entry{Record: rec, ID: "i", Time: fixedClock()(), Prev: []string{strings.Repeat("a", 64)}})
 		check.OK(f, err)
 		f.Add(line)
 	}
 	f.Add([]byte(`{"theirs":1}`))
 	f.Add([]byte(`{"prev":[],"id":"","timestamp":"2026-02-18T18:30:00.1+02:00","metadata":{"orchestra-mcp":{"kind":"read","detail":{"n":-0,"m":1e20}}}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		first, err := ledger.Parse(line)
+		first, err := record.Parse(line)
 		if err != nil {
 			return
 		}
-		encoded, err := ledger.Encode(first)
+		encoded, err := record.Encode(first)
 		if err != nil {
-			if !errors.Is(err, ledger.ErrInvalidRecord) {
+			if !errors.Is(err, record.ErrInvalidRecord) {
 				t.Fatal(err)
 			}
 			return
 		}
-		second := check.Value(ledger.Parse(encoded))(t)
-		again := check.Value(ledger.Encode(second))(t)
+		second := check.Value(record.Parse(encoded))(t)
+		again := check.Value(record.Encode(second))(t)
 		if string(again) != string(encoded) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, encoded)
 		}
@@ -200,13 +201,13 @@ func FuzzEncode(f *testing.F) {
 	f.Add("INT-001", "src/a.go", "text", "anthropic/claude", int64(7), 1.5)
 	f.Add("a\xff", "../x", "\u2028<&>\x00", "unknown", int64(-1), 1e21)
 	f.Fuzz(func(t *testing.T, intent, path, text, model string, whole int64, fraction float64) {
-		record := mutation(intent, path)
-		record.Call, record.Contributor.ModelID = text, model
-		record.Decision = &ledger.Decision{Outcome: text, Paths: []string{text}}
-		record.Detail = map[string]any{text: whole, text + "f": []any{fraction, text}}
-		line, err := ledger.Encode(ledger.Entry{Record: record, ID: text, Time: fixedClock()()})
+		rec := mutation(intent, path)
+		rec.Call, rec.Contributor.ModelID = text, model
+		rec.Decision = &record.Decision{Outcome: text, Paths: []string{text}}
+		rec.Detail = map[string]any{text: whole, text + "f": []any{fraction, text}}
+		line, err := record.Encode(record.Entry{Record: rec, ID: text, Time: fixedClock()()})
 		if err != nil {
-			if !errors.Is(err, ledger.ErrInvalidRecord) {
+			if !errors.Is(err, record.ErrInvalidRecord) {
 				t.Fatal(err)
 			}
 			return
@@ -214,8 +215,8 @@ func FuzzEncode(f *testing.F) {
 		if strings.ContainsAny(string(line), "\n\r") {
 			t.Fatalf("more than one line: %q", line)
 		}
-		entry := check.Value(ledger.Parse(line))(t)
-		again := check.Value(ledger.Encode(entry))(t)
+		entry := check.Value(record.Parse(line))(t)
+		again := check.Value(record.Encode(entry))(t)
 		if string(again) != string(line) {
 			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, line)
 		}

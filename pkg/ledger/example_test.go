@@ -9,6 +9,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func Example() {
@@ -32,24 +34,24 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer l.Close(ctx)
-	_, err = l.Append(ctx, ledger.Record{
-		Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file",
-		Changes: []ledger.Change{{
+	_, err = l.Append(ctx, record.Record{
+		Kind: record.KindMutation, IntentID: "INT-001", Call: "write_to_file",
+		Changes: []record.Change{{
 			Change: change.Change{Op: change.Created, Path: "src/a.go", Hunks: [][4]int{{0, 0, 1, 3}}},
-			Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}},
+			Ranges: []record.Range{{StartLine: 1, EndLine: 3}},
 		}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	recent, err := l.Query(ctx, ledger.Filter{IntentID: "INT-001", Newest: true, Limit: 5})
+	recent, err := l.Query(ctx, record.Filter{IntentID: "INT-001", Newest: true, Limit: 5})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, e := range recent.Entries {
 		fmt.Println(e.Call, e.Changes[0].Op, e.Changes[0].Path)
 	}
-	report, err := ledger.Verify(ctx, root)
+	report, err := verify.Verify(ctx, root)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // following is a Follow that runs. Its records are taken from it one by one, so that each step of a test has been seen
@@ -22,7 +23,7 @@ type following struct {
 	ended  chan error
 }
 
-func follow(t *testing.T, w *workspace, f ledger.Filter) *following {
+func follow(t *testing.T, w *workspace, f record.Filter) *following {
 	t.Helper()
 	reader := w.open(ledger.Options{})
 	reader.FollowEvery(time.Millisecond)
@@ -30,7 +31,7 @@ func follow(t *testing.T, w *workspace, f ledger.Filter) *following {
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &following{t: t, w: w, seen: make(chan string), cancel: cancel, ended: make(chan error, 1)}
 	go func() {
-		run.ended <- tail.Follow(ctx, f, func(e ledger.Entry) error {
+		run.ended <- tail.Follow(ctx, f, func(e record.Entry) error {
 			select {
 			case run.seen <- e.Call:
 				return nil
@@ -65,7 +66,7 @@ func (f *following) end() {
 	}
 }
 
-func called(call, intent string) ledger.Record {
+func called(call, intent string) record.Record {
 	r := mutation(intent, "src/x")
 	r.Call = call
 	return r
@@ -76,7 +77,7 @@ func TestFollowGivesWhatOthersAppend(t *testing.T) {
 	single, sessions := w.open(ledger.Options{}), w.open(ledger.Options{Layout: ledger.LayoutSessions})
 	appendOne(t, single, called("before", "INT-001"))
 	appendOne(t, sessions, called("before", "INT-001"))
-	f := follow(t, w, ledger.Filter{IntentID: "INT-001", Limit: 1, Newest: true})
+	f := follow(t, w, record.Filter{IntentID: "INT-001", Limit: 1, Newest: true})
 	appendOne(t, single, called("a", "INT-001"))
 	f.want("a")
 	appendOne(t, sessions, called("b", "INT-001"))
@@ -96,7 +97,7 @@ func TestFollowGivesEachRecordOnceWhateverHappensToTheFile(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	appendOne(t, l, called("before", "INT-001"))
-	f := follow(t, w, ledger.Filter{})
+	f := follow(t, w, record.Filter{})
 	appendOne(t, l, called("a", "INT-001"))
 	f.want("a")
 	content := w.read(tracePath)
@@ -141,7 +142,7 @@ func TestFollowThroughGit(t *testing.T) {
 	appendOne(t, l, called("old", "INT-001"))
 	w.commit("feature")
 	w.git("switch", "-q", "main")
-	f := follow(t, w, ledger.Filter{})
+	f := follow(t, w, record.Filter{})
 	appendOne(t, l, called("a", "INT-001"))
 	f.want("a")
 	w.commit("a")
@@ -160,19 +161,19 @@ func TestFollowEnds(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	l.FollowEvery(time.Millisecond)
-	if err := l.Follow(context.Background(), ledger.Filter{Path: "x", Line: 1}, nil); err == nil {
+	if err := l.Follow(context.Background(), record.Filter{Path: "x", Line: 1}, nil); err == nil {
 		t.Error("a line of a file is followed")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := l.Follow(ctx, ledger.Filter{}, nil); err != nil && !errors.Is(err, context.Canceled) {
+	if err := l.Follow(ctx, record.Filter{}, nil); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context: %v", err)
 	}
 	tail, err := l.Tail(context.Background())
 	check.OK(t, err)
 	appendOne(t, l, called("a", "INT-001"))
 	broken := errors.New("broken pipe")
-	if err := tail.Follow(context.Background(), ledger.Filter{}, func(ledger.Entry) error { return broken }); !errors.Is(err, broken) {
+	if err := tail.Follow(context.Background(), record.Filter{}, func(record.Entry) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("visit's error comes back as %v", err)
 	}
 }

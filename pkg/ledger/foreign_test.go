@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TestTracesOfEarlierTools finds each of their forms by path and by intent, read through the index and without it, and
@@ -39,25 +40,25 @@ func TestTracesOfEarlierTools(t *testing.T) {
 		l := w.open(ledger.Options{})
 		appendOne(t, l, mutation("INT-Z", "src/ours.ts"))
 		for name, form := range forms {
-			e := check.Value(ledger.Parse([]byte(form.line)))(t)
+			e := check.Value(record.Parse([]byte(form.line)))(t)
 			if e.IntentID != form.intent || e.MutationClass != form.class || e.Contributor.ModelID != form.model || !e.Time.Equal(form.at) ||
 				form.path != "" && !slices.Contains(e.Files, form.path) || e.Kind != "" || len(e.Changes) > 0 {
 				t.Errorf("%s is read as %+v", name, e)
 			}
-			for _, f := range []ledger.Filter{{Path: form.path}, {IntentID: form.intent}, {Path: "src/", IntentID: form.intent, Newest: true}} {
+			for _, f := range []record.Filter{{Path: form.path}, {IntentID: form.intent}, {Path: "src/", IntentID: form.intent, Newest: true}} {
 				if form.path == "" {
 					continue
 				}
 				found := query(t, l, f)
-				if len(found.Problems) > 0 || !slices.ContainsFunc(found.Entries, func(e ledger.Entry) bool { return string(e.Raw) == form.line }) {
+				if len(found.Problems) > 0 || !slices.ContainsFunc(found.Entries, func(e record.Entry) bool { return string(e.Raw) == form.line }) {
 					t.Errorf("%s is not found by %+v: %v", name, f, found.Problems)
 				}
 			}
 		}
-		if found := query(t, l, ledger.Filter{IntentID: "INT-E"}); len(found.Entries) != 1 {
+		if found := query(t, l, record.Filter{IntentID: "INT-E"}); len(found.Entries) != 1 {
 			t.Errorf("%d entries by the second related intent", len(found.Entries))
 		}
-		if found := query(t, l, ledger.Filter{Path: "src/ours.ts"}); len(found.Entries) == 0 {
+		if found := query(t, l, record.Filter{Path: "src/ours.ts"}); len(found.Entries) == 0 {
 			t.Error("ours is not found any more")
 		}
 		check.OK(t, l.Close(t.Context()))

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // gitWorkspace has a repository with the ledger's attributes, and a ledger that stays open all along.
@@ -56,7 +57,7 @@ func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
 			add("joined")
 			w.wantRecords(6)
 			heads := w.verify().Heads
-			result := check.Value(l.Query(context.Background(), ledger.Filter{Newest: true, Limit: 1}))(t)
+			result := check.Value(l.Query(context.Background(), record.Filter{Newest: true, Limit: 1}))(t)
 			last := result.Entries[0]
 			if len(last.Prev) != 2 || !slices.IsSorted(last.Prev) || len(heads) != 1 || heads[0] != last.Hash {
 				t.Errorf("the next record follows %v, heads %v", last.Prev, heads)
@@ -136,7 +137,7 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 	if report.Records != 4 || report.Foreign != 1 || !slices.Equal(report.Heads, []string{at.Hash}) {
 		t.Errorf("%+v", report)
 	}
-	result := check.Value(l.Query(context.Background(), ledger.Filter{ID: at.ID}))(t)
+	result := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
 	if len(result.Entries[0].Prev) != 3 {
 		t.Errorf("the join follows %v, want c, b and the foreign line", result.Entries[0].Prev)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 const (
@@ -58,9 +60,9 @@ func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
 	return l
 }
 
-func (w *workspace) verify() ledger.Report {
+func (w *workspace) verify() verify.Report {
 	w.t.Helper()
-	report := check.Value(ledger.Verify(context.Background(), w.root))(w.t)
+	report := check.Value(verify.Verify(context.Background(), w.root))(w.t)
 	return report
 }
 
@@ -105,7 +107,7 @@ func (w *workspace) git(args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-func appendOne(t testing.TB, l *ledger.Ledger, r ledger.Record) ledger.Appended {
+func appendOne(t testing.TB, l *ledger.Ledger, r record.Record) ledger.Appended {
 	t.Helper()
 	at := check.Value(l.Append(context.Background(), r))(t)
 	return at
@@ -114,61 +116,61 @@ func appendOne(t testing.TB, l *ledger.Ledger, r ledger.Record) ledger.Appended 
 func sha(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
 
 // mutation is a modification of one file as a tool would record it.
-func mutation(intent, path string) ledger.Record {
-	return ledger.Record{
-		Kind: ledger.KindMutation, IntentID: intent, MutationClass: "INTENT_EVOLUTION", Call: "write_to_file",
-		Session: session, Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"},
-		Client: ledger.Client{Name: "a client", Version: "1"},
-		Class:  &ledger.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"},
-		Changes: []ledger.Change{{
+func mutation(intent, path string) record.Record {
+	return record.Record{
+		Kind: record.KindMutation, IntentID: intent, MutationClass: "INTENT_EVOLUTION", Call: "write_to_file",
+		Session: session, Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "anthropic/claude-x"},
+		Client: record.Client{Name: "a client", Version: "1"},
+		Class:  &record.Class{Declared: "INTENT_EVOLUTION", Computed: "INTENT_EVOLUTION", Evidence: "unproven"},
+		Changes: []record.Change{{
 			Change: change.Change{
 				Op: change.Modified, Path: path, Before: change.Version{Hash: sha("a"), OID: strings.Repeat("1", 40)}, After: change.Version{Hash: sha("b"), OID: strings.Repeat("2", 40)}, Hunks: [][4]int{{10, 2, 10, 5}},
 			},
-			Ranges: []ledger.Range{{StartLine: 10, EndLine: 14, ContentHash: sha("lines")}},
+			Ranges: []record.Range{{StartLine: 10, EndLine: 14, ContentHash: sha("lines")}},
 		}},
 	}
 }
 
 // everyKind has a full record of each kind, and some of the odd forms.
-func everyKind() map[string]ledger.Record {
+func everyKind() map[string]record.Record {
 	move := mutation("INT-001", "src/new.go")
 	move.Changes[0].Op, move.Changes[0].From = change.Moved, "src/old.go"
 	move.Changes[0].Before.Mode, move.Changes[0].After.Mode = "0644", "0755"
 	deletion := mutation("INT-001", "src/x <b>&\u2028.ts")
-	deletion.Changes[0] = ledger.Change{
+	deletion.Changes[0] = record.Change{
 		Change: change.Change{Op: change.Deleted, Path: deletion.Changes[0].Path, Before: change.Version{Hash: sha("a")}},
 	}
 	unchanged := mutation("INT-001", "src/same.ts")
-	unchanged.Changes = append(unchanged.Changes, ledger.Change{Change: change.Change{Op: change.Unchanged, Path: "src/a.ts", Before: change.Version{Hash: sha("a")}}},
-		ledger.Change{
+	unchanged.Changes = append(unchanged.Changes, record.Change{Change: change.Change{Op: change.Unchanged, Path: "src/a.ts", Before: change.Version{Hash: sha("a")}}},
+		record.Change{
 			Change:         change.Change{Op: change.Created, Path: "src/b.ts", After: change.Version{Hash: sha("b")}},
-			ExternalBefore: true, Ranges: []ledger.Range{{StartLine: 1, EndLine: 1}},
+			ExternalBefore: true, Ranges: []record.Range{{StartLine: 1, EndLine: 1}},
 		})
 	human := mutation("INT-001", "src/x.ts")
-	human.Contributor, human.Detail = ledger.Contributor{Type: "human"}, map[string]any{"undoes": []any{"a", "b"}}
+	human.Contributor, human.Detail = record.Contributor{Type: "human"}, map[string]any{"undoes": []any{"a", "b"}}
 	longModel := mutation("INT-001", "src/x.ts")
 	longModel.Contributor.ModelID = strings.Repeat("é", 251)
 	command := mutation("INT-001", "go.sum")
-	command.Kind, command.Call = ledger.KindCommand, "execute_command"
-	command.Command = &ledger.Command{Command: "go mod tidy && echo \"\x1b\"", Cwd: ".", ExitCode: -1, DurationMS: 12,
+	command.Kind, command.Call = record.KindCommand, "execute_command"
+	command.Command = &record.Command{Command: "go mod tidy && echo \"\x1b\"", Cwd: ".", ExitCode: -1, DurationMS: 12,
 		TimedOut: true, OutputHash: sha("out"), Sandbox: "full"}
-	command.Violations = []ledger.Violation{{Path: "docs/x.md", Op: change.Created, Reverted: true}}
+	command.Violations = []record.Violation{{Path: "docs/x.md", Op: change.Created, Reverted: true}}
 	build := mutation("INT-001", "target/x.o")
-	build.Kind = ledger.KindBuild
+	build.Kind = record.KindBuild
 	recovered := mutation("INT-001", "src/x.ts")
-	recovered.Kind, recovered.Detail = ledger.KindRecovered, map[string]any{"partial": true, "certainty": "probable"}
-	return map[string]ledger.Record{
+	recovered.Kind, recovered.Detail = record.KindRecovered, map[string]any{"partial": true, "certainty": "probable"}
+	return map[string]record.Record{
 		"mutation": mutation("INT-001", "src/x.ts"), "move": move, "deletion": deletion, "unchanged": unchanged,
 		"human": human, "long model": longModel, "command": command, "build": build, "recovered": recovered,
-		"decision": {Kind: ledger.KindDecision, IntentID: "no such/intent?", Call: "write_to_file", Session: session,
-			Decision: &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Step: 4, Hook: "scope",
+		"decision": {Kind: record.KindDecision, IntentID: "no such/intent?", Call: "write_to_file", Session: session,
+			Decision: &record.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Step: 4, Hook: "scope",
 				Reason: "not in scope", Also: []string{"STALE_FILE"}, Allowed: []string{"x"}, Paths: []string{"../../etc"}}},
-		"selection": {Kind: ledger.KindSelection, IntentID: "INT-001", Call: "select_active_intent", Session: session,
-			Contributor: ledger.Contributor{Type: "ai"}},
-		"lifecycle": {Kind: ledger.KindLifecycle, IntentID: "INT-001", Call: "update_intent",
+		"selection": {Kind: record.KindSelection, IntentID: "INT-001", Call: "select_active_intent", Session: session,
+			Contributor: record.Contributor{Type: "ai"}},
+		"lifecycle": {Kind: record.KindLifecycle, IntentID: "INT-001", Call: "update_intent",
 			Detail: map[string]any{"status": "DONE", "n": int64(1) << 60, "u": uint64(1) << 63, "f": 1.5, "z": nil,
 				"deep": map[string]any{"b": []any{int64(1), "x", false}, "a": 1e300}}},
-		"read": {Kind: ledger.KindRead, Call: "read_file", Detail: map[string]any{"path": "src/x.ts"}},
+		"read": {Kind: record.KindRead, Call: "read_file", Detail: map[string]any{"path": "src/x.ts"}},
 	}
 }
 

@@ -6,13 +6,14 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Git may still be writing an archive when somebody asks. What stands there already looks whole where a frame ends.
 func TestTheIndexGetsTheRestOfAnArchiveThatWasBeingWritten(t *testing.T) {
 	w, _, archives := archived(t, 4000)
 	ask := func(l *ledger.Ledger) (n int) {
-		for _, f := range []ledger.Filter{{IntentID: "INT-001"}, {IntentID: "none"}} {
+		for _, f := range []record.Filter{{IntentID: "INT-001"}, {IntentID: "none"}} {
 			n += len(query(t, l, f).Entries)
 		}
 		return n

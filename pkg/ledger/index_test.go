@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const indexPath = ".orchestration/cache/index"
@@ -241,15 +242,15 @@ func queryAsChild(dir string) error {
 		return err
 	}
 	l.IndexRuns(10_000, 1000)
-	_, err = l.Query(context.Background(), ledger.Filter{IntentID: "none"})
+	_, err = l.Query(context.Background(), record.Filter{IntentID: "none"})
 	return err
 }
 
 func (c *chaos) compare(l *ledger.Ledger) {
 	c.t.Helper()
 	l.IndexRuns(10_000, 1000)
-	var all []ledger.Entry
-	_, err := l.Scan(context.Background(), func(e ledger.Entry) error {
+	var all []record.Entry
+	_, err := l.Scan(context.Background(), func(e record.Entry) error {
 		all = append(all, e)
 		return nil
 	})
@@ -259,7 +260,7 @@ func (c *chaos) compare(l *ledger.Ledger) {
 	}
 }
 
-func (c *chaos) filter(all []ledger.Entry) (f ledger.Filter) {
+func (c *chaos) filter(all []record.Entry) (f record.Filter) {
 	some := all[c.r.IntN(len(all))]
 	switch c.r.IntN(6) {
 	case 0:
@@ -275,9 +276,9 @@ func (c *chaos) filter(all []ledger.Entry) (f ledger.Filter) {
 	}
 	switch c.r.IntN(6) {
 	case 0, 1:
-		f.Kinds = ledger.Kinds()[c.r.IntN(8):]
+		f.Kinds = record.Kinds()[c.r.IntN(8):]
 	case 2, 3:
-		f.Kinds = ledger.ChangeKinds()[c.r.IntN(4):]
+		f.Kinds = record.ChangeKinds()[c.r.IntN(4):]
 	}
 	if c.r.IntN(6) == 0 {
 		f.Class = []string{"AST_REFACTOR", "INTENT_EVOLUTION", "x"}[c.r.IntN(3)]
@@ -300,7 +301,7 @@ func (c *chaos) filter(all []ledger.Entry) (f ledger.Filter) {
 
 // compareOne holds the answer to the scan: without a limit the same records, each segment's in the order of its lines;
 // with one, the first of those.
-func (c *chaos) compareOne(l *ledger.Ledger, all []ledger.Entry, f ledger.Filter) {
+func (c *chaos) compareOne(l *ledger.Ledger, all []record.Entry, f record.Filter) {
 	c.t.Helper()
 	limit := f.Limit
 	f.Limit = 0
@@ -329,13 +330,13 @@ func (c *chaos) compareOne(l *ledger.Ledger, all []ledger.Entry, f ledger.Filter
 	if len(want) > 0 {
 		c.t.Fatalf("%+v misses %d of %d records", f, len(want), len(want)+len(whole))
 	}
-	hashes := func(entries []ledger.Entry) (h []string) {
+	hashes := func(entries []record.Entry) (h []string) {
 		for _, e := range entries {
 			h = append(h, e.Hash)
 		}
 		return h
 	}
-	var rest []ledger.Entry
+	var rest []record.Entry
 	for i, e := range whole {
 		if i%2 == 0 {
 			f.Without = append(f.Without, e)

@@ -8,14 +8,15 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // matching gives a filter for each thing by which the entry can be found.
-func matching(e ledger.Entry) []ledger.Filter {
-	filters := []ledger.Filter{
+func matching(e record.Entry) []record.Filter {
+	filters := []record.Filter{
 		{ID: e.ID}, {ID: e.Hash}, {IntentID: e.IntentID}, {Class: e.MutationClass}, {Session: e.Session},
-		{Kinds: []ledger.Kind{ledger.KindBuild, e.Kind}}, {Since: e.Time}, {Until: e.Time.Add(1)},
-		{IntentID: e.IntentID, Kinds: ledger.ChangeKinds()}, {IntentID: e.IntentID, Kinds: []ledger.Kind{e.Kind}},
+		{Kinds: []record.Kind{record.KindBuild, e.Kind}}, {Since: e.Time}, {Until: e.Time.Add(1)},
+		{IntentID: e.IntentID, Kinds: record.ChangeKinds()}, {IntentID: e.IntentID, Kinds: []record.Kind{e.Kind}},
 	}
 	paths := e.Files
 	for _, c := range e.Changes {
@@ -25,9 +26,9 @@ func matching(e ledger.Entry) []ledger.Filter {
 		paths = append(paths, e.Decision.Paths...)
 	}
 	for _, p := range paths {
-		filters = append(filters, ledger.Filter{Path: p}, ledger.Filter{Path: path.Dir(p) + "/"})
+		filters = append(filters, record.Filter{Path: p}, record.Filter{Path: path.Dir(p) + "/"})
 		if at := strings.LastIndex(p, "/"); at >= 0 {
-			filters = append(filters, ledger.Filter{Path: p[:at+1]})
+			filters = append(filters, record.Filter{Path: p[:at+1]})
 		}
 	}
 	return filters
@@ -35,7 +36,7 @@ func matching(e ledger.Entry) []ledger.Filter {
 
 func checkProposed(t *testing.T, line []byte) {
 	t.Helper()
-	e, err := ledger.Parse(line)
+	e, err := record.Parse(line)
 	if err != nil {
 		return
 	}
@@ -48,10 +49,10 @@ func checkProposed(t *testing.T, line []byte) {
 
 func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 	for name, r := range everyKind() {
-		line := check.Value(ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()}))(t)
+		line := check.Value(record.Encode(record.Entry{Record: r, ID: session, Time: fixedClock()()}))(t)
 		checkProposed(t, line)
-		if ledger.Proposes(line, ledger.Filter{IntentID: "INT-999"}) || ledger.Proposes(line, ledger.Filter{Path: "src/none"}) ||
-			ledger.Proposes(line, ledger.Filter{Since: fixedClock()().Add(time.Second)}) {
+		if ledger.Proposes(line, record.Filter{IntentID: "INT-999"}) || ledger.Proposes(line, record.Filter{Path: "src/none"}) ||
+			ledger.Proposes(line, record.Filter{Since: fixedClock()().Add(time.Second)}) {
 			t.Errorf("%s is proposed for what it is not", name)
 		}
 	}
@@ -60,7 +61,7 @@ func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
 // FuzzIndexedLine looks for a line that readers take for a record and that the index would hide.
 func FuzzIndexedLine(f *testing.F) {
 	for _, r := range everyKind() {
-		line := check.Value(ledger.Encode(ledger.Entry{Record: r, ID: session, Time: fixedClock()()}))(f)
+		line := check.Value(record.Encode(record.Entry{Record: r, ID: session, Time: fixedClock()()}))(f)
 		f.Add(line)
 	}
 	for _, odd := range []string{

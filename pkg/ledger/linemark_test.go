@@ -32,7 +32,7 @@ func TestMarkKnowsALineByItsText(t *testing.T) {
 // A line that stood in the file twice says so, and is the same line otherwise.
 func TestMarkSaysTwin(t *testing.T) {
 	text := "alpha\nbravo\n\tbravo\ncharlie\nalpha\n"
-	c := ledger.Change{Change: change.Change{Hunks: [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}}}}
+	c := record.Change{Change: change.Change{Hunks: [][4]int{{1, 1, 1, 2}, {3, 0, 4, 1}, {9, 2, 5, 0}}}}
 	c.Mark(edit.Lines(text))
 	marks := c.Marks
 	var twins []bool
@@ -50,19 +50,19 @@ func TestMarkSaysTwin(t *testing.T) {
 // Where none of a hunk's lines tells by itself where it stood, the nearest lines that do stand beside it.
 func TestAnchors(t *testing.T) {
 	const text = "unmistakable one\nif a {\n\treturn nothing\n}\nb++\nunmistakable two\nif a {\n\treturn nothing\n}\n"
-	at := func(line int, text string) ledger.Anchor { return ledger.Anchor{Line: line, Mark: record.MarkOf(text)} }
+	at := func(line int, text string) record.Anchor { return record.Anchor{Line: line, Mark: record.MarkOf(text)} }
 	for name, c := range map[string]struct {
 		hunks [][4]int
-		want  []ledger.Anchor
+		want  []record.Anchor
 	}{
-		"twins":                        {[][4]int{{1, 0, 2, 3}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
-		"nothing behind it":            {[][4]int{{6, 0, 7, 3}}, []ledger.Anchor{at(6, "unmistakable two")}},
-		"one line, hardly a text":      {[][4]int{{4, 0, 5, 1}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
-		"two hunks beside one line":    {[][4]int{{4, 0, 5, 1}, {6, 0, 7, 1}}, []ledger.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
+		"twins":                        {[][4]int{{1, 0, 2, 3}}, []record.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
+		"nothing behind it":            {[][4]int{{6, 0, 7, 3}}, []record.Anchor{at(6, "unmistakable two")}},
+		"one line, hardly a text":      {[][4]int{{4, 0, 5, 1}}, []record.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
+		"two hunks beside one line":    {[][4]int{{4, 0, 5, 1}, {6, 0, 7, 1}}, []record.Anchor{at(1, "unmistakable one"), at(6, "unmistakable two")}},
 		"a line that tells is its own": {[][4]int{{4, 0, 5, 2}}, nil},
 		"what is gone has none":        {[][4]int{{1, 3, 1, 0}}, nil},
 	} {
-		change := ledger.Change{Change: change.Change{Hunks: c.hunks}}
+		change := record.Change{Change: change.Change{Hunks: c.hunks}}
 		if change.Mark(edit.Lines(text)); !slices.Equal(change.Anchors, c.want) {
 			t.Errorf("%s: %v, want %v", name, change.Anchors, c.want)
 		}
@@ -74,16 +74,16 @@ func TestMarksInTheLedger(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	text := "alpha\nbravo\nalpha\nunmistakable\n"
-	c := ledger.Change{
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "a.txt", Before: change.Version{Hash: sha("unmistakable\n")}, After: change.Version{Hash: sha(text)}, Hunks: [][4]int{{0, 0, 1, 3}},
 		},
 	}
 	c.Mark(edit.Lines(text))
-	rec := ledger.Record{Kind: ledger.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []ledger.Change{c}}
+	rec := record.Record{Kind: record.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []record.Change{c}}
 	_, err := l.Append(context.Background(), rec)
 	check.OK(t, err)
-	found := check.Value(l.Query(context.Background(), ledger.Filter{Path: "a.txt"}))(t)
+	found := check.Value(l.Query(context.Background(), record.Filter{Path: "a.txt"}))(t)
 	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
 		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
 	} else if got := found.Entries[0].Changes[0].Anchors; len(got) != 1 || !slices.Equal(got, c.Anchors) {
@@ -95,12 +95,12 @@ func TestMarksInTheLedger(t *testing.T) {
 		t.Errorf("%d characters for three lines: %s", len(written), written)
 	}
 	rec.Changes[0].Marks = c.Marks[:2]
-	if _, err := l.Append(context.Background(), rec); !errors.Is(err, ledger.ErrInvalidRecord) {
+	if _, err := l.Append(context.Background(), rec); !errors.Is(err, record.ErrInvalidRecord) {
 		t.Errorf("two marks for three lines: %v", err)
 	}
-	var m ledger.LineMarks
+	var m record.LineMarks
 	for _, bad := range []string{"A", "AAAAAAA", strings.Repeat("A", 9), "AAAA AAA", "AAAAAAA="} {
-		if err := m.UnmarshalText([]byte(bad)); !errors.Is(err, ledger.ErrMalformed) {
+		if err := m.UnmarshalText([]byte(bad)); !errors.Is(err, record.ErrMalformed) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/union"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // besideWorkspace has a repository whose ledger stands beside the tree as soon as there is a record.
@@ -100,7 +102,7 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 		for range servers {
 			check.OK(t, <-ended)
 		}
-		if report, err := ledger.Verify(context.Background(), w.root); err != nil || report.Records != servers {
+		if report, err := verify.Verify(context.Background(), w.root); err != nil || report.Records != servers {
 			t.Fatalf("the ledger has %d records, %v; want %d", report.Records, err, servers)
 		}
 	}
@@ -134,7 +136,7 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 	appendOne(t, sub, mutation("INT-001", "a.txt"))
 	check.OK(t, sub.Close(context.Background()))
 	w.wantRecords(1)
-	report := check.Value(ledger.Verify(context.Background(), root))(t)
+	report := check.Value(verify.Verify(context.Background(), root))(t)
 	if report.Records != 1 || locate.Beside(w.dir) == locate.Beside(w.path("sub")) {
 		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
 	}
@@ -171,7 +173,7 @@ func TestMoveBeside(t *testing.T) {
 	w.commitAll("in the tree")
 	w.git("branch", "old")
 	var before []string
-	_, err := ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
+	_, err := locate.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
 		before = append(before, line.Segment+" "+string(line.Data))
 		return nil
 	})
@@ -180,7 +182,7 @@ func TestMoveBeside(t *testing.T) {
 	dir, err := locate.MoveBeside(context.Background(), w.root)
 	check.OK(t, err)
 	var after []string
-	_, err = ledger.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
+	_, err = locate.EachLine(context.Background(), w.root, func(line ledger.RawLine) error {
 		after = append(after, line.Segment+" "+string(line.Data))
 		return nil
 	})
@@ -241,7 +243,7 @@ func TestUnite(t *testing.T) {
 		check.OK(t, all(u.Add))
 		return u.Publish(context.Background())
 	}
-	if _, err := unite(lines[0], "<<<<<<< HEAD"); !errors.Is(err, ledger.ErrMalformed) {
+	if _, err := unite(lines[0], "<<<<<<< HEAD"); !errors.Is(err, record.ErrMalformed) {
 		t.Errorf("garbage gives %v", err)
 	}
 	forged := strings.Replace(lines[1], "a.txt", "b.txt", 1)

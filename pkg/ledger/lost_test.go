@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // TestLost: what the ledger had and has no more is found, and what only stands elsewhere in it is not.
@@ -88,7 +89,7 @@ func TestOnAnotherBranch(t *testing.T) {
 	mark, err := l.Mark(ctx)
 	check.OK(t, err)
 	w.write(tracePath, lines[0]+"\n")
-	elsewhere := func(has string) ledger.Elsewhere {
+	elsewhere := func(has string) verify.Elsewhere {
 		return func(_ context.Context, visit func([]byte, string) error) error { return visit([]byte(has), "branch x") }
 	}
 	if loss, err := mark.Lost(ctx, elsewhere(lines[0])); err != nil || loss == nil {

@@ -10,48 +10,48 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestModesInRecords(t *testing.T) {
 	sum := "sha256:" + strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
-		change ledger.Change
+		change record.Change
 		line   string
 	}{
-		"as it was": {ledger.Change{
+		"as it was": {record.Change{
 			Change: change.Change{
 				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0644"},
 			},
 		}, `"before_mode":"0644"}`},
-		"another": {ledger.Change{
+		"another": {record.Change{
 			Change: change.Change{
 				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "4755"},
 			},
 		}, `"before_mode":"0644","after_mode":"4755"}`},
-		"created": {ledger.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "0600"}}}, `"after_mode":"0600"}`},
-		"deleted": {ledger.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "0755"}}}, `"before_mode":"0755"}`},
-		"not known": {ledger.Change{
+		"created": {record.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "0600"}}}, `"after_mode":"0600"}`},
+		"deleted": {record.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "0755"}}}, `"before_mode":"0755"}`},
+		"not known": {record.Change{
 			Change: change.Change{Op: change.Modified, Before: change.Version{Hash: sum}, After: change.Version{Hash: sum}},
 		}, `"after":"` + sum + `"}`},
-		"created with two": {ledger.Change{
+		"created with two": {record.Change{
 			Change: change.Change{
 				Op: change.Created, Before: change.Version{Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0600"},
 			},
 		}, ""},
-		"modified with one": {ledger.Change{
+		"modified with one": {record.Change{
 			Change: change.Change{
 				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum},
 			},
 		}, ""},
-		"more than is allowed": {ledger.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "100755"}}}, ""},
-		"no digits":            {ledger.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "rwxr"}}}, ""},
+		"more than is allowed": {record.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "100755"}}}, ""},
+		"no digits":            {record.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "rwxr"}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.change.Path = "f"
-			line, err := ledger.Encode(ledger.Entry{ID: "x", Record: ledger.Record{Kind: ledger.KindMutation, Changes: []ledger.Change{c.change}}})
+			line, err := record.Encode(record.Entry{ID: "x", Record: record.Record{Kind: record.KindMutation, Changes: []record.Change{c.change}}})
 			if c.line == "" {
-				if !errors.Is(err, ledger.ErrInvalidRecord) {
+				if !errors.Is(err, record.ErrInvalidRecord) {
 					t.Fatalf("%v, %s", err, line)
 				}
 				return
@@ -59,7 +59,7 @@ func TestModesInRecords(t *testing.T) {
 			if err != nil || !bytes.Contains(line, []byte(c.line)) {
 				t.Fatalf("%v, %s", err, line)
 			}
-			e, err := ledger.Parse(line)
+			e, err := record.Parse(line)
 			if err != nil || e.Changes[0].Before.Mode != c.change.Before.Mode || e.Changes[0].After.Mode != c.change.After.Mode {
 				t.Errorf("%v, %+v", err, e.Changes)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
@@ -71,7 +72,7 @@ func TestArchivesThatAreNoFilesAreNotOpened(t *testing.T) {
 	check.OK(t, syscall.Mkfifo(w.path(".orchestration/archive/a.jsonl.zst"), 0o644))
 	check.OK(t, os.Symlink("../agent_trace.jsonl", w.path(".orchestration/archive/b.jsonl.zst")))
 	w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable, ledger.ProblemUnreadable}
-	if found := query(t, l, ledger.Filter{}); len(found.Entries) != 1 || len(found.Problems) != 2 {
+	if found := query(t, l, record.Filter{}); len(found.Entries) != 1 || len(found.Problems) != 2 {
 		t.Errorf("%d entries, problems %v", len(found.Entries), found.Problems)
 	}
 }

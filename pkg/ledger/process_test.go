@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // appenderEnv makes this test binary one more process that appends: "<workspace>|<number>|<goroutines>|<records each>",
@@ -90,7 +91,7 @@ func TestProcessesShareOneFile(t *testing.T) {
 		t.Errorf("%d heads, want one", len(heads))
 	}
 	paths := map[string]bool{}
-	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e ledger.Entry) error {
+	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e record.Entry) error {
 		paths[e.Changes[0].Path] = true
 		return nil
 	})

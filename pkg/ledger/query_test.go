@@ -11,9 +11,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-func query(t testing.TB, l *ledger.Ledger, f ledger.Filter) ledger.Result {
+func query(t testing.TB, l *ledger.Ledger, f record.Filter) ledger.Result {
 	t.Helper()
 	result := check.Value(l.Query(context.Background(), f))(t)
 	return result
@@ -33,7 +34,7 @@ func TestQueryFilters(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := start
 	l := w.open(ledger.Options{Clock: func() time.Time { now = now.Add(time.Minute); return now }})
-	add := func(call, intent string, change func(r *ledger.Record)) ledger.Appended {
+	add := func(call, intent string, change func(r *record.Record)) ledger.Appended {
 		r := mutation(intent, "src/"+call)
 		r.Call = call
 		if change != nil {
@@ -43,38 +44,38 @@ func TestQueryFilters(t *testing.T) {
 	}
 	other := "00000000-0000-4000-8000-000000000000"
 	add("a", "INT-001", nil)
-	b := add("b", "INT-002", func(r *ledger.Record) { r.MutationClass = "AST_REFACTOR" })
-	add("c", "INT-001", func(r *ledger.Record) { r.Session = other })
-	add("d", "INT-001", func(r *ledger.Record) {
-		r.Kind, r.Changes = ledger.KindDecision, nil
-		r.Decision = &ledger.Decision{Outcome: "refused", Paths: []string{"docs/x"}}
+	b := add("b", "INT-002", func(r *record.Record) { r.MutationClass = "AST_REFACTOR" })
+	add("c", "INT-001", func(r *record.Record) { r.Session = other })
+	add("d", "INT-001", func(r *record.Record) {
+		r.Kind, r.Changes = record.KindDecision, nil
+		r.Decision = &record.Decision{Outcome: "refused", Paths: []string{"docs/x"}}
 	})
-	add("e", "INT-002", func(r *ledger.Record) { r.Changes[0] = everyKind()["move"].Changes[0] })
+	add("e", "INT-002", func(r *record.Record) { r.Changes[0] = everyKind()["move"].Changes[0] })
 	cases := []struct {
 		want   string
-		filter ledger.Filter
+		filter record.Filter
 	}{
-		{"a b c d e", ledger.Filter{}},
-		{"e d c b a", ledger.Filter{Newest: true}},
-		{"a b", ledger.Filter{Limit: 2}},
-		{"e d", ledger.Filter{Limit: 2, Newest: true}},
-		{"b e", ledger.Filter{IntentID: "INT-002"}},
-		{"", ledger.Filter{IntentID: "INT-00"}},
-		{"b", ledger.Filter{Class: "AST_REFACTOR"}},
-		{"c", ledger.Filter{Session: other}},
-		{"d", ledger.Filter{Kinds: []ledger.Kind{ledger.KindDecision, ledger.KindRead}}},
-		{"a b c e", ledger.Filter{Kinds: ledger.ChangeKinds()}},
-		{"a", ledger.Filter{Path: "src/a"}},
-		{"e", ledger.Filter{Path: "src/old.go"}},
-		{"e", ledger.Filter{Path: "src/new.go"}},
-		{"d", ledger.Filter{Path: "docs/x"}},
-		{"", ledger.Filter{Path: "src"}},
-		{"a b c e", ledger.Filter{Path: "src/"}},
-		{"b", ledger.Filter{ID: b.ID}},
-		{"b", ledger.Filter{ID: b.Hash}},
-		{"c d e", ledger.Filter{Since: start.Add(3 * time.Minute)}},
-		{"a b", ledger.Filter{Until: start.Add(3 * time.Minute)}},
-		{"c", ledger.Filter{IntentID: "INT-001", Path: "src/", Newest: true, Limit: 1}},
+		{"a b c d e", record.Filter{}},
+		{"e d c b a", record.Filter{Newest: true}},
+		{"a b", record.Filter{Limit: 2}},
+		{"e d", record.Filter{Limit: 2, Newest: true}},
+		{"b e", record.Filter{IntentID: "INT-002"}},
+		{"", record.Filter{IntentID: "INT-00"}},
+		{"b", record.Filter{Class: "AST_REFACTOR"}},
+		{"c", record.Filter{Session: other}},
+		{"d", record.Filter{Kinds: []record.Kind{record.KindDecision, record.KindRead}}},
+		{"a b c e", record.Filter{Kinds: record.ChangeKinds()}},
+		{"a", record.Filter{Path: "src/a"}},
+		{"e", record.Filter{Path: "src/old.go"}},
+		{"e", record.Filter{Path: "src/new.go"}},
+		{"d", record.Filter{Path: "docs/x"}},
+		{"", record.Filter{Path: "src"}},
+		{"a b c e", record.Filter{Path: "src/"}},
+		{"b", record.Filter{ID: b.ID}},
+		{"b", record.Filter{ID: b.Hash}},
+		{"c d e", record.Filter{Since: start.Add(3 * time.Minute)}},
+		{"a b", record.Filter{Until: start.Add(3 * time.Minute)}},
+		{"c", record.Filter{IntentID: "INT-001", Path: "src/", Newest: true, Limit: 1}},
 	}
 	for _, c := range cases {
 		if got := names(query(t, l, c.filter)); got != c.want {
@@ -98,7 +99,7 @@ func TestQueryReadsOnBesideBadLines(t *testing.T) {
 	appendOne(t, l, last)
 	want := []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemMalformed, ledger.ProblemTooLong}
 	for _, newest := range []bool{false, true} {
-		result := query(t, l, ledger.Filter{Newest: newest})
+		result := query(t, l, record.Filter{Newest: newest})
 		kinds := []ledger.ProblemKind{}
 		for _, p := range result.Problems {
 			kinds = append(kinds, p.Kind)
@@ -111,7 +112,7 @@ func TestQueryReadsOnBesideBadLines(t *testing.T) {
 			t.Errorf("newest %v: records %q, problems %v", newest, names(result), kinds)
 		}
 	}
-	if result := query(t, l, ledger.Filter{Newest: true, Limit: 1}); names(result) != "last" || len(result.Problems) != 0 {
+	if result := query(t, l, record.Filter{Newest: true, Limit: 1}); names(result) != "last" || len(result.Problems) != 0 {
 		t.Errorf("the newest one: %q, %d problems", names(result), len(result.Problems))
 	}
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong}
@@ -121,11 +122,11 @@ func TestQueryFromTheEndAgreesWithTheOther(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
 	for i := range 60 { // lines of 1 byte to beyond a block of the reader, in no order
-		r := ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(i)}
+		r := record.Record{Kind: record.KindRead, Call: fmt.Sprint(i)}
 		r.Detail = map[string]any{"filler": strings.Repeat("x", (i*i*i*7919)%150_000)}
 		appendOne(t, l, r)
 	}
-	oldest, newest := query(t, l, ledger.Filter{}), query(t, l, ledger.Filter{Newest: true})
+	oldest, newest := query(t, l, record.Filter{}), query(t, l, record.Filter{Newest: true})
 	slices.Reverse(newest.Entries)
 	if len(oldest.Entries) != 60 || names(oldest) != names(newest) {
 		t.Errorf("forwards %s\nbackwards %s", names(oldest), names(newest))
@@ -142,7 +143,7 @@ func TestDuplicatesAreGivenOnce(t *testing.T) {
 	l := w.open(ledger.Options{})
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.write(tracePath, strings.Repeat(w.read(tracePath), 3))
-	if n := len(query(t, l, ledger.Filter{}).Entries); n != 1 {
+	if n := len(query(t, l, record.Filter{}).Entries); n != 1 {
 		t.Errorf("%d entries, want 1", n)
 	}
 	w.wantRecords(1)
@@ -154,7 +155,7 @@ func TestQueryStopsWithItsContext(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := l.Query(ctx, ledger.Filter{}); err == nil {
+	if _, err := l.Query(ctx, record.Filter{}); err == nil {
 		t.Error("a cancelled query gives an answer")
 	}
 }
@@ -166,39 +167,39 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	for i := range 6 {
 		content = append(content, sha(fmt.Sprint(i)))
 	}
-	add := func(call string, c ledger.Change) {
+	add := func(call string, c record.Change) {
 		r := mutation("INT-001", "x")
-		r.Call, r.Changes = call, []ledger.Change{c}
+		r.Call, r.Changes = call, []record.Change{c}
 		appendOne(t, l, r)
 	}
 	// The file has ten lines; then 2 lines go in before line 3; then line 8 is changed; then lines 1 and 2 are taken
 	// out; then the file is moved; another file is changed in between.
-	add("create", ledger.Change{
+	add("create", record.Change{
 		Change: change.Change{
 			Op: change.Created, Path: "a", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
 		},
 	})
-	add("insert", ledger.Change{
+	add("insert", record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[0]}, After: change.Version{Hash: content[1]}, Hunks: [][4]int{{2, 0, 3, 2}},
 		},
 	})
-	add("else", ledger.Change{
+	add("else", record.Change{
 		Change: change.Change{
 			Op: change.Created, Path: "b", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
 		},
 	})
-	add("change", ledger.Change{
+	add("change", record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[1]}, After: change.Version{Hash: content[2]}, Hunks: [][4]int{{8, 1, 8, 1}},
 		},
 	})
-	add("take", ledger.Change{
+	add("take", record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[2]}, After: change.Version{Hash: content[3]}, Hunks: [][4]int{{1, 2, 0, 0}},
 		},
 	})
-	add("move", ledger.Change{
+	add("move", record.Change{
 		Change: change.Change{
 			Op: change.Moved, Path: "c", From: "a", Before: change.Version{Hash: content[3]}, After: change.Version{Hash: content[3]},
 		},
@@ -212,18 +213,18 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 		{"b", 3, "else"}, {"a", 1, "insert"}, {"nowhere", 1, ""},
 	}
 	for _, c := range cases {
-		result := query(t, l, ledger.Filter{Path: c.path, Line: c.line})
+		result := query(t, l, record.Filter{Path: c.path, Line: c.line})
 		if names(result) != c.want || result.Gap {
 			t.Errorf("line %d of %s: %q, want %q; gap %v", c.line, c.path, names(result), c.want, result.Gap)
 		}
 	}
-	if result := query(t, l, ledger.Filter{Path: "c", Line: 6, Limit: 1}); names(result) != "change" {
+	if result := query(t, l, record.Filter{Path: "c", Line: 6, Limit: 1}); names(result) != "change" {
 		t.Errorf("limited to one: %q", names(result))
 	}
-	if result := query(t, l, ledger.Filter{Path: "c", Line: 6, Content: sha("edited")}); !result.Gap {
+	if result := query(t, l, record.Filter{Path: "c", Line: 6, Content: sha("edited")}); !result.Gap {
 		t.Error("an edit that the ledger does not know is no gap")
 	}
-	if _, err := l.Query(context.Background(), ledger.Filter{Line: 3}); err == nil {
+	if _, err := l.Query(context.Background(), record.Filter{Line: 3}); err == nil {
 		t.Error("a line without a path is accepted")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TestReadersMissNothingWhileItRotates reads all the time while lines move from the file into archives.
@@ -45,12 +46,12 @@ func TestReadersMissNothingWhileItRotates(t *testing.T) {
 		if report := w.verify(); report.Records < want || len(report.Problems) > 0 {
 			t.Fatalf("%d records of %d, problems %+v", report.Records, want, report.Problems)
 		}
-		found := query(t, reader, ledger.Filter{Newest: true})
+		found := query(t, reader, record.Filter{Newest: true})
 		if len(found.Entries) < want || len(found.Problems) > 0 {
 			t.Fatalf("%d entries of %d, problems %+v", len(found.Entries), want, found.Problems)
 		}
 		ids := map[string]int{}
-		problems, err := reader.Scan(context.Background(), func(e ledger.Entry) error { ids[e.ID]++; return nil })
+		problems, err := reader.Scan(context.Background(), func(e record.Entry) error { ids[e.ID]++; return nil })
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("scan: %+v, %v", problems, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const smallSegment = 64 << 10
@@ -47,7 +48,7 @@ func appendMany(t testing.TB, l *ledger.Ledger, n int, name string) []string {
 func (w *workspace) wantEach(ids []string) {
 	w.t.Helper()
 	counts := map[string]int{}
-	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e ledger.Entry) error {
+	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e record.Entry) error {
 		counts[e.ID]++
 		return nil
 	})
@@ -136,7 +137,7 @@ func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
 				t.Fatal("it did not rotate")
 			}
 			w.wantEach(append(ids, at.ID))
-			if got := query(t, l, ledger.Filter{ID: at.Hash}).Entries; len(got) != 1 || got[0].ID != at.ID {
+			if got := query(t, l, record.Filter{ID: at.Hash}).Entries; len(got) != 1 || got[0].ID != at.ID {
 				t.Errorf("the hash that was answered is that of %v", got)
 			}
 		})

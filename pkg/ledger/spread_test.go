@@ -9,26 +9,27 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestManyChangesAreSpreadOverLines(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	l.LimitLine(4000)
-	record := everyKind()["command"]
+	rec := everyKind()["command"]
 	for i := range 100 {
-		record.Changes = append(record.Changes, mutation("", fmt.Sprintf("src/%d", i)).Changes...)
-		record.Violations = append(record.Violations, ledger.Violation{Path: fmt.Sprintf("docs/%d", i)})
+		rec.Changes = append(rec.Changes, mutation("", fmt.Sprintf("src/%d", i)).Changes...)
+		rec.Violations = append(rec.Violations, record.Violation{Path: fmt.Sprintf("docs/%d", i)})
 	}
-	first := appendOne(t, l, record)
-	result := check.Value(l.Query(context.Background(), ledger.Filter{}))(t)
+	first := appendOne(t, l, rec)
+	result := check.Value(l.Query(context.Background(), record.Filter{}))(t)
 	var changes, violations, commands int
 	for i, e := range result.Entries {
 		changes, violations = changes+len(e.Changes), violations+len(e.Violations)
 		if e.Command != nil {
 			commands++
 		}
-		want := ledger.Part{Of: first.ID, Index: i + 1, Count: len(result.Entries)}
+		want := record.Part{Of: first.ID, Index: i + 1, Count: len(result.Entries)}
 		if e.Part == nil || *e.Part != want || len(e.Raw) > 4100 {
 			t.Errorf("line %d of %d bytes has part %+v, want %+v", i, len(e.Raw), e.Part, want)
 		}
@@ -42,21 +43,21 @@ func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	l.LimitLine(2000)
-	record := mutation("INT-001", "src/a")
+	rec := mutation("INT-001", "src/a")
 	for i := range 100 {
-		record.Changes[0].Hunks = append(record.Changes[0].Hunks, [4]int{20 + 2*i, 1, 30 + 2*i, 1})
-		record.Changes[0].Ranges = append(record.Changes[0].Ranges, ledger.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
+		rec.Changes[0].Hunks = append(rec.Changes[0].Hunks, [4]int{20 + 2*i, 1, 30 + 2*i, 1})
+		rec.Changes[0].Ranges = append(rec.Changes[0].Ranges, record.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
 	}
-	appendOne(t, l, record)
-	result, err := l.Query(context.Background(), ledger.Filter{})
+	appendOne(t, l, rec)
+	result, err := l.Query(context.Background(), record.Filter{})
 	check.OK(t, err)
 	got := result.Entries[0].Changes[0]
 	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
 		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)
 	}
-	record = mutation("INT-001", "src/a")
-	record.Detail = map[string]any{"text": strings.Repeat("x", 3000)}
-	if _, err := l.Append(context.Background(), record); !errors.Is(err, ledger.ErrTooLarge) {
+	rec = mutation("INT-001", "src/a")
+	rec.Detail = map[string]any{"text": strings.Repeat("x", 3000)}
+	if _, err := l.Append(context.Background(), rec); !errors.Is(err, record.ErrTooLarge) {
 		t.Errorf("error %v, want ErrTooLarge", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // manySegments appends n records, one a minute, to a ledger of several sessions.
@@ -33,12 +34,12 @@ func TestEachIsQueryWithoutHolding(t *testing.T) {
 	for name, sessions := range map[string]int{"one segment": 1, "several": 7} {
 		t.Run(name, func(t *testing.T) {
 			l := manySegments(t, newWorkspace(t), sessions, 40)
-			for _, f := range []ledger.Filter{
+			for _, f := range []record.Filter{
 				{}, {Newest: true}, {IntentID: "INT-1"}, {IntentID: "INT-0", Newest: true}, {Path: "src/7"}, {Limit: 5, Newest: true},
 				{Since: fixedClock()().Add(10 * time.Minute), Until: fixedClock()().Add(20 * time.Minute)}, {IntentID: "none"},
 			} {
 				var got []string
-				problems, err := l.Each(t.Context(), f, func(e ledger.Entry) error {
+				problems, err := l.Each(t.Context(), f, func(e record.Entry) error {
 					got = append(got, e.ID)
 					return nil
 				})
@@ -60,7 +61,7 @@ func TestEachEndsWithTheVisitor(t *testing.T) {
 	for _, sessions := range []int{1, 3, 70} {
 		l := manySegments(t, newWorkspace(t), sessions, 75)
 		n := 0
-		_, err := l.Each(t.Context(), ledger.Filter{Newest: true}, func(ledger.Entry) error {
+		_, err := l.Each(t.Context(), record.Filter{Newest: true}, func(record.Entry) error {
 			if n++; n == 5 {
 				return enough
 			}
@@ -71,7 +72,7 @@ func TestEachEndsWithTheVisitor(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := l.Each(cancelled, ledger.Filter{}, func(ledger.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
+		if _, err := l.Each(cancelled, record.Filter{}, func(record.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("%d sessions: a cancelled query ends with %v", sessions, err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestScanLinesParsesWhatIsWanted(t *testing.T) {
 	const other = ".orchestration/trace/7d4a7a0e-53f5-4d4f-9a4e-000000000000.jsonl"
 	w.write(other, w.read(other)+"garbage\n{\"of\":\"another tool\"}\n")
 	var got []string
-	problems, err := l.ScanLines(t.Context(), func(line []byte) bool { return bytes.Contains(line, []byte(`"src/5"`)) }, func(e ledger.Entry) error {
+	problems, err := l.ScanLines(t.Context(), func(line []byte) bool { return bytes.Contains(line, []byte(`"src/5"`)) }, func(e record.Entry) error {
 		got = append(got, string(e.Kind)+" "+strings.Join(e.Files, ","))
 		return nil
 	})
@@ -103,7 +104,7 @@ func TestProblemsAreNumbered(t *testing.T) {
 	lines := w.lines(tracePath)
 	w.write(tracePath, lines[0]+"\n<<<<<<< HEAD\r\n\n"+strings.Repeat("x", 17<<20)+"\n"+lines[1]+"\n=======\n")
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong, ledger.ProblemMalformed}
-	found := query(t, l, ledger.Filter{Newest: true})
+	found := query(t, l, record.Filter{Newest: true})
 	for _, p := range found.Problems {
 		if p.Line != 0 {
 			t.Errorf("the query counted: %+v", p)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestTornLineIsSetAside(t *testing.T) {
@@ -23,7 +24,7 @@ func TestTornLineIsSetAside(t *testing.T) {
 
 	var log lockedBuffer
 	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
-	result, err := l.Query(context.Background(), ledger.Filter{Newest: true})
+	result, err := l.Query(context.Background(), record.Filter{Newest: true})
 	if err != nil || len(result.Entries) != 1 || len(result.Problems) != 1 || result.Problems[0].Kind != ledger.ProblemTorn {
 		t.Errorf("query of a torn ledger: %d entries, problems %+v, error %v", len(result.Entries), result.Problems, err)
 	}

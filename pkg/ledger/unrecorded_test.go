@@ -8,6 +8,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -19,7 +20,7 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 	lookalike := mutation("INT-001", "a")
 	lookalike.Detail = map[string]any{"reason": `{"gap":{"calls":9}}`, "gap": map[string]any{"calls": 9}}
 	appendOne(t, l, lookalike)
-	told := appendOne(t, l, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
+	told := appendOne(t, l, record.Record{Kind: record.KindRecovered, Detail: map[string]any{
 		"gap": map[string]any{"calls": 2, "decisions": 1, "since": "2026-02-18T18:30:00Z", "until": "2026-02-18T18:31:00Z"},
 	}})
 	appendOne(t, l, mutation("INT-001", "b"))
@@ -44,15 +45,15 @@ func TestLostRecordsAreTold(t *testing.T) {
 	w := newWorkspace(t)
 	lost := make(chan string, 10)
 	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }})
-	l.AppendSoon(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
+	l.AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
 	<-lost
-	l.AppendSoon(ledger.Record{Kind: "no kind"})
+	l.AppendSoon(record.Record{Kind: "no kind"})
 	<-lost
-	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "one"})
+	l.AppendSoon(record.Record{Kind: record.KindRead, Call: "one"})
 	check.OK(t, l.Flush(context.Background()))
 	check.OK(t, os.Rename(w.path(tracePath), w.path("aside")))
 	check.OK(t, os.Mkdir(w.path(tracePath), 0o755))
-	l.AppendSoon(ledger.Record{Kind: ledger.KindRead, Call: "two"})
+	l.AppendSoon(record.Record{Kind: record.KindRead, Call: "two"})
 	if id := <-lost; id == "" {
 		t.Error("a lost record that had an id is told of without it")
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	for i := range 4 {
-		appendOne(t, l, ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(i)})
+		appendOne(t, l, record.Record{Kind: record.KindRead, Call: fmt.Sprint(i)})
 	}
 	whole := w.read(tracePath)
 	followed := len(whole) - len(w.lines(tracePath)[3]) - 1
@@ -40,7 +41,7 @@ func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 	w.wantRecords(4) // order and duplicates mean nothing
 	w.write(tracePath, strings.Join(lines[1:], ""))
 	report := w.verify()
-	second := query(t, l, ledger.Filter{Limit: 1}).Entries[0]
+	second := query(t, l, record.Filter{Limit: 1}).Entries[0]
 	if p := report.Problems[0]; p.Kind != ledger.ProblemMissing || p.Line != 1 || p.Record != second.ID ||
 		p.Segment != "agent_trace.jsonl" || !strings.Contains(p.Detail, second.Prev[0]) {
 		t.Errorf("problem %+v", p)

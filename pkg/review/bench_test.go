@@ -7,7 +7,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -22,10 +22,10 @@ func benchmarkRun(b *testing.B, beside bool) {
 	ownHome(b)
 	r := newRepoWith(b, "", beside)
 	for i := range 100_000 {
-		r.ledger.AppendSoon(ledger.Record{
-			Kind: ledger.KindMutation, IntentID: "INT-001", Call: "edit_file", MutationClass: "INTENT_EVOLUTION",
-			Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
-			Changes: []ledger.Change{{
+		r.ledger.AppendSoon(record.Record{
+			Kind: record.KindMutation, IntentID: "INT-001", Call: "edit_file", MutationClass: "INTENT_EVOLUTION",
+			Contributor: record.Contributor{Type: "ai", ModelID: "test/model"},
+			Changes: []record.Change{{
 				Change: change.Change{
 					Op: change.Modified, Path: fmt.Sprintf("src/f%d.txt", i%1000), Before: change.Version{Hash: fmt.Sprintf("sha256:%064x", i)}, After: change.Version{Hash: fmt.Sprintf("sha256:%064x", i+1)}, Hunks: [][4]int{{i % 100, 1, i % 100, 2}},
 				},

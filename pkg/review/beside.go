@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -130,9 +131,9 @@ func (r *review) bringLedger(snap *snapshot, anchors []gitref.Anchor, all bool) 
 		return text.WriteByte('\n')
 	}
 	if all {
-		_, err = ledger.EachLine(r.ctx, r.root, write)
+		_, err = locate.EachLine(r.ctx, r.root, write)
 	} else {
-		var gone []ledger.Hash
+		var gone []record.Hash
 		gone, err = verify.Closure(r.ctx, r.root, heads(anchors), write)
 		missing = slices.DeleteFunc(slices.Clone(anchors), func(a gitref.Anchor) bool { return !slices.Contains(gone, a.Head) })
 	}
@@ -142,8 +143,8 @@ func (r *review) bringLedger(snap *snapshot, anchors []gitref.Anchor, all bool) 
 	return missing, nil
 }
 
-func heads(anchors []gitref.Anchor) []ledger.Hash {
-	found := make([]ledger.Hash, len(anchors))
+func heads(anchors []gitref.Anchor) []record.Hash {
+	found := make([]record.Hash, len(anchors))
 	for i, a := range anchors {
 		found[i] = a.Head
 	}

@@ -20,8 +20,8 @@ import (
 // Evidence is what a review has brought together, for who vouches for it, or checks what somebody else vouched for.
 type Evidence struct {
 	*Report
-	Records []ledger.Entry // of the range, as they stand in the ledger, without Raw
-	Lines   []ledger.Hash  // that the range adds to the ledger, sorted, of whatever tool
+	Records []record.Entry // of the range, as they stand in the ledger, without Raw
+	Lines   []record.Hash  // that the range adds to the ledger, sorted, of whatever tool
 	Heads   []string       // of the ledger that HEAD relies on, sorted
 	Seals   []seal.Checked // at HEAD, those that hold
 	// Withheld counts the records that others kept back when they sent the rest: what they say is not here.
@@ -38,14 +38,14 @@ type Evidence struct {
 // Way is what leads from a content in the merge base to one at HEAD without a gap.
 type Way struct {
 	From    string // where the content stood in the merge base, as a path of the repository; empty for a file that is new
-	Changes []ledger.Change
+	Changes []record.Change
 }
 
 // Inspect is Run for who needs more than the report. Every clone gives the same: of the contents between the two ends only
 // those count which the range's commits have. The ledger that HEAD relies on is what the heads stand for, or, if they are
 // nil, what its commits name; a ledger in the tree is as HEAD has it, whatever the heads. The evidence is good until use
 // returns, whose error is returned as it is.
-func Inspect(ctx context.Context, root *os.Root, opts Options, heads []ledger.Hash, use func(*Evidence) error) error {
+func Inspect(ctx context.Context, root *os.Root, opts Options, heads []record.Hash, use func(*Evidence) error) error {
 	r := newReview(ctx, root, opts)
 	r.pinned = heads
 	defer r.close()
@@ -85,7 +85,7 @@ func (r *review) evidence() (*Evidence, error) {
 	for _, rec := range r.records {
 		e.Records = append(e.Records, rec.Entry)
 	}
-	slices.SortFunc(e.Lines, func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(e.Lines, func(a, b record.Hash) int { return slices.Compare(a[:], b[:]) })
 	for _, s := range r.chain.Seals {
 		if s.Holds {
 			e.Seals = append(e.Seals, s)
@@ -125,7 +125,7 @@ func (e *Evidence) UnprovenFor(keys []seal.PublicKey) ([]string, error) {
 
 // Sealed counts the lines of the range that a seal covers.
 func (e *Evidence) Sealed(s seal.Checked) (n int, err error) {
-	var sealed []ledger.Hash
+	var sealed []record.Hash
 	for _, head := range s.Heads {
 		hash, err := record.ParseHash(head)
 		if err != nil {
@@ -134,7 +134,7 @@ func (e *Evidence) Sealed(s seal.Checked) (n int, err error) {
 		sealed = append(sealed, hash)
 	}
 	_, err = verify.Closure(e.review.ctx, e.review.head.root, sealed, func(line ledger.RawLine) error {
-		if _, ours := slices.BinarySearchFunc(e.Lines, line.Hash, func(a, b ledger.Hash) int { return slices.Compare(a[:], b[:]) }); ours {
+		if _, ours := slices.BinarySearchFunc(e.Lines, line.Hash, func(a, b record.Hash) int { return slices.Compare(a[:], b[:]) }); ours {
 			n++
 		}
 		return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -96,7 +96,7 @@ func (l *landing) records(all []*added) map[*added]bool {
 }
 
 // left reports whether what a change left landed.
-func (l *landing) left(c ledger.Change) bool {
+func (l *landing) left(c record.Change) bool {
 	if c.After.Hash == "" {
 		return l.gone[c.Path]
 	}
@@ -130,7 +130,7 @@ type candidate struct {
 
 // isMarked reports whether a record says of lines that it wrote them.
 func (r *added) isMarked() bool {
-	return slices.ContainsFunc(r.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 })
+	return slices.ContainsFunc(r.Changes, func(c record.Change) bool { return len(c.Marks) > 0 })
 }
 
 // choose takes the records that the range's commits have: those that lead to a content of theirs, or wrote a line that they

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // brainFile is where lessons stand unless the settings name another Markdown file.
@@ -13,7 +13,7 @@ const brainFile = home + "/AGENT.md"
 // isLesson tells the record of a lesson, which an agent leaves without an intent and outside of any scope.
 func isLesson(rec *added) bool {
 	_, lesson := rec.Detail["lesson"].(string)
-	return lesson && rec.Call == "record_lesson" && (rec.Kind == ledger.KindLifecycle || rec.Kind == ledger.KindRecovered)
+	return lesson && rec.Call == "record_lesson" && (rec.Kind == record.KindLifecycle || rec.Kind == record.KindRecovered)
 }
 
 // checkLesson judges what a lesson changed: another file than the usual one is for a reviewer to look at, since agents may

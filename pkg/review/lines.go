@@ -9,7 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -129,7 +129,7 @@ func (r *review) stoodInBase(at state) bool {
 
 // leads goes back from a content by the records that made it to where a way begins. It gives the last record of the way and
 // its changes in order; nil if there is none without a gap.
-func leads(after side, related []*added, begins func(state) bool) (last *added, steps []ledger.Change, at state) {
+func leads(after side, related []*added, begins func(state) bool) (last *added, steps []record.Change, at state) {
 	at = after.state()
 	for _, rec := range slices.Backward(related) {
 		c := changeTo(rec, at)
@@ -153,7 +153,7 @@ func leads(after side, related []*added, begins func(state) bool) (last *added, 
 }
 
 // changeTo gives the change by which a record ended in a state.
-func changeTo(rec *added, at state) *ledger.Change {
+func changeTo(rec *added, at state) *record.Change {
 	for i := range rec.Changes {
 		c := &rec.Changes[i]
 		if c.Op != change.Unchanged && c.Path == at.path && c.After.Hash == at.hash {
@@ -199,7 +199,7 @@ func (r *review) writers(c asked, of side) (credits, error) {
 
 // origins gives the lines of a content that a record wrote.
 func (r *review) origins(c asked, content []byte, visit func(blame.Line)) error {
-	entries := make([]ledger.Entry, len(c.records))
+	entries := make([]record.Entry, len(c.records))
 	for i, rec := range c.records {
 		entries[i] = rec.Entry
 	}
@@ -236,7 +236,7 @@ func (r *review) removers(c asked, of side) (credits, error) {
 
 // turnedRound gives the record of the opposite change.
 func turnedRound(rec *added) *added {
-	e := ledger.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
+	e := record.Entry{ID: rec.ID, Hash: rec.Hash, Time: time.UnixMilli(-rec.Time.UnixMilli())}
 	for _, c := range rec.Changes {
 		if c.Op != change.Unchanged {
 			e.Changes = append(e.Changes, c.Inverse())

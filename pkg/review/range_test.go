@@ -11,7 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -187,9 +187,9 @@ func honestJudge(_ context.Context, files []mutation.File) mutation.Verdict {
 	return mutation.Verdict{Evidence: mutation.Proven}
 }
 
-func claimed(rec *ledger.Record) {
+func claimed(rec *record.Record) {
 	rec.MutationClass = "AST_REFACTOR"
-	rec.Class = &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}
+	rec.Class = &record.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}
 }
 
 func TestClassClaims(t *testing.T) {
@@ -241,7 +241,7 @@ func TestClassClaimsBesideAnEvolution(t *testing.T) {
 func TestViolationsAndForeignLines(t *testing.T) {
 	r := newRepo(t, "")
 	r.git("switch", "-qc", "work")
-	r.append(ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-001", Command: &ledger.Command{Command: "make"}, Violations: []ledger.Violation{
+	r.append(record.Record{Kind: record.KindCommand, IntentID: "INT-001", Command: &record.Command{Command: "make"}, Violations: []record.Violation{
 		{Path: "docs/x.txt", Op: change.Created}, {Path: "docs/y.txt", Op: change.Created, Reverted: true},
 	}})
 	content, _ := r.read(".orchestration/agent_trace.jsonl")

@@ -8,34 +8,36 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // added is a record that the range adds.
 type added struct {
-	ledger.Entry
+	record.Entry
 	number int // of the line in its segment
-	hash   ledger.Hash
+	hash   record.Hash
 }
 
 func (r *added) name() string { return cmp.Or(r.ID, r.Hash) }
 
 // explains reports whether the record can account for changes of files.
 func (r *added) explains() bool {
-	return slices.Contains(append(ledger.ChangeKinds(), ledger.KindLifecycle), r.Kind)
+	return slices.Contains(append(record.ChangeKinds(), record.KindLifecycle), r.Kind)
 }
 
 // readRecords finds the range's records. Those of a ledger in the tree are the lines that neither the base nor the merge base
 // has; of one beside it, the contents say which changes are the range's. The same line twice counts once.
 func (r *review) readRecords() error {
-	known := map[ledger.Hash]struct{}{}
+	known := map[record.Hash]struct{}{}
 	for _, snap := range slices.Compact([]*snapshot{r.base, r.fork}) {
 		if err := r.hashes(snap, known); err != nil {
 			return err
 		}
 	}
-	changed, seen := r.changedNames(), map[ledger.Hash]bool{}
+	changed, seen := r.changedNames(), map[record.Hash]bool{}
 	var candidates []candidate
-	_, err := ledger.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
+	_, err := locate.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
 		_, based := known[line.Hash]
 		if seen[line.Hash] || !line.Whole || based && (r.head.hasLedger() || !mentions(line.Data, changed)) {
 			return nil // what is no line is the chain's to report
@@ -67,7 +69,7 @@ func (r *review) changedNames() map[string]bool {
 
 // readRecord gives what a line can add to the range, if anything.
 func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
-	entry, err := ledger.Parse(line.Data)
+	entry, err := record.Parse(line.Data)
 	if err != nil && based {
 		return nil
 	}
@@ -110,7 +112,7 @@ func (r *review) take(rec *added) {
 }
 
 // changedPaths are the paths that a change touched; none if it changed nothing.
-func changedPaths(c ledger.Change) []string {
+func changedPaths(c record.Change) []string {
 	switch {
 	case c.Op == change.Unchanged:
 		return nil

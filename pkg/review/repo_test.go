@@ -17,6 +17,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -76,7 +78,7 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	r.openLedger()
 	t.Cleanup(func() {
 		check.OK(t, r.ledger.Close(context.Background()))
-		report, err := ledger.Verify(context.Background(), r.root)
+		report, err := verify.Verify(context.Background(), r.root)
 		if check.OK(t, err); (len(report.Problems) > 0) != r.broken {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
@@ -85,7 +87,7 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	r.write("src/a.txt", lines(1, 20))
 	r.write("docs/manual.txt", "manual\n")
 	if beside {
-		r.traced("INT-002", "docs/manual.txt", "manual\n", func(rec *ledger.Record) { rec.Call = "before all else" })
+		r.traced("INT-002", "docs/manual.txt", "manual\n", func(rec *record.Record) { rec.Call = "before all else" })
 	}
 	r.commit("base")
 	return r
@@ -167,10 +169,10 @@ func (r *repo) read(path string) (string, bool) {
 }
 
 // traced writes a file under an intent as the server does; an empty content removes it.
-func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record)) {
+func (r *repo) traced(intent, path, content string, edits ...func(*record.Record)) {
 	r.t.Helper()
 	before, had := r.read(path)
-	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, content)}}
+	c := record.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(before, content)}}
 	if had {
 		c.Before.Hash, c.Before.OID = string(workspace.HashOf([]byte(before))), r.ledger.BlobID([]byte(before))
 	} else {
@@ -183,13 +185,13 @@ func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record
 		r.write(path, content)
 		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
 		for _, lines := range edit.ChangedRanges(content, c.Hunks) {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
 		}
 		c.Mark(edit.Lines(content))
 	}
-	rec := ledger.Record{
-		Kind: ledger.KindMutation, IntentID: intent, Call: "write_to_file", MutationClass: "INTENT_EVOLUTION", Changes: []ledger.Change{c},
-		Contributor: ledger.Contributor{Type: "ai", ModelID: "test/model"},
+	rec := record.Record{
+		Kind: record.KindMutation, IntentID: intent, Call: "write_to_file", MutationClass: "INTENT_EVOLUTION", Changes: []record.Change{c},
+		Contributor: record.Contributor{Type: "ai", ModelID: "test/model"},
 	}
 	for _, change := range edits {
 		change(&rec)
@@ -197,7 +199,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*ledger.Record
 	r.append(rec)
 }
 
-func (r *repo) append(rec ledger.Record) {
+func (r *repo) append(rec record.Record) {
 	r.t.Helper()
 	_, err := r.ledger.Append(context.Background(), rec)
 	check.OK(r.t, err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -42,8 +42,8 @@ type review struct {
 	intents map[string]*Intent
 
 	chain    seal.Report // of the ledger at HEAD
-	lines    []ledger.Hash
-	pinned   []ledger.Hash     // see Inspect
+	lines    []record.Hash
+	pinned   []record.Hash     // see Inspect
 	portable map[string]bool   // the contents that count, nil for all that git has
 	ways     map[string]Way    // see Evidence
 	olds     map[string]string // the blobs of files that differ, in the merge base, by path in the workspace

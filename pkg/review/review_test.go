@@ -11,7 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -106,7 +106,7 @@ func TestOneLineByHandHidesNoOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t, "")
 			r.git("switch", "-qc", "work")
-			r.traced("INT-001", "src/b.txt", lines(1, 40), func(rec *ledger.Record) {
+			r.traced("INT-001", "src/b.txt", lines(1, 40), func(rec *record.Record) {
 				if !c.marked {
 					rec.Changes[0].Marks = nil
 				}
@@ -145,7 +145,7 @@ func TestScopeIsThatOfTheBase(t *testing.T) {
 	r.git("switch", "-qc", "work")
 	r.write(intentsPath, strings.ReplaceAll(baseIntents, `"docs/**"`, `"docs/**", "src/**"`)+
 		"  - {id: INT-009, name: New, status: TODO, owned_scope: [\"new/**\"]}\n")
-	r.append(ledger.Record{Kind: ledger.KindLifecycle, IntentID: "INT-009", Call: "propose_intent"})
+	r.append(record.Record{Kind: record.KindLifecycle, IntentID: "INT-009", Call: "propose_intent"})
 	r.traced("INT-002", "src/a.txt", lines(2, 20))
 	r.traced("INT-009", "new/x.txt", "x\n")
 	r.traced("INT-009", "src/b.txt", "out of both\n")
@@ -205,8 +205,8 @@ func TestIgnoredPathsAndApprovals(t *testing.T) {
 	r.write(".intentignore", "")
 	r.traced("INT-001", "src/secret/key.txt", "x\n")
 	r.traced("INT-001", "docs/approved.txt", "x\n")
-	r.append(ledger.Record{Kind: ledger.KindDecision, IntentID: "INT-001", Decision: &ledger.Decision{Outcome: "approved", Paths: []string{"docs/approved.txt"}}})
-	r.append(ledger.Record{Kind: ledger.KindDecision, IntentID: "INT-001", Decision: &ledger.Decision{Outcome: "refused", Paths: []string{"x"}}})
+	r.append(record.Record{Kind: record.KindDecision, IntentID: "INT-001", Decision: &record.Decision{Outcome: "approved", Paths: []string{"docs/approved.txt"}}})
+	r.append(record.Record{Kind: record.KindDecision, IntentID: "INT-001", Decision: &record.Decision{Outcome: "refused", Paths: []string{"x"}}})
 	r.traced("INT-002", "docs/x.txt", "x\n")
 	r.commit("work")
 	report := r.review(review.Options{})
@@ -221,8 +221,8 @@ func TestIgnoredPathsAndApprovals(t *testing.T) {
 func TestLessonsPass(t *testing.T) {
 	r := newRepo(t, "")
 	r.git("switch", "-qc", "work")
-	lesson := func(rec *ledger.Record) {
-		rec.Kind, rec.Call, rec.Detail = ledger.KindLifecycle, "record_lesson", map[string]any{"lesson": "lesson", "text": "x"}
+	lesson := func(rec *record.Record) {
+		rec.Kind, rec.Call, rec.Detail = record.KindLifecycle, "record_lesson", map[string]any{"lesson": "lesson", "text": "x"}
 	}
 	r.traced("", ".orchestration/AGENT.md", "# Notes\n", lesson)
 	r.commit("a lesson")
@@ -334,8 +334,8 @@ func TestRenames(t *testing.T) {
 	}
 	// And through the server.
 	content, _ := r.read("src/b.txt")
-	before := ledger.Change{}
-	r.traced("INT-001", "src/b.txt", content, func(rec *ledger.Record) {
+	before := record.Change{}
+	r.traced("INT-001", "src/b.txt", content, func(rec *record.Record) {
 		c := &rec.Changes[0]
 		before = *c
 		c.Op, c.From, c.Path, c.Hunks, c.Ranges = change.Moved, "src/b.txt", "src/c.txt", nil, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // untracked is what the server records where it lets calls through without an intent.
@@ -55,7 +55,7 @@ type approval struct{ intent, path string }
 func (r *review) approvals() map[approval]bool {
 	found := map[approval]bool{}
 	for _, rec := range r.records {
-		if d := rec.Decision; d != nil && rec.Kind == ledger.KindDecision && d.Outcome == "approved" {
+		if d := rec.Decision; d != nil && rec.Kind == record.KindDecision && d.Outcome == "approved" {
 			for _, p := range d.Paths {
 				found[approval{rec.IntentID, p}] = true
 			}
@@ -102,7 +102,7 @@ func (r *review) checkPath(rec *added, path string, known, approved bool) {
 		r.gather(rec, path, "protected", f)
 		return
 	}
-	if rec.Kind == ledger.KindBuild && r.changed[path] == nil {
+	if rec.Kind == record.KindBuild && r.changed[path] == nil {
 		return // output of a command in the places for it, which is not even committed
 	}
 	if rule, blocked := r.base.ignore().PathBlocked(path); blocked {
@@ -125,7 +125,7 @@ func (r *review) checkPath(rec *added, path string, known, approved bool) {
 		f.Severity, f.Message = Warning, fmt.Sprintf("%q is in the scope of %s in HEAD and not in the base, where %s", path, rec.IntentID, owned)
 		f.Advice = "Decide whether this path was meant to be allowed."
 		r.gather(rec, path, "widened", f)
-	case rec.Kind == ledger.KindBuild:
+	case rec.Kind == record.KindBuild:
 		f.Severity, f.Message = Warning, fmt.Sprintf("%q is recorded as build output and committed, and not in the scope of %s", path, rec.IntentID)
 		r.gather(rec, path, "build", f)
 	default:

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // fileShapes are what happens to whole files.
@@ -76,8 +76,8 @@ func fileShapes() []shape {
 		}},
 		{name: "made executable by a command of an agent", changed: 1, traced: 1, found: "nothing", do: func(r *repo) {
 			content, _ := r.read("src/a.txt")
-			r.traced("INT-001", "src/a.txt", content, func(rec *ledger.Record) {
-				rec.Kind, rec.Command = ledger.KindCommand, &ledger.Command{Command: "chmod +x src/a.txt"}
+			r.traced("INT-001", "src/a.txt", content, func(rec *record.Record) {
+				rec.Kind, rec.Command = record.KindCommand, &record.Command{Command: "chmod +x src/a.txt"}
 				rec.Changes[0].Before.Mode, rec.Changes[0].After.Mode = "0644", "0755"
 			})
 			check.OK(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
@@ -67,11 +67,11 @@ func recordShapes() []shape {
 			r.agent("src/b.txt", by("agent", 1, 10))
 			r.commit("work")
 			var id string
-			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *ledger.Record) { id = "00000000-0000-4000-8000-000000000001"; rec.Call = "apply_diff" })
+			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *record.Record) { id = "00000000-0000-4000-8000-000000000001"; rec.Call = "apply_diff" })
 			r.commit("shorter")
-			entries := check.Value(r.ledger.Query(r.t.Context(), ledger.Filter{Newest: true, Limit: 1}))(r.t)
+			entries := check.Value(r.ledger.Query(r.t.Context(), record.Filter{Newest: true, Limit: 1}))(r.t)
 			id = entries.Entries[0].ID
-			r.traced("INT-001", "src/b.txt", by("agent", 1, 10), func(rec *ledger.Record) { rec.Detail = map[string]any{"undoes": []string{id}} })
+			r.traced("INT-001", "src/b.txt", by("agent", 1, 10), func(rec *record.Record) { rec.Detail = map[string]any{"undoes": []string{id}} })
 			r.commit("undone")
 		}},
 	}

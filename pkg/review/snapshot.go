@@ -11,6 +11,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -122,8 +124,8 @@ func (s *snapshot) ignore() *intent.Ignore {
 }
 
 // hashes adds the lines of the snapshot's ledger.
-func (s *review) hashes(snap *snapshot, into map[ledger.Hash]struct{}) error {
-	_, err := ledger.EachLine(s.ctx, snap.root, func(line ledger.RawLine) error {
+func (s *review) hashes(snap *snapshot, into map[record.Hash]struct{}) error {
+	_, err := locate.EachLine(s.ctx, snap.root, func(line ledger.RawLine) error {
 		if line.Whole {
 			into[line.Hash] = struct{}{}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -208,7 +209,7 @@ func (r *review) checkIntentChange(now *intent.Intent) {
 // lifecycle tells whether records explain a change of an intent.
 func (r *review) lifecycle(id string) (by string, records []string) {
 	for _, rec := range r.records {
-		if rec.IntentID == id && rec.Kind == ledger.KindLifecycle && len(records) < maxRecords {
+		if rec.IntentID == id && rec.Kind == record.KindLifecycle && len(records) < maxRecords {
 			records = append(records, rec.name())
 		}
 	}

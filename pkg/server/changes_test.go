@@ -15,12 +15,12 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // changesOf is what a record says of files, a line each.
-func changesOf(e ledger.Entry) []string {
+func changesOf(e record.Entry) []string {
 	var lines []string
 	for _, c := range e.Changes {
 		line := fmt.Sprintf("%s %s", c.Op, c.Path)
@@ -33,14 +33,14 @@ func changesOf(e ledger.Entry) []string {
 	return lines
 }
 
-func (b *bench) wantChanges(e ledger.Entry, want ...string) {
+func (b *bench) wantChanges(e record.Entry, want ...string) {
 	b.t.Helper()
 	if got := changesOf(e); !slices.Equal(got, want) {
 		b.t.Errorf("the record says\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-func violationsOf(e ledger.Entry) []string {
+func violationsOf(e record.Entry) []string {
 	var lines []string
 	for _, v := range e.Violations {
 		line := fmt.Sprintf("%s %s", v.Op, v.Path)
@@ -65,20 +65,20 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	if got := fmt.Sprint(r.Object["changed_files"]); got != "[map[in_scope:true operation:modified path:src/a.txt] map[in_scope:true operation:created path:src/sub/n.txt]]" {
 		t.Errorf("changed_files: %s", got)
 	}
-	e := b.lastRecord(ledger.KindCommand)
+	e := b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "created src/sub/n.txt", "modified src/a.txt")
 	c := e.Changes[0]
 	if c.Path != "src/a.txt" || fmt.Sprint(c.Hunks) != "[[2 1 2 1]]" || len(c.Ranges) != 1 || c.Ranges[0].StartLine != 2 || c.Before.OID == "" || c.After.OID == "" || e.MutationClass != "INTENT_EVOLUTION" {
 		t.Errorf("%+v, class %s", c, e.MutationClass)
 	}
 	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})
-	e = b.lastRecord(ledger.KindCommand)
+	e = b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "created src/link", "created src/pipe", "deleted src/sub/n.txt", "moved src/b.txt from src/a.txt")
 	if fmt.Sprint(e.Detail["links"]) != "[src/link]" || fmt.Sprint(e.Detail["special"]) != "[src/pipe]" {
 		t.Errorf("%v", e.Detail)
 	}
 	b.ok("execute_command", args{"session": s, "command": "cat src/b.txt; touch src/b.txt"})
-	if e = b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 || e.MutationClass != "" {
+	if e = b.lastRecord(record.KindCommand); len(e.Changes) > 0 || e.MutationClass != "" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -136,7 +136,7 @@ func TestCommandOutOfScope(t *testing.T) {
 			if says := strings.Contains(next, "No scope opens"); says != slices.ContainsFunc(want, func(v string) bool { return closed.MatchString(v[strings.Index(v, " ")+1:]) }) {
 				t.Errorf("of what is closed: %q", next)
 			}
-			e := b.lastRecord(ledger.KindCommand)
+			e := b.lastRecord(record.KindCommand)
 			if got := violationsOf(e); !slices.Equal(got, want) {
 				t.Errorf("violations %q, want %q", got, want)
 			}
@@ -168,7 +168,7 @@ func TestViolationsAreReverted(t *testing.T) {
 			b := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
 			s := b.selects("INT-001")
 			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
-			e := b.lastRecord(ledger.KindCommand)
+			e := b.lastRecord(record.KindCommand)
 			for _, v := range e.Violations {
 				if !v.Reverted && !slices.Contains(left, v.Path) {
 					t.Errorf("%s was not reverted: %s", v.Path, r.Text)
@@ -186,7 +186,7 @@ func TestViolationsAreReverted(t *testing.T) {
 				}
 			}
 			b.ok("execute_command", args{"session": s, "command": "true"})
-			if e := b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 || len(e.Violations) > 0 {
+			if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 || len(e.Violations) > 0 {
 				t.Errorf("the next command is charged with %v %v", changesOf(e), violationsOf(e))
 			}
 		})
@@ -238,11 +238,11 @@ func TestOutsideEditorIsNotCharged(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	b.ok("execute_command", args{"session": s, "command": "true"})
-	if e := b.lastRecord(ledger.KindCommand); len(e.Changes) > 0 {
+	if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 {
 		t.Errorf("charged with %v", changesOf(e))
 	}
 	b.ok("execute_command", args{"session": s, "command": "echo from the command >> src/a.txt"})
-	e := b.lastRecord(ledger.KindCommand)
+	e := b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "modified src/a.txt")
 	check.Equal(t, fmt.Sprint(e.Changes[0].Hunks), "[[4 0 5 1]]", "%v", e.Changes[0].Hunks)
 }
@@ -260,7 +260,7 @@ func TestCommandMakesViewsStale(t *testing.T) {
 		t.Errorf("the content is not shown: %s", stale.Text)
 	}
 	b.ok("write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
-	e := b.lastRecord(ledger.KindMutation)
+	e := b.lastRecord(record.KindMutation)
 	if e.Changes[0].ExternalBefore {
 		t.Error("the command's change was recorded, so it is not external")
 	}

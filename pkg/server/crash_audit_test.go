@@ -13,6 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -72,7 +74,7 @@ func (a *audit) check(when string) {
 	a.t.Helper()
 	root := check.Value(os.OpenRoot(a.dir))(a.t)
 	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
+	report, err := verify.Verify(context.Background(), root)
 	if err == nil && a.gapsMeant {
 		report.Problems = withoutGaps(report.Problems)
 	}
@@ -81,7 +83,7 @@ func (a *audit) check(when string) {
 	}
 	l := check.Value(ledger.Open(root, ledger.Options{}))(a.t)
 	defer l.Close(context.Background())
-	all := check.Value(l.Query(context.Background(), ledger.Filter{}))(a.t)
+	all := check.Value(l.Query(context.Background(), record.Filter{}))(a.t)
 	state, seen := map[string]string{}, map[string]bool{}
 	for path, hash := range a.start {
 		state[path] = hash
@@ -106,8 +108,8 @@ func (a *audit) check(when string) {
 	}
 }
 
-func (a *audit) replay(when string, state map[string]string, e ledger.Entry) {
-	if e.Kind == ledger.KindRecovered {
+func (a *audit) replay(when string, state map[string]string, e record.Entry) {
+	if e.Kind == record.KindRecovered {
 		a.recovered++
 		if e.Detail["certainty"] != nil {
 			a.probable++

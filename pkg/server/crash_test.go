@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -123,7 +123,7 @@ func killServers(t *testing.T, kills int) *audit {
 	a.acknowledged[settled] = true
 	a.check("at the end")
 	check.OK(t, c.end())
-	if named, kept := keptImages(t, dir, ledger.KindRecovered); kept != named {
+	if named, kept := keptImages(t, dir, record.KindRecovered); kept != named {
 		t.Errorf("of %d contents of recovered mutations %d are kept", named, kept)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.entry")); len(left) > 0 {

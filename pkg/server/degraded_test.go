@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -32,7 +33,7 @@ func block(t *testing.T, at string) (unblock func()) {
 // gaps are the counts that records tell of calls without one.
 func (b *bench) gaps() []string {
 	b.t.Helper()
-	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}}))(b.t)
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), record.Filter{Kinds: []record.Kind{record.KindRecovered}}))(b.t)
 	b.gapsMeant = true
 	var counts []string
 	for _, e := range found.Entries {
@@ -159,8 +160,8 @@ func TestLostDecisionIsCounted(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	session := b.selects("INT-001")
-	b.server.Ledger().AppendSoon(ledger.Record{Kind: "no kind"})
-	b.server.Ledger().AppendSoon(ledger.Record{Kind: ledger.KindDecision, Decision: &ledger.Decision{
+	b.server.Ledger().AppendSoon(record.Record{Kind: "no kind"})
+	b.server.Ledger().AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{
 		Outcome: "refused", Reason: strings.Repeat("x", 9<<20),
 	}})
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})

@@ -11,7 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // gitWorld is a workspace with people's branches: feature changes docs/other.md,
@@ -268,9 +268,9 @@ func (c gitCase) run(t *testing.T, world string) string {
 }
 
 // entries are the ledger's, the oldest first.
-func (b *bench) entries() []ledger.Entry {
+func (b *bench) entries() []record.Entry {
 	b.t.Helper()
-	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{}))(b.t)
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), record.Filter{}))(b.t)
 	return found.Entries
 }
 
@@ -359,10 +359,10 @@ func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "git status")
-	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || len(e.Changes) > 0 {
+	if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 || len(e.Changes) > 0 {
 		t.Errorf("%+v", e)
 	}
-	if e := b.lastRecord(ledger.KindGit); len(e.Detail["commits"].([]any)) != 4 || fmt.Sprint(e.Detail["created"]) != "3" {
+	if e := b.lastRecord(record.KindGit); len(e.Detail["commits"].([]any)) != 4 || fmt.Sprint(e.Detail["created"]) != "3" {
 		t.Errorf("%+v", e.Detail)
 	}
 	b.verify()

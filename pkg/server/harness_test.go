@@ -20,6 +20,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -226,7 +227,7 @@ func (b *bench) verify() {
 		return
 	}
 	defer root.Close()
-	report, err := ledger.Verify(context.Background(), root)
+	report, err := verify.Verify(context.Background(), root)
 	if b.gapsMeant {
 		report.Problems = withoutGaps(report.Problems)
 	}
@@ -239,7 +240,7 @@ func (b *bench) problems() []ledger.Problem {
 	b.t.Helper()
 	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
-	report := check.Value(ledger.Verify(context.Background(), root))(b.t)
+	report := check.Value(verify.Verify(context.Background(), root))(b.t)
 	return report.Problems
 }
 

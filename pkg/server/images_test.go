@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -19,16 +20,16 @@ import (
 
 // keptImages counts the contents that the ledger's records name, and how many
 // of them are kept. What is kept must be what the record says.
-func keptImages(t *testing.T, dir string, kinds ...ledger.Kind) (named, stored int) {
+func keptImages(t *testing.T, dir string, kinds ...record.Kind) (named, stored int) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	defer l.Close(context.Background())
-	found := check.Value(l.Query(context.Background(), ledger.Filter{Kinds: kinds}))(t)
+	found := check.Value(l.Query(context.Background(), record.Filter{Kinds: kinds}))(t)
 	store := kept.Open(root, kept.Options{})
 	for _, e := range found.Entries {
-		if e.Detail["of"] == string(ledger.KindCommand) {
+		if e.Detail["of"] == string(record.KindCommand) {
 			continue // what was overwritten by a command that was killed may not have been on disk yet
 		}
 		for _, c := range e.Changes {

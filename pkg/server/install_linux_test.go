@@ -22,7 +22,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -60,7 +60,7 @@ func project(t *testing.T, files map[string]string) string {
 // records is how many the ledger has of commands and builds.
 func (b *bench) records() int {
 	b.t.Helper()
-	found := check.Value(b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindCommand, ledger.KindBuild}}))(b.t)
+	found := check.Value(b.server.Ledger().Query(context.Background(), record.Filter{Kinds: []record.Kind{record.KindCommand, record.KindBuild}}))(b.t)
 	return len(found.Entries)
 }
 
@@ -82,7 +82,7 @@ func (b *bench) installs(session, line string) reply {
 // packaged holds what the record and the result say of a package directory.
 func (b *bench) packaged(r reply, place string, created int) {
 	b.t.Helper()
-	detail, _ := b.lastRecord(ledger.KindCommand).Detail["packages"].(map[string]any)
+	detail, _ := b.lastRecord(record.KindCommand).Detail["packages"].(map[string]any)
 	for from, all := range map[string]map[string]any{"record": detail, "result": r.object("packages")} {
 		one, _ := all[place].(map[string]any)
 		n := 0
@@ -138,7 +138,7 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 	s := b.selects("INT-001")
 	const quiet = " --offline --no-audit --no-fund --loglevel=error"
 	r := b.installs(s, "npm install ./dep.tgz"+quiet)
-	b.wantChanges(b.lastRecord(ledger.KindCommand), "created package-lock.json", "created src/x.js", "modified package.json")
+	b.wantChanges(b.lastRecord(record.KindCommand), "created package-lock.json", "created src/x.js", "modified package.json")
 	b.packaged(r, "node_modules", 400)
 	if !strings.Contains(r.Text, "[packages in node_modules: ") || !strings.Contains(r.Text, "1 files that make other programs run code") || strings.Contains(r.Text, "does not ignore") {
 		t.Errorf("%s", r.Text)
@@ -148,7 +148,7 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 		t.Error("a package's script wrote out of scope")
 	}
 	r = b.installs(s, "rm -rf node_modules && npm ci"+quiet)
-	b.wantChanges(b.lastRecord(ledger.KindCommand))
+	b.wantChanges(b.lastRecord(record.KindCommand))
 	check.Equal(t, b.read("node_modules/dep/lib/7.js"), "module.exports = 7\n", "npm ci installed nothing")
 }
 
@@ -184,7 +184,7 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 	b := start(t, dir).connect()
 	s := b.selects("INT-001")
 	b.installs(s, "go get example.com/money@v1.2.0")
-	b.wantChanges(b.lastRecord(ledger.KindCommand), "created go.sum", "modified go.mod")
+	b.wantChanges(b.lastRecord(record.KindCommand), "created go.sum", "modified go.mod")
 	r := b.installs(s, "go mod tidy && go mod vendor")
 	b.packaged(r, "vendor", 2)
 	b.gained("M", "go.mod", "??", "go.sum")
@@ -248,14 +248,14 @@ func TestInstallInAFreshPythonProject(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	b.packaged(r, ".venv", 4)
-	b.wantChanges(b.lastRecord(ledger.KindCommand))
+	b.wantChanges(b.lastRecord(record.KindCommand))
 	// What makes an environment must not be what lets pip fill it.
 	r = b.installs(s, ".venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
 	if !strings.Contains(r.str("output"), "300") {
 		t.Errorf("%s", r.Text)
 	}
 	b.packaged(r, ".venv", 4)
-	b.wantChanges(b.lastRecord(ledger.KindCommand))
+	b.wantChanges(b.lastRecord(record.KindCommand))
 }
 
 // fake puts programs on PATH that do what package managers do to files: write a temporary one and rename it.
@@ -285,7 +285,7 @@ func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
 	}
 	b.answers(id, approval.ForIntent, "")
 	b.installs(s, "npm install left-pad")
-	b.wantChanges(b.lastRecord(ledger.KindCommand), "created package-lock.json", "modified package.json")
+	b.wantChanges(b.lastRecord(record.KindCommand), "created package-lock.json", "modified package.json")
 	b.installs(s, "npm add other")
 	b.gained("M", "package.json", "??", "package-lock.json")
 
@@ -334,7 +334,7 @@ func TestInstallAtEveryLevel(t *testing.T) {
 			if r.str("sandbox") != name || !strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`) {
 				t.Errorf("%s", r.Text)
 			}
-			b.wantChanges(b.lastRecord(ledger.KindCommand), "modified package-lock.json")
+			b.wantChanges(b.lastRecord(record.KindCommand), "modified package-lock.json")
 			b.packaged(r, "node_modules", 1)
 		})
 	}

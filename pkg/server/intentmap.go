@@ -10,7 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
@@ -79,7 +79,7 @@ func (s *Server) WriteIntentMap(ctx context.Context) ([]intentmap.Entry, error) 
 // change that was no refactor, and was not taken back for want of a record.
 func (s *Server) changedUnderIntents(ctx context.Context) (map[string]map[string]time.Time, error) {
 	retracted := map[string]bool{}
-	recovered, err := s.ledger.Query(ctx, ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}})
+	recovered, err := s.ledger.Query(ctx, record.Filter{Kinds: []record.Kind{record.KindRecovered}})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Server) changedUnderIntents(ctx context.Context) (map[string]map[string
 		}
 	}
 	changed := map[string]map[string]time.Time{}
-	_, err = s.ledger.Scan(ctx, func(e ledger.Entry) error {
+	_, err = s.ledger.Scan(ctx, func(e record.Entry) error {
 		if e.MutationClass != string(mutation.Evolution) || e.IntentID == "" || e.IntentID == hooks.UntrackedIntent || retracted[e.ID] {
 			return nil
 		}

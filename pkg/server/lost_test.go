@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // takeAway is a command that sets the ledger aside.
@@ -49,8 +50,8 @@ func (b *bench) recordsTakenAway(s, line string) {
 	if r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "no longer has the record") {
 		t.Fatalf("%s", r.Text)
 	}
-	e := b.lastRecord(ledger.KindCommand)
-	if !slices.ContainsFunc(e.Violations, func(v ledger.Violation) bool { return v.Kind == "ledger" }) {
+	e := b.lastRecord(record.KindCommand)
+	if !slices.ContainsFunc(e.Violations, func(v record.Violation) bool { return v.Kind == "ledger" }) {
 		t.Errorf("violations %+v", e.Violations)
 	}
 	write := args{"session": s, "path": "src/new.txt", "content": "x\n"}
@@ -80,7 +81,7 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 	for _, line := range []string{"rm " + link, "rm " + link + "; mkdir src/d; ln -s ../src/d " + link} {
 		b.ok("execute_command", args{"session": s, "command": line})
 		b.ok("execute_command", args{"session": s, "command": "true"})
-		if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 {
+		if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 {
 			t.Errorf("%s: violations %+v", line, e.Violations)
 		}
 		if there, err := os.ReadFile(filepath.Join(dir, link)); err != nil || string(there) != strings.Join(fileLines(t, dir), "\n")+"\n" {
@@ -129,7 +130,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	if !said[".git/HEAD"] || !said[".git/refs/heads/first"] || !said[".git/refs/heads/older"] {
 		t.Errorf("git_changes: %v", r.Object["git_changes"])
 	}
-	if e := b.lastRecord(ledger.KindCommand); len(e.Violations) > 0 || e.Detail["git"] == nil {
+	if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 || e.Detail["git"] == nil {
 		t.Errorf("violations %+v, detail %v", e.Violations, e.Detail)
 	}
 	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})

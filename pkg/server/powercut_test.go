@@ -40,7 +40,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	dir := crashWorkspace(t)
 	start := newAudit(t, dir).start
 	disk := newCutDisk(t, dir)
-	record(t, dir, disk)
+	recordUnderStrace(t, dir, disk)
 	place, err := os.MkdirTemp("/dev/shm", "orchestra-test-") // a file system in memory, if there is one
 	if err != nil {
 		place = t.TempDir()
@@ -64,8 +64,8 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	}
 }
 
-// record lets a server work under strace.
-func record(t *testing.T, dir string, disk *cutDisk) {
+// recordUnderStrace lets a server work under strace.
+func recordUnderStrace(t *testing.T, dir string, disk *cutDisk) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	c := startChild(t, dir, "strace", "-f", "-xx", "-s", "16777216", "-e", cutCalls, "-e", "signal=none", "-o", trace)

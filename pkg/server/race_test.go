@@ -13,8 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -259,7 +259,7 @@ func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name,
 	unblock()
 	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 
-	found, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindRecovered}})
+	found, err := b.server.Ledger().Query(t.Context(), record.Filter{Kinds: []record.Kind{record.KindRecovered}})
 	if err != nil || len(found.Entries) != 1 {
 		t.Fatalf("%d records tell of what stands: %v", len(found.Entries), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -73,7 +74,7 @@ func (f *faultRun) wantRetraction(path string, lines ...string) {
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(f.t)
 	defer l.Close(context.Background())
-	found := check.Value(l.Query(context.Background(), ledger.Filter{}))(f.t)
+	found := check.Value(l.Query(context.Background(), record.Filter{}))(f.t)
 	ids, retracted := map[string]bool{}, ""
 	for _, e := range found.Entries {
 		ids[e.ID] = true

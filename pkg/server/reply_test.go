@@ -12,14 +12,14 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/advicetest"
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
 // lastRecord gives the newest record of a kind.
-func (b *bench) lastRecord(kind ledger.Kind) ledger.Entry {
+func (b *bench) lastRecord(kind record.Kind) record.Entry {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(context.Background(), ledger.Filter{Kinds: []ledger.Kind{kind}, Limit: 1, Newest: true})
+	found, err := b.server.Ledger().Query(context.Background(), record.Filter{Kinds: []record.Kind{kind}, Limit: 1, Newest: true})
 	if err != nil || len(found.Entries) == 0 {
 		b.t.Fatalf("no record of kind %s: %v", kind, err)
 	}
@@ -124,7 +124,7 @@ func (r reply) details() map[string]any {
 // ledgerLines are the records of the workspace's ledger.
 func (b *bench) ledgerLines() []string {
 	b.t.Helper()
-	found := check.Value(b.server.Ledger().Query(b.t.Context(), ledger.Filter{}))(b.t)
+	found := check.Value(b.server.Ledger().Query(b.t.Context(), record.Filter{}))(b.t)
 	var lines []string
 	for _, e := range found.Entries {
 		lines = append(lines, string(e.Raw))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // recentRecords is how many records orchestra://ledger/recent shows.
@@ -70,7 +70,7 @@ func (s *Server) readIntent(id string) (string, error) {
 }
 
 func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, error) {
-	found, err := s.ledger.Query(ctx, ledger.Filter{Limit: recentRecords, Newest: true})
+	found, err := s.ledger.Query(ctx, record.Filter{Limit: recentRecords, Newest: true})
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -117,7 +117,7 @@ func TestSearchGivesContextOnce(t *testing.T) {
 // model is what the last change of the workspace says of its model.
 func (b *bench) model() (id, source string) {
 	b.t.Helper()
-	who := b.lastRecord(ledger.KindMutation).Contributor
+	who := b.lastRecord(record.KindMutation).Contributor
 	return who.ModelID, who.ModelSource
 }
 

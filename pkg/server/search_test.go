@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -300,7 +300,7 @@ func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
 	if !strings.Contains(r.Text, "The content before the change is not kept of 1 files (src/a.key)") {
 		t.Error(r.Text)
 	}
-	record := b.lastRecord(ledger.KindCommand)
+	record := b.lastRecord(record.KindCommand)
 	if said := fmt.Sprint(record.Detail["not_reverted"]); !strings.Contains(said, "src/a.key: its content before is not kept") || !strings.Contains(said, "src/b.key: it is secret") {
 		t.Error(said)
 	}

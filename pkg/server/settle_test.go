@@ -20,6 +20,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
@@ -236,8 +237,8 @@ func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *chil
 		t.Error(err)
 	}
 	a.check("after both")
-	for path, kind := range map[string]ledger.Kind{"w0/dead": ledger.KindRecovered, "w1/living": ledger.KindCommand} {
-		if got := a.kindsOf(path); !slices.Equal(got, []ledger.Kind{kind}) {
+	for path, kind := range map[string]record.Kind{"w0/dead": record.KindRecovered, "w1/living": record.KindCommand} {
+		if got := a.kindsOf(path); !slices.Equal(got, []record.Kind{kind}) {
 			t.Errorf("%s is told of by records of the kinds %v, want %v", path, got, kind)
 		}
 	}
@@ -267,7 +268,7 @@ func TestCommandBesideADeadWrite(t *testing.T) {
 			}
 			a.greetedAndEnded()
 			a.check("after both")
-			if got := a.kindsOf("w1/new.txt"); !slices.Equal(got, []ledger.Kind{ledger.KindRecovered}) {
+			if got := a.kindsOf("w1/new.txt"); !slices.Equal(got, []record.Kind{record.KindRecovered}) {
 				t.Errorf("the write is told of by records of the kinds %v", got)
 			}
 		})
@@ -293,13 +294,13 @@ func (a *audit) writesUnrecorded(c *child, intent, path string) (letRecord func(
 }
 
 // kindsOf are the kinds of the records that tell of a path.
-func (a *audit) kindsOf(path string) (kinds []ledger.Kind) {
+func (a *audit) kindsOf(path string) (kinds []record.Kind) {
 	a.t.Helper()
 	root := check.Value(os.OpenRoot(a.dir))(a.t)
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(a.t)
 	defer l.Close(a.t.Context())
-	found := check.Value(l.Query(a.t.Context(), ledger.Filter{Path: path}))(a.t)
+	found := check.Value(l.Query(a.t.Context(), record.Filter{Path: path}))(a.t)
 	for _, e := range found.Entries {
 		kinds = append(kinds, e.Kind)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/status"
@@ -58,7 +58,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	}
 	b.ok("write_to_file", args{"session": s, "path": "src/checked.txt", "content": "bad\n"})
 	r = look()
-	if len(r.Checks) != 2 || r.Checks[1].Paths != "src/checked.*" || r.Checks[1].ExitCode != 1 || r.Checks[1].IntentID != "INT-001" || r.Checks[1].RecordID != b.lastRecord(ledger.KindMutation).ID {
+	if len(r.Checks) != 2 || r.Checks[1].Paths != "src/checked.*" || r.Checks[1].ExitCode != 1 || r.Checks[1].IntentID != "INT-001" || r.Checks[1].RecordID != b.lastRecord(record.KindMutation).ID {
 		t.Errorf("a check of the settings: %+v", r.Checks)
 	}
 	b.ok("edit_file", args{"session": s, "path": "src/checked.txt", "old_string": "bad", "new_string": "good"})

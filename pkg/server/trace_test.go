@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -248,10 +249,10 @@ func TestTraceSaysWhatARecordIs(t *testing.T) {
 	b.selects("INT-001")
 	first := b.ok("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).str("record_id")
 	b.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "docs/forged\n2026-01-01 INT-001 fine", "content": "x"})
-	appendRecord(t, b.dir, ledger.Record{
-		Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "undo",
-		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Detail: map[string]any{"undoes": []any{first}},
-		Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: "src/new.txt", Hunks: [][4]int{{1, 2, 0, 0}}}}},
+	appendRecord(t, b.dir, record.Record{
+		Kind: record.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "undo",
+		Contributor: record.Contributor{Type: record.ContributorHuman}, Detail: map[string]any{"undoes": []any{first}},
+		Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: "src/new.txt", Hunks: [][4]int{{1, 2, 0, 0}}}}},
 	})
 	undone := "undo deleted src/new.txt +0 -2 (undoes " + first[:8] + ") (INTENT_EVOLUTION) by a human"
 	r := b.ok("query_trace", args{"intent_id": "INT-001"})
@@ -270,7 +271,7 @@ func TestTraceSaysWhatARecordIs(t *testing.T) {
 }
 
 // appendRecord adds to a workspace's ledger what another program would.
-func appendRecord(t *testing.T, dir string, r ledger.Record) {
+func appendRecord(t *testing.T, dir string, r record.Record) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
@@ -337,7 +338,7 @@ func TestMarksOfLines(t *testing.T) {
 			b := start(t, secretive(t), c.change).connect()
 			b.selects("INT-001")
 			b.call("execute_command", args{"command": "printf 'one\\ntwo\\n' > $(echo " + c.path + ")"})
-			found, err := b.server.Ledger().Query(t.Context(), ledger.Filter{Path: c.path, Kinds: ledger.ChangeKinds()})
+			found, err := b.server.Ledger().Query(t.Context(), record.Filter{Path: c.path, Kinds: record.ChangeKinds()})
 			if err != nil || len(found.Entries) != 1 || len(found.Entries[0].Changes) != 1 {
 				t.Fatalf("%d records of %s, %v; want one", len(found.Entries), c.path, err)
 			}

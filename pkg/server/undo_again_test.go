@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -66,7 +66,7 @@ func TestUndoRequests(t *testing.T) {
 	five := b.writes("src/a.txt", "5\n")
 	b.selects("INT-001")
 	one := b.ok("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).str("record_id")
-	selection := check.Value(b.server.Ledger().Query(t.Context(), ledger.Filter{Kinds: []ledger.Kind{ledger.KindSelection}}))(t)
+	selection := check.Value(b.server.Ledger().Query(t.Context(), record.Filter{Kinds: []record.Kind{record.KindSelection}}))(t)
 	for _, c := range []struct {
 		records []string
 		want    error

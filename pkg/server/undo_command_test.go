@@ -19,6 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
@@ -199,7 +200,7 @@ func undoOrRedo(ctx context.Context, srv *server.Server) error {
 	p, err := srv.PlanUndo(ctx, undo.Request{IntentID: "INT-005"})
 	if err == nil && len(p.Records) == 0 {
 		var last ledger.Result
-		last, err = srv.Ledger().Query(ctx, ledger.Filter{IntentID: "INT-005", Kinds: ledger.ChangeKinds(), Newest: true, Limit: 1})
+		last, err = srv.Ledger().Query(ctx, record.Filter{IntentID: "INT-005", Kinds: record.ChangeKinds(), Newest: true, Limit: 1})
 		if err == nil {
 			p, err = srv.PlanUndo(ctx, undo.Request{Records: []string{last.Entries[0].ID}})
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
@@ -69,9 +69,9 @@ func (b *bench) gone(path string) {
 	}
 }
 
-func (b *bench) entry(id string) ledger.Entry {
+func (b *bench) entry(id string) record.Entry {
 	b.t.Helper()
-	found, err := b.server.Ledger().Query(b.t.Context(), ledger.Filter{ID: id})
+	found, err := b.server.Ledger().Query(b.t.Context(), record.Filter{ID: id})
 	if err != nil || len(found.Entries) != 1 {
 		b.t.Fatalf("record %s: %v, %d found", id, err, len(found.Entries))
 	}
@@ -135,7 +135,7 @@ func TestUndoRecord(t *testing.T) {
 	b := undoBench(t)
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	e := b.entry(b.undoes(id))
-	if e.Kind != ledger.KindMutation || e.Call != "undo" || e.IntentID != "INT-005" || e.Contributor.Type != ledger.ContributorHuman || e.Session != "" {
+	if e.Kind != record.KindMutation || e.Call != "undo" || e.IntentID != "INT-005" || e.Contributor.Type != record.ContributorHuman || e.Session != "" {
 		t.Errorf("%s", e.Raw)
 	}
 	if ids, _ := e.Detail["undoes"].([]any); len(ids) != 1 || ids[0] != id {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
@@ -34,7 +34,7 @@ func (b *bench) commits(paths ...string) {
 	check.Git(b.t, b.dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "by a person")
 }
 
-func modesOf(e ledger.Entry, path string) string {
+func modesOf(e record.Entry, path string) string {
 	for _, c := range e.Changes {
 		if c.Path == path {
 			return fmt.Sprintf("%s %s", c.Before.Mode, c.After.Mode)
@@ -103,7 +103,7 @@ func TestUndoOfPermissions(t *testing.T) {
 		t.Errorf("undo would set set-user-ID: %+v", p.Files)
 	}
 	b.runs("chmod u+s src/run.sh")
-	b.undoes(b.lastRecord(ledger.KindCommand).ID)
+	b.undoes(b.lastRecord(record.KindCommand).ID)
 	b.hasMode("src/run.sh", 0o755)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // An agent in a linked work tree commits, changes branches and rebases there as
@@ -41,7 +41,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	if said[".git/HEAD"] != "ref: refs/heads/topic" || said[".git/refs/heads/topic"] != tip || said[".git/index"] == "" || said[".git/refs/heads/main"] != "" {
 		t.Errorf("git_changes: %v", said)
 	}
-	if e := b.lastRecord(ledger.KindCommand); e.Detail["git"] == nil {
+	if e := b.lastRecord(record.KindCommand); e.Detail["git"] == nil {
 		t.Errorf("the record has %v", e.Detail)
 	}
 	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {

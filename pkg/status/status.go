@@ -19,6 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
@@ -230,14 +231,14 @@ func (l *look) records(ctx context.Context, set *intent.Set) {
 		return
 	}
 	defer records.Close(ctx)
-	found, err := records.Query(ctx, ledger.Filter{Newest: true, Limit: recent})
+	found, err := records.Query(ctx, record.Filter{Newest: true, Limit: recent})
 	if err != nil {
 		l.problem("the ledger", err)
 		return
 	}
 	for i := range l.report.Agents {
 		a := &l.report.Agents[i]
-		at := slices.IndexFunc(found.Entries, func(e ledger.Entry) bool { return e.Session == a.Session })
+		at := slices.IndexFunc(found.Entries, func(e record.Entry) bool { return e.Session == a.Session })
 		if at < 0 {
 			continue
 		}
@@ -260,8 +261,8 @@ func (l *look) records(ctx context.Context, set *intent.Set) {
 	}
 }
 
-func (l *look) check(intentID, line string, newest []ledger.Entry) {
-	at := slices.IndexFunc(newest, func(e ledger.Entry) bool {
+func (l *look) check(intentID, line string, newest []record.Entry) {
+	at := slices.IndexFunc(newest, func(e record.Entry) bool {
 		return e.Command != nil && !e.Command.Started && e.Command.EndedBy == "" && e.IntentID == intentID && e.Command.Command == line
 	})
 	if at < 0 {
@@ -303,7 +304,7 @@ func (l *look) ledger(ctx context.Context) {
 }
 
 // subject is what a record is about: its command, or its paths.
-func subject(r ledger.Record) string {
+func subject(r record.Record) string {
 	if r.Command != nil {
 		return r.Command.Command
 	}

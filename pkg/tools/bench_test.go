@@ -20,6 +20,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
@@ -86,7 +87,7 @@ type unrecorded struct{ records int }
 
 func (*unrecorded) Settle(context.Context) error   { return nil }
 func (*unrecorded) Writable(context.Context) error { return nil }
-func (*unrecorded) Query(context.Context, ledger.Filter) (ledger.Result, error) {
+func (*unrecorded) Query(context.Context, record.Filter) (ledger.Result, error) {
 	return ledger.Result{}, nil
 }
 func (*unrecorded) Refused(*hooks.Call, string, *refusal.Refusal) {}

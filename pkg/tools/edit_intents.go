@@ -8,7 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -118,7 +118,7 @@ func (s *editSettlement) Close() error { return nil }
 
 // lifecycle is the note of a change of an intent.
 func lifecycle(id string, detail map[string]any) *hooks.Note {
-	return &hooks.Note{Kind: string(ledger.KindLifecycle), IntentID: id, Detail: detail}
+	return &hooks.Note{Kind: string(record.KindLifecycle), IntentID: id, Detail: detail}
 }
 
 // lifecycleProblem turns what the intents file refused into a refusal.

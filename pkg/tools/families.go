@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -75,7 +76,7 @@ type Intents struct {
 type Ledger interface {
 	// Writable says why a record would not be taken now.
 	Writable(ctx context.Context) error
-	Query(ctx context.Context, f ledger.Filter) (ledger.Result, error)
+	Query(ctx context.Context, f record.Filter) (ledger.Result, error)
 }
 
 // Commands is what commands run in and are held by.

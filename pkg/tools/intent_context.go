@@ -9,8 +9,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -136,7 +136,7 @@ func attribute(s string) string {
 }
 
 func (n *Intents) writeTrace(ctx context.Context, w *contextWriter, id string) {
-	found, err := n.Ledger.Query(ctx, ledger.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
+	found, err := n.Ledger.Query(ctx, record.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
 	if err != nil {
 		return
 	}
@@ -167,17 +167,17 @@ func (n *Intents) writeLessons(w *contextWriter, ignore *intent.Ignore, in *inte
 	})
 }
 
-func changeKinds() []ledger.Kind {
-	return []ledger.Kind{ledger.KindMutation, ledger.KindCommand, ledger.KindRecovered}
+func changeKinds() []record.Kind {
+	return []record.Kind{record.KindMutation, record.KindCommand, record.KindRecovered}
 }
 
 // summary is one line about a record.
-func summary(e ledger.Entry) string {
+func summary(e record.Entry) string {
 	text := brief.Line(e)
 	if e.MutationClass != "" {
 		text += " (" + printable.Text(e.MutationClass) + ")"
 	}
-	if e.Contributor.Type == ledger.ContributorHuman {
+	if e.Contributor.Type == record.ContributorHuman {
 		text += " by a human"
 	}
 	return text

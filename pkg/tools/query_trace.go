@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -58,15 +59,15 @@ func queryTrace(files *Files, from Ledger) hooks.Tool {
 	})
 }
 
-func (a traceArgs) filter(files *Files) (ledger.Filter, error) {
+func (a traceArgs) filter(files *Files) (record.Filter, error) {
 	path, err := files.pathFilter(a.Path, a.pathAlias)
 	if err != nil {
-		return ledger.Filter{}, err
+		return record.Filter{}, err
 	}
 	if a.Line > 0 && path == "" {
-		return ledger.Filter{}, refusal.New(refusal.InvalidArguments, "line needs path.")
+		return record.Filter{}, refusal.New(refusal.InvalidArguments, "line needs path.")
 	}
-	f := ledger.Filter{IntentID: a.IntentID, Path: path, Line: a.Line, Limit: a.Limit, Newest: true}
+	f := record.Filter{IntentID: a.IntentID, Path: path, Line: a.Line, Limit: a.Limit, Newest: true}
 	if f.Line > 0 {
 		f.Content = files.hashNow(path)
 	}

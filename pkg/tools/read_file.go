@@ -11,7 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -182,7 +182,7 @@ func (f *Files) readNote(path string) *hooks.Note {
 	if !f.RecordReads {
 		return nil
 	}
-	return &hooks.Note{Kind: string(ledger.KindRead), Detail: map[string]any{"path": path}}
+	return &hooks.Note{Kind: string(record.KindRead), Detail: map[string]any{"path": path}}
 }
 
 func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -184,7 +184,7 @@ func (c *lessonCall) changes() *changes {
 			detail[key] = value
 		}
 	}
-	planned.record = &hooks.Note{Kind: string(ledger.KindLifecycle), IntentID: c.entry.Intent, Detail: detail}
+	planned.record = &hooks.Note{Kind: string(record.KindLifecycle), IntentID: c.entry.Intent, Detail: detail}
 	return planned
 }
 

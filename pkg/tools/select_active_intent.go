@@ -10,7 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
@@ -69,7 +69,7 @@ func (n *Intents) start(a selectArgs, run func(context.Context) (*hooks.Outcome,
 		return nil, startProblem(in.ID, err)
 	}
 	note := &hooks.Note{
-		Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": a.MutationClass, "owned_scope": in.OwnedScope},
+		Kind: string(record.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": a.MutationClass, "owned_scope": in.OwnedScope},
 	}
 	return &preparedEdit{intents: n.Store, plan: plan, outcome: &hooks.Outcome{Record: started(note, plan)}, start: run}, nil
 }
@@ -130,7 +130,7 @@ func (n *Intents) selected(ctx context.Context, set *intent.Set, in *intent.Inte
 	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime(), view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
 	return &reply{
-		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(ledger.KindSelection), IntentID: in.ID, Detail: detail}},
+		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(record.KindSelection), IntentID: in.ID, Detail: detail}},
 		text:    b.String(), structured: view,
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Conflict is why a record cannot be taken back of a file.
@@ -101,7 +101,7 @@ func (t *tree) writer(f *file, s *step, c edit.Clash, since []Touch) (*Touch, er
 	if len(c.Ours) == 0 || len(since) == 0 {
 		return nil, nil
 	}
-	found, err := t.Ledger.Query(t.ctx, ledger.Filter{Path: f.origin, Line: c.OursLine, Content: f.now.Hash, Limit: 1})
+	found, err := t.Ledger.Query(t.ctx, record.Filter{Path: f.origin, Line: c.OursLine, Content: f.now.Hash, Limit: 1})
 	if err != nil || len(found.Entries) == 0 || found.Gap {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // maxNeedles is how many texts are looked for in a line; beyond, it takes no longer to parse it.
@@ -15,7 +15,7 @@ const maxNeedles = 64
 
 // read gives the records that match in whose lines one of the texts stands, in the order in which they happened. It goes
 // through the whole ledger: the index may leave records out, and with them a later change that an undo would overwrite.
-func (l *lookup) read(texts []string, matches func(ledger.Entry) bool) ([]ledger.Entry, error) {
+func (l *lookup) read(texts []string, matches func(record.Entry) bool) ([]record.Entry, error) {
 	var needles [][]byte
 	for _, text := range texts {
 		quoted, err := jsontext.AppendQuote(nil, text)
@@ -24,10 +24,10 @@ func (l *lookup) read(texts []string, matches func(ledger.Entry) bool) ([]ledger
 		}
 		needles = append(needles, quoted[1:len(quoted)-1])
 	}
-	var found []ledger.Entry
+	var found []record.Entry
 	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
 		return len(needles) > maxNeedles || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(line, needle) })
-	}, func(e ledger.Entry) error {
+	}, func(e record.Entry) error {
 		if matches(e) {
 			found = append(found, e)
 		}
@@ -38,9 +38,9 @@ func (l *lookup) read(texts []string, matches func(ledger.Entry) bool) ([]ledger
 }
 
 // inOrder interleaves segments by time, and keeps the order that the lines of each have.
-func inOrder(entries []ledger.Entry) []ledger.Entry {
+func inOrder(entries []record.Entry) []record.Entry {
 	type dated struct {
-		ledger.Entry
+		record.Entry
 		at time.Time
 	}
 	latest := map[string]time.Time{}
@@ -59,7 +59,7 @@ func inOrder(entries []ledger.Entry) []ledger.Entry {
 }
 
 // history gives the records on a path, the oldest first.
-func (l *lookup) history(path string) ([]ledger.Entry, error) {
+func (l *lookup) history(path string) ([]record.Entry, error) {
 	if _, known := l.byPath[path]; !known {
 		if err := l.readHistories([]string{path}); err != nil {
 			return nil, err
@@ -73,21 +73,21 @@ func (l *lookup) readHistories(paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	on := make([]ledger.Filter, len(paths))
+	on := make([]record.Filter, len(paths))
 	for i, path := range paths {
-		on[i] = ledger.Filter{Path: path, Kinds: ledger.ChangeKinds()}
+		on[i] = record.Filter{Path: path, Kinds: record.ChangeKinds()}
 	}
-	found, err := l.read(paths, func(e ledger.Entry) bool {
-		return slices.ContainsFunc(on, func(f ledger.Filter) bool { return f.Matches(e) })
+	found, err := l.read(paths, func(e record.Entry) bool {
+		return slices.ContainsFunc(on, func(f record.Filter) bool { return f.Matches(e) })
 	})
 	if err != nil {
 		return err
 	}
 	if l.byPath == nil {
-		l.byPath = map[string][]ledger.Entry{}
+		l.byPath = map[string][]record.Entry{}
 	}
 	for i, path := range paths {
-		l.byPath[path] = slices.DeleteFunc(slices.Clone(found), func(e ledger.Entry) bool { return !on[i].Matches(e) })
+		l.byPath[path] = slices.DeleteFunc(slices.Clone(found), func(e record.Entry) bool { return !on[i].Matches(e) })
 	}
 	return nil
 }

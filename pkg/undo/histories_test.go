@@ -10,6 +10,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -21,8 +23,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func created(intentID, path, content string) ledger.Record {
-	return ledger.Record{Kind: ledger.KindMutation, IntentID: intentID, Call: "write_to_file", Changes: []ledger.Change{{
+func created(intentID, path, content string) record.Record {
+	return record.Record{Kind: record.KindMutation, IntentID: intentID, Call: "write_to_file", Changes: []record.Change{{
 		Change: change.Change{
 			Op: change.Created, Path: path, After: change.Version{Hash: string(workspace.HashOf([]byte(content)))}, Hunks: [][4]int{{0, 0, 1, 1}},
 		},
@@ -60,7 +62,7 @@ func TestUndoDoesNotDependOnTheIndex(t *testing.T) {
 	}
 	put(strings.Replace(string(honest), "INT-001", "INT-009", -1))
 	ask := func() int {
-		found, err := records.Query(ctx, ledger.Filter{IntentID: "INT-001"})
+		found, err := records.Query(ctx, record.Filter{IntentID: "INT-001"})
 		must(t, err)
 		return len(found.Entries)
 	}
@@ -74,7 +76,7 @@ func TestUndoDoesNotDependOnTheIndex(t *testing.T) {
 	if len(plan.Records) != 1 || plan.Records[0] != hidden.ID || len(plan.Files) != 1 {
 		t.Errorf("the plan has the records %v and %d files, conflicts %v", plan.Records, len(plan.Files), plan.Conflicts)
 	}
-	report, err := ledger.Verify(ctx, root)
+	report, err := verify.Verify(ctx, root)
 	must(t, err)
 	if report.Records != 2 || len(report.Problems) != 0 {
 		t.Errorf("%d records, problems %v", report.Records, report.Problems)

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // minPrefix is how much of an id must be given. What is undone is shown before it is done.
@@ -17,13 +18,13 @@ const minPrefix = 4
 
 // change is one recorded change of files, its lines put together.
 type recorded struct {
-	ledger.Entry
+	record.Entry
 	files []fileChange
 }
 
 // fileChange is one file of a change, and the ledger line that it stands in.
 type fileChange struct {
-	ledger.Change
+	record.Change
 	line string // the line's hash
 }
 
@@ -33,12 +34,12 @@ type lookup struct {
 	ledger   *ledger.Ledger
 	underWay func() ([]Touch, error)
 	// takers are the records that took others back, the oldest first.
-	takers []ledger.Entry
+	takers []record.Entry
 	// undone names for each record that was taken back the record that did.
 	undone map[string]string
 	// without are the records that have no effect because they are chosen, or because all they did was to take back.
 	without  map[string]bool
-	byPath   map[string][]ledger.Entry
+	byPath   map[string][]record.Entry
 	problems []ledger.Problem
 }
 
@@ -50,19 +51,19 @@ func (l *lookup) choose(r Request) ([]recorded, error) {
 	if r.IntentID != "" {
 		return l.standing(r.IntentID)
 	}
-	var lines []ledger.Entry
+	var lines []record.Entry
 	for _, prefix := range r.Records {
 		found, err := l.find(prefix)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range found {
-			if !slices.ContainsFunc(lines, func(have ledger.Entry) bool { return have.Hash == e.Hash }) {
+			if !slices.ContainsFunc(lines, func(have record.Entry) bool { return have.Hash == e.Hash }) {
 				lines = append(lines, e)
 			}
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b ledger.Entry) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(lines, func(a, b record.Entry) int { return a.Time.Compare(b.Time) })
 	changes := together(lines)
 	slices.Reverse(changes)
 	return changes, oneIntent(changes)
@@ -70,10 +71,10 @@ func (l *lookup) choose(r Request) ([]recorded, error) {
 
 // findUndoing finds the records that took others back, and from them what is undone now.
 func (l *lookup) findUndoing() error {
-	var found []ledger.Entry
+	var found []record.Entry
 	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
 		return bytes.Contains(line, []byte(`"`+brief.Undoes+`"`)) || bytes.Contains(line, []byte(`"`+brief.Retracts+`"`))
-	}, func(e ledger.Entry) error {
+	}, func(e record.Entry) error {
 		if len(takenBack(e)) > 0 {
 			e.Raw, e.Changes = nil, nil
 			found = append(found, e)
@@ -84,7 +85,7 @@ func (l *lookup) findUndoing() error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(found, func(a, b ledger.Entry) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(found, func(a, b record.Entry) int { return a.Time.Compare(b.Time) })
 	l.takers = found
 	l.resolve(nil)
 	return nil
@@ -115,27 +116,27 @@ func (l *lookup) cancelled(id string) bool { return l.undone[id] != "" || l.with
 
 // takenBack are the records that an entry took back. Only kinds that change files can have done so: what else a line
 // says under these names is somebody's text.
-func takenBack(e ledger.Entry) []string {
+func takenBack(e record.Entry) []string {
 	if e.Detail["partial"] != nil {
 		return nil // a crash kept it from doing all of it
 	}
 	part := inPart(e)
 	undoes := slices.DeleteFunc(brief.References(e, brief.Undoes), func(id string) bool { return slices.Contains(part, id) })
 	switch e.Kind {
-	case ledger.KindMutation:
+	case record.KindMutation:
 		return undoes
-	case ledger.KindRecovered:
+	case record.KindRecovered:
 		return append(brief.References(e, brief.Retracts), undoes...)
 	}
 	return nil
 }
 
 // inPart are the records that an undo took back in part.
-func inPart(e ledger.Entry) []string { return brief.References(e, brief.UndoesInPart) }
+func inPart(e record.Entry) []string { return brief.References(e, brief.UndoesInPart) }
 
 // standing gives the changes of an intent that nothing took back. An undo and what it took back are both gone from it.
 func (l *lookup) standing(intentID string) ([]recorded, error) {
-	found, err := l.read([]string{intentID}, ledger.Filter{IntentID: intentID, Kinds: ledger.ChangeKinds()}.Matches)
+	found, err := l.read([]string{intentID}, record.Filter{IntentID: intentID, Kinds: record.ChangeKinds()}.Matches)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (l *lookup) standing(intentID string) ([]recorded, error) {
 }
 
 // find gives the lines of the one record whose id begins with prefix.
-func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
+func (l *lookup) find(prefix string) ([]record.Entry, error) {
 	prefix = strings.ToLower(prefix)
 	if len(prefix) < minPrefix || strings.Trim(prefix, "0123456789abcdef-") != "" {
 		return nil, fmt.Errorf("%w: %q is not an id, nor the first %d or more characters of one", ErrNoRecord, prefix, minPrefix)
@@ -173,7 +174,7 @@ func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
 			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(lines, func(e ledger.Entry) bool { return len(e.Changes) > 0 }) {
+	if !slices.ContainsFunc(lines, func(e record.Entry) bool { return len(e.Changes) > 0 }) {
 		if c := lines[0].Command; c != nil && c.Started {
 			return nil, l.startOnly(id, c.Job)
 		}
@@ -183,11 +184,11 @@ func (l *lookup) find(prefix string) ([]ledger.Entry, error) {
 }
 
 // lines gives the ledger lines of records whose id, or whose whole's id, begins with prefix.
-func (l *lookup) lines(prefix string) ([]ledger.Entry, error) {
-	var found []ledger.Entry
+func (l *lookup) lines(prefix string) ([]record.Entry, error) {
+	var found []record.Entry
 	own, of := []byte(`"id":"`+prefix), []byte(`"of":"`+prefix)
 	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, own) || bytes.Contains(line, of) },
-		func(e ledger.Entry) error {
+		func(e record.Entry) error {
 			if strings.HasPrefix(e.ID, prefix) || strings.HasPrefix(whole(e), prefix) {
 				found = append(found, e)
 			}
@@ -198,7 +199,7 @@ func (l *lookup) lines(prefix string) ([]ledger.Entry, error) {
 }
 
 // whole is the id of the record that a line is a part of.
-func whole(e ledger.Entry) string {
+func whole(e record.Entry) string {
 	if e.Part != nil {
 		return e.Part.Of
 	}
@@ -206,7 +207,7 @@ func whole(e ledger.Entry) string {
 }
 
 // together makes one change of the parts of a record, in the order of the first ones.
-func together(lines []ledger.Entry) []recorded {
+func together(lines []record.Entry) []recorded {
 	var changes []recorded
 	place := map[string]int{}
 	for _, e := range lines {
@@ -236,15 +237,15 @@ func (l *lookup) note(problems []ledger.Problem) {
 }
 
 // after gives the records on a path that follow a ledger line.
-func (l *lookup) after(path string, c recorded, line string) ([]ledger.Entry, error) {
+func (l *lookup) after(path string, c recorded, line string) ([]record.Entry, error) {
 	entries, err := l.history(path)
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(entries, func(e ledger.Entry) bool { return e.Hash == line }); i >= 0 {
+	if i := slices.IndexFunc(entries, func(e record.Entry) bool { return e.Hash == line }); i >= 0 {
 		return entries[i+1:], nil
 	}
-	return slices.DeleteFunc(slices.Clone(entries), func(e ledger.Entry) bool { return !e.Time.After(c.Time) }), nil
+	return slices.DeleteFunc(slices.Clone(entries), func(e record.Entry) bool { return !e.Time.After(c.Time) }), nil
 }
 
 // follow gives the path that a file has in the tree in which all chosen changes after this one are taken back, as the

@@ -9,8 +9,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -156,7 +156,7 @@ func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		return nil, refused(err)
 	}
 	outcome := &hooks.Outcome{Record: &hooks.Note{
-		Kind: string(ledger.KindMutation), Detail: p.tool.plan.detail(),
+		Kind: string(record.KindMutation), Detail: p.tool.plan.detail(),
 	}}
 	for i, f := range p.tool.plan.Files {
 		f.Hunks = p.effects[i].Hunks

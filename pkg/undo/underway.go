@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // isUnderWay reports whether a call whose id begins so has begun and has no record yet.
@@ -34,7 +34,7 @@ func (l *lookup) allUnderWay() ([]Touch, error) {
 // startOnly says where the changes of a background command are, of whose start the record is.
 func (l *lookup) startOnly(id, job string) error {
 	end := ""
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, []byte(`"`+job+`"`)) }, func(e ledger.Entry) error {
+	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, []byte(`"`+job+`"`)) }, func(e record.Entry) error {
 		if e.Command != nil && e.Command.Job == job && !e.Command.Started {
 			end = whole(e)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -19,8 +19,8 @@ import (
 type Recorder interface {
 	// Asked need not wait for the disk; Answered returns when the record is as
 	// durable as the settings ask.
-	Asked(call *hooks.Call, d ledger.Decision, way string)
-	Answered(ctx context.Context, call *hooks.Call, d ledger.Decision, way string) error
+	Asked(call *hooks.Call, d record.Decision, way string)
+	Answered(ctx context.Context, call *hooks.Call, d record.Decision, way string) error
 }
 
 // Options are what a Service is made of.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -261,6 +261,6 @@ func (q *question) way() string {
 }
 
 // decision is the record of a step of the request's life.
-func (q *question) decision(outcome string) ledger.Decision { return Decision(q.request, outcome) }
+func (q *question) decision(outcome string) record.Decision { return Decision(q.request, outcome) }
 
-func (q *question) answered(a approval.Answer) ledger.Decision { return AnswerDecision(q.request, a) }
+func (q *question) answered(a approval.Answer) record.Decision { return AnswerDecision(q.request, a) }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Outcomes of a decision in the ledger.
@@ -18,8 +18,8 @@ const (
 )
 
 // Decision is a step of a request's life, for the ledger.
-func Decision(r approval.Request, outcome string) ledger.Decision {
-	d := ledger.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: pathsOf(r)}
+func Decision(r approval.Request, outcome string) record.Decision {
+	d := record.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: pathsOf(r)}
 	for i, c := range r.Checks {
 		if i == 0 {
 			d.Hook, d.Reason = c.Hook, redact.Text(c.Reason)
@@ -31,7 +31,7 @@ func Decision(r approval.Request, outcome string) ledger.Decision {
 }
 
 // AnswerDecision is an answer, for the ledger.
-func AnswerDecision(r approval.Request, a approval.Answer) ledger.Decision {
+func AnswerDecision(r approval.Request, a approval.Answer) record.Decision {
 	d := Decision(r, Approved)
 	d.Principal = a.By
 	if a.Decision == approval.Deny {
@@ -49,10 +49,10 @@ func AnswerDecision(r approval.Request, a approval.Answer) ledger.Decision {
 
 // Record is the ledger's record of a decision that an operator took outside of
 // a call, at the command line.
-func Record(r approval.Request, d ledger.Decision, way string) ledger.Record {
-	return ledger.Record{
-		Kind: ledger.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: ledger.Client{Name: r.Client},
-		Contributor: ledger.Contributor{Type: ledger.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
+func Record(r approval.Request, d record.Decision, way string) record.Record {
+	return record.Record{
+		Kind: record.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: record.Client{Name: r.Client},
+		Contributor: record.Contributor{Type: record.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -57,10 +58,10 @@ func (r *Recorder) blobID(hash, oid string, content []byte, unread bool) string 
 // command.
 const externalTime = 250 * time.Millisecond
 
-func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []ledger.Change {
+func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []record.Change {
 	ctx, cancel := context.WithTimeout(ctx, max(externalTime, lookupTime))
 	defer cancel()
-	var changes []ledger.Change
+	var changes []record.Change
 	for _, f := range files {
 		changes = append(changes, r.change(ctx, f))
 	}
@@ -69,19 +70,19 @@ func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []led
 
 // commandOf is a command without what looks like a secret: a record cannot be
 // taken back.
-func commandOf(cmd *hooks.CommandOutcome) *ledger.Command {
+func commandOf(cmd *hooks.CommandOutcome) *record.Command {
 	line, left := redact.Line(cmd.Line)
-	return &ledger.Command{
+	return &record.Command{
 		Command: line, Redacted: left, Programs: redacted(cmd.Programs), Unjudged: cmd.Unjudged, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
 		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
 		Background: cmd.Job != "", Job: cmd.Job, Started: cmd.Started, EndedBy: cmd.EndedBy,
 	}
 }
 
-func violations(found []hooks.Violation) []ledger.Violation {
-	var list []ledger.Violation
+func violations(found []hooks.Violation) []record.Violation {
+	var list []record.Violation
 	for _, v := range found {
-		list = append(list, ledger.Violation{Path: v.Path, Op: v.Op, Reason: v.Reason, Reverted: v.Reverted, Kind: string(v.Kind)})
+		list = append(list, record.Violation{Path: v.Path, Op: v.Op, Reason: v.Reason, Reverted: v.Reverted, Kind: string(v.Kind)})
 	}
 	return list
 }
@@ -100,12 +101,12 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 		return nil
 	}
 	rec := base(call)
-	rec.Kind, rec.Detail = ledger.KindBuild, map[string]any{detailCommand: command}
+	rec.Kind, rec.Detail = record.KindBuild, map[string]any{detailCommand: command}
 	if more := len(outcome.Build) - maxBuild; more > 0 {
 		rec.Detail[observe.DetailMore] = more
 	}
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
-		rec.Changes = append(rec.Changes, ledger.Change{Change: f.Change})
+		rec.Changes = append(rec.Changes, record.Change{Change: f.Change})
 	}
 	_, err := r.Ledger.Append(ctx, rec)
 	if r.lets(err) {
@@ -122,7 +123,7 @@ func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Out
 		return nil
 	}
 	rec := base(call)
-	rec.Kind, rec.Detail = ledger.KindGit, map[string]any{detailCommand: command, "created": g.Created, "modified": g.Modified, "deleted": g.Deleted}
+	rec.Kind, rec.Detail = record.KindGit, map[string]any{detailCommand: command, "created": g.Created, "modified": g.Modified, "deleted": g.Deleted}
 	for key, value := range map[string]string{"before": g.Before, "after": g.After} {
 		if value != "" {
 			rec.Detail[key] = value
@@ -162,7 +163,7 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 		r.awaitWriters(ctx, paths)
 		running, files, failed := r.inFlight(ctx, r.Journal.Elsewhere, paths, "") // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
-		err := tail.Next(context.WithoutCancel(ctx), ledger.Filter{}, func(e ledger.Entry) error {
+		err := tail.Next(context.WithoutCancel(ctx), record.Filter{}, func(e record.Entry) error {
 			delete(files, e.ID)
 			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
 			return nil
@@ -233,19 +234,19 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 }
 
 // UnderWay are the records to come of the calls that have begun, in this process or another, by their ids.
-func (r *Recorder) UnderWay(ctx context.Context) (map[string]ledger.Record, error) {
+func (r *Recorder) UnderWay(ctx context.Context) (map[string]record.Record, error) {
 	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil, nil
 	}
 	entries, err := r.Journal.InFlight()
-	begun := map[string]ledger.Record{}
+	begun := map[string]record.Record{}
 	for _, e := range entries {
 		if draft, err := ledger.ParseDraft(e.Lines); err == nil {
 			begun[draft.ID()] = draft.Record()
 		}
 	}
 	recorded, unknown := r.has(ctx, slices.Collect(maps.Keys(begun)))
-	maps.DeleteFunc(begun, func(id string, _ ledger.Record) bool { return recorded[id] })
+	maps.DeleteFunc(begun, func(id string, _ record.Record) bool { return recorded[id] })
 	return begun, errors.Join(err, unknown)
 }
 
@@ -259,7 +260,7 @@ func (c coming) after(writes []snapshot.Write) []snapshot.Write {
 
 // writesOf are the changes of some files that a record tells of; since says
 // whether they were made after a command began.
-func writesOf(e ledger.Entry, paths []string, since bool) []snapshot.Write {
+func writesOf(e record.Entry, paths []string, since bool) []snapshot.Write {
 	var writes []snapshot.Write
 	wrong := map[string]bool{}
 	for _, v := range e.Violations {

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Asked notes that the operator is asked about a call. It need not wait for the
 // disk.
-func (r *Recorder) Asked(call *hooks.Call, d ledger.Decision, way string) {
+func (r *Recorder) Asked(call *hooks.Call, d record.Decision, way string) {
 	if r.Ledger.Writable(context.Background()) == nil {
 		r.Ledger.AppendSoon(decided(call, d, way))
 	}
@@ -20,12 +20,12 @@ func (r *Recorder) Asked(call *hooks.Call, d ledger.Decision, way string) {
 
 // Answered returns when the operator's answer to a call is as durable in the
 // ledger as the settings ask.
-func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d ledger.Decision, way string) error {
+func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d record.Decision, way string) error {
 	if r.needless(ctx, call) {
 		return nil
 	}
 	rec := decided(call, d, way)
-	rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
+	rec.Contributor = record.Contributor{Type: record.ContributorHuman}
 	_, err := r.Ledger.Append(context.WithoutCancel(ctx), rec)
 	if r.lets(err) {
 		return nil
@@ -33,10 +33,10 @@ func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d ledger.Deci
 	return err
 }
 
-func decided(call *hooks.Call, d ledger.Decision, way string) ledger.Record {
+func decided(call *hooks.Call, d record.Decision, way string) record.Record {
 	rec := base(call)
 	short(&d)
-	rec.Kind, rec.Decision, rec.Detail = ledger.KindDecision, &d, map[string]any{"way": way}
+	rec.Kind, rec.Decision, rec.Detail = record.KindDecision, &d, map[string]any{"way": way}
 	return rec
 }
 
@@ -48,7 +48,7 @@ const (
 
 // short cuts what a decision says, so that one that was made is never too large
 // to be recorded.
-func short(d *ledger.Decision) {
+func short(d *record.Decision) {
 	d.Reason = cut(d.Reason, maxDecidedReason)
 	if more := len(d.Paths) - maxDecidedPaths; more > 0 {
 		d.Paths = append(slices.Clone(d.Paths[:maxDecidedPaths]), fmt.Sprintf("… and %d more", more))

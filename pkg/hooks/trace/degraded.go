@@ -9,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Close gives up the count of unrecorded calls: it is told by whoever writes to
@@ -42,7 +43,7 @@ func (r *Recorder) Writable(ctx context.Context) error {
 }
 
 // Query asks the ledger, with what git has fetched of others' records.
-func (r *Recorder) Query(ctx context.Context, f ledger.Filter) (ledger.Result, error) {
+func (r *Recorder) Query(ctx context.Context, f record.Filter) (ledger.Result, error) {
 	r.Bring(ctx)
 	return r.Ledger.Query(ctx, f)
 }

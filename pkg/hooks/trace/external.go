@@ -8,6 +8,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -58,7 +59,7 @@ func (l *lastRecords) lookup(ctx context.Context, path, content string) (found, 
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	for _, most := range []int{1, maxBack} {
-		result, err := l.ledger.Query(ctx, ledger.Filter{Path: path, Kinds: append(ledger.ChangeKinds(), ledger.KindLifecycle), Limit: most, Newest: true})
+		result, err := l.ledger.Query(ctx, record.Filter{Path: path, Kinds: append(record.ChangeKinds(), record.KindLifecycle), Limit: most, Newest: true})
 		if err != nil {
 			return false, false
 		}
@@ -77,7 +78,7 @@ func (l *lastRecords) lookup(ctx context.Context, path, content string) (found, 
 }
 
 // knows reports whether a change left a file as it is, or found it so where nobody else had a hand in it.
-func knows(c ledger.Change, path, content string) bool {
+func knows(c record.Change, path, content string) bool {
 	after, before := c.After.Hash, ""
 	if path != c.Path {
 		after = ""

@@ -17,7 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -233,7 +233,7 @@ func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) 
 	if decisions > 0 {
 		detail["decisions"] = decisions
 	}
-	draft, err := r.Ledger.DraftAs(id, ledger.Record{Kind: ledger.KindRecovered, Detail: map[string]any{
+	draft, err := r.Ledger.DraftAs(id, record.Record{Kind: record.KindRecovered, Detail: map[string]any{
 		"gap":    detail,
 		"reason": "the ledger could not be written: the calls took effect (ledger.on_failure is degraded) and the decisions were made, and have no record",
 	}})

@@ -8,7 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Contents keeps contents by their git blob ids, but for those of secret paths.
@@ -23,7 +23,7 @@ type Contents interface {
 // fails then are never asked for, and grow old. They are kept when kept
 // returns, which is before the record is in the ledger: whoever finds a record
 // finds its contents, unless they are kept no longer.
-func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func()) {
+func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func()) {
 	changed := outcome.Changed()
 	if r.Contents == nil || len(changed) == 0 {
 		return func() {}
@@ -44,7 +44,7 @@ func (r *Recorder) keep(rec ledger.Record, outcome *hooks.Outcome) (kept func())
 }
 
 // keepChange keeps the contents of one file, as far as they are there.
-func (r *Recorder) keepChange(c ledger.Change, f hooks.FileOutcome) error {
+func (r *Recorder) keepChange(c record.Change, f hooks.FileOutcome) error {
 	if r.Contents == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ const maxFound = 64 << 20
 // keepFound keeps what the files still tell of a change whose process died,
 // perhaps before its own contents were written: the displaced content, which is
 // removed right after, and what stands at the path.
-func (r *Recorder) keepFound(rec ledger.Record, plan []change.Planned) {
+func (r *Recorder) keepFound(rec record.Record, plan []change.Planned) {
 	if r.Contents == nil {
 		return
 	}

@@ -17,22 +17,22 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-func base(call *hooks.Call) ledger.Record {
-	rec := ledger.Record{
+func base(call *hooks.Call) record.Record {
+	rec := record.Record{
 		IntentID:    call.RecordedIntent(),
 		Call:        call.Tool,
-		Contributor: ledger.Contributor{Type: ledger.ContributorAI},
-		Client:      ledger.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
+		Contributor: record.Contributor{Type: record.ContributorAI},
+		Client:      record.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
 	}
 	model, source := call.Model()
 	rec.Contributor.ModelID, rec.Contributor.ModelSource = model, string(source)
 	if call.Operator {
-		rec.Contributor = ledger.Contributor{Type: ledger.ContributorHuman}
+		rec.Contributor = record.Contributor{Type: record.ContributorHuman}
 	}
 	if call.Session != nil {
 		rec.Session = call.Session.PublicID()
@@ -40,13 +40,13 @@ func base(call *hooks.Call) ledger.Record {
 	return rec
 }
 
-func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) ledger.Record {
+func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) record.Record {
 	rec := base(call)
-	rec.Kind = ledger.KindMutation
+	rec.Kind = record.KindMutation
 	rec.Changes = r.changes(ctx, outcome.Changed())
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(outcome.Class.Class)
-		rec.Class = &ledger.Class{
+		rec.Class = &record.Class{
 			Declared: string(outcome.Class.Declared),
 			Computed: string(outcome.Class.Class),
 			Evidence: string(outcome.Class.Evidence),
@@ -54,7 +54,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		}
 	}
 	if cmd := outcome.Command; cmd != nil {
-		rec.Kind = ledger.KindCommand
+		rec.Kind = record.KindCommand
 		rec.Command = commandOf(cmd)
 		rec.Violations = violations(outcome.Violations)
 	}
@@ -66,7 +66,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	}
 	rec.Detail = detailOf(rec.Detail, linked(outcome.Changed()))
 	if note := outcome.Record; note != nil {
-		rec.Kind = ledger.Kind(note.Kind)
+		rec.Kind = record.Kind(note.Kind)
 		rec.MutationClass, rec.Class = "", nil // it is no mutation of the work
 		rec.Detail = detailOf(rec.Detail, withEdit(note))
 		if note.IntentID != "" {
@@ -119,8 +119,8 @@ func detailOf(notes, note map[string]any) map[string]any {
 	return joined
 }
 
-func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Change {
-	c := ledger.Change{Change: f.Bare(), ExternalBefore: r.last.external(ctx, f.Source(), f.Before.Hash)}
+func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) record.Change {
+	c := record.Change{Change: f.Bare(), ExternalBefore: r.last.external(ctx, f.Source(), f.Before.Hash)}
 	c.Before.OID = r.blobID(f.Before.Hash, f.Before.OID, f.Before.Bytes, f.Unread)
 	c.After.OID = r.blobID(f.After.Hash, f.After.OID, f.After.Bytes, f.Unread)
 	if f.After.Hash == "" || f.Unread {
@@ -128,7 +128,7 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) ledger.Chang
 	}
 	if text, err := workspace.Decode(f.After.Bytes); err == nil {
 		for _, changed := range edit.ChangedRanges(text.String, f.Hunks) {
-			c.Ranges = append(c.Ranges, ledger.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range{StartLine: changed.StartLine, EndLine: changed.EndLine, ContentHash: changed.ContentHash})
 		}
 		if r.marks(f) {
 			c.Mark(edit.Lines(text.String))

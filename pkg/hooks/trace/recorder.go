@@ -15,6 +15,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -36,7 +38,7 @@ type Options struct {
 	// still write. Nil: there is nothing to wait for.
 	Await func()
 	// Elsewhere looks on other branches for what is gone from the ledger; nil: git is not asked.
-	Elsewhere ledger.Elsewhere
+	Elsewhere verify.Elsewhere
 	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them; nil: nothing is
 	// fetched.
 	Bring func(ctx context.Context)
@@ -127,7 +129,7 @@ func (r *Recorder) alone() error {
 }
 
 // draft gives a record its lines, also for a ledger that cannot take it now.
-func (r *Recorder) draft(rec ledger.Record) (*ledger.Draft, error) {
+func (r *Recorder) draft(rec record.Record) (*ledger.Draft, error) {
 	draft, err := r.Ledger.Draft(rec)
 	if r.lets(err) {
 		return r.Ledger.DraftAs(uuid.NewString(), rec)
@@ -265,8 +267,8 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 		return
 	}
 	rec := base(call)
-	rec.Kind = ledger.KindDecision
-	rec.Decision = &ledger.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: redact.Text(why.Reason())}
+	rec.Kind = record.KindDecision
+	rec.Decision = &record.Decision{Outcome: "refused", ErrorType: string(why.Code()), Hook: hook, Reason: redact.Text(why.Reason())}
 	for _, f := range call.Effects.Files {
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}

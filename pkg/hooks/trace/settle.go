@@ -203,7 +203,7 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 }
 
 // recovered is the record of a mutation that a crash kept out of the ledger.
-func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_ ledger.Record, happened bool) {
+func recovered(rec record.Record, found *workspace.Recovery, began time.Time) (_ record.Record, happened bool) {
 	detail := map[string]any{
 		"of": string(rec.Kind), "began": began.UTC().Format(time.RFC3339Nano),
 		detailSettled: time.Now().UTC().Format(time.RFC3339Nano),
@@ -212,7 +212,7 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 		detail[key] = value
 	}
 	planned := rec.Changes
-	rec.Kind, rec.Detail, rec.Changes = ledger.KindRecovered, detail, nil
+	rec.Kind, rec.Detail, rec.Changes = record.KindRecovered, detail, nil
 	if len(found.Files) == 0 {
 		detail["certainty"] = "probable"
 		return rec, true
@@ -225,7 +225,7 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 		case f.Fate == workspace.Half:
 			c.Op, c.From, c.Before.Hash, c.Before.Mode = change.Created, "", "", ""
 		case f.Fate == workspace.Stripped:
-			c = ledger.Change{Change: change.Change{Op: change.Deleted, Path: c.From, Before: c.Before}}
+			c = record.Change{Change: change.Change{Op: change.Deleted, Path: c.From, Before: c.Before}}
 		}
 		if f.Probable {
 			detail["certainty"] = "probable"
@@ -238,13 +238,13 @@ func recovered(rec ledger.Record, found *workspace.Recovery, began time.Time) (_
 	return rec, len(rec.Changes) > 0
 }
 
-func changeOf(changes []ledger.Change, path string) (ledger.Change, bool) {
+func changeOf(changes []record.Change, path string) (record.Change, bool) {
 	for _, c := range changes {
 		if c.Path == path {
 			return c, true
 		}
 	}
-	return ledger.Change{}, false
+	return record.Change{}, false
 }
 
 // retraction is the record that takes back, for the files that are as they
@@ -252,7 +252,7 @@ func changeOf(changes []ledger.Change, path string) (ledger.Change, bool) {
 func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*ledger.Draft, error) {
 	rec := draft.Record()
 	planned := rec.Changes
-	rec.Kind, rec.Changes, rec.Command = ledger.KindRecovered, nil, nil
+	rec.Kind, rec.Changes, rec.Command = record.KindRecovered, nil, nil
 	rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the mutation was taken back"}
 	for _, f := range found.Files {
 		if c, ok := changeOf(planned, f.Path); ok && f.Fate == workspace.Undone {

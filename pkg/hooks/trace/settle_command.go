@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -30,7 +31,7 @@ const (
 const detailSettled = "settled"
 
 // ended is when the changes that a record tells of were made at the latest.
-func ended(e ledger.Entry) time.Time {
+func ended(e record.Entry) time.Time {
 	if text, ok := e.Detail[detailSettled].(string); ok {
 		if settled, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			return settled
@@ -62,7 +63,7 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 	rec.Violations = violations(outcome.Violations)
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(mutation.Evolution)
-		rec.Class = &ledger.Class{Computed: string(mutation.Evolution), Evidence: string(mutation.Unproven)}
+		rec.Class = &record.Class{Computed: string(mutation.Evolution), Evidence: string(mutation.Unproven)}
 	}
 	rec.Detail = detailOf(outcome.Command.Detail, rec.Detail)
 	return r.Ledger.Redraft(draft, rec)
@@ -96,7 +97,7 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 		r.awaitWriters(ctx, paths)
 		running, files, failed := r.inFlight(ctx, r.Journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
 		found := snapshot.Foreign{Running: running}
-		result, err := r.Ledger.Query(ctx, ledger.Filter{Since: since.Add(-longest)})
+		result, err := r.Ledger.Query(ctx, record.Filter{Since: since.Add(-longest)})
 		if err != nil {
 			return found, errors.Join(failed, fmt.Errorf("ask the ledger: %w", err))
 		}
@@ -111,7 +112,7 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 // writesAfter are the changes of some files that were made after a command
 // began, and shortly before. Records that follow the end that the ledger had
 // then are later, whatever their clock said.
-func writesAfter(entries []ledger.Entry, ends []string, since time.Time, paths []string) (writes []snapshot.Write) {
+func writesAfter(entries []record.Entry, ends []string, since time.Time, paths []string) (writes []snapshot.Write) {
 	follows, segments, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, end := range ends {
 		follows[end] = true

@@ -12,9 +12,9 @@ import (
 )
 
 // editOf reads the edit of a governance file back from its record.
-func editOf(rec ledger.Record) (hooks.Edit, bool) {
+func editOf(rec record.Record) (hooks.Edit, bool) {
 	detail, ok := rec.Detail[hooks.DetailEdit].(map[string]any)
-	if !ok || rec.Kind != ledger.KindLifecycle && rec.Kind != ledger.KindSelection {
+	if !ok || rec.Kind != record.KindLifecycle && rec.Kind != record.KindSelection {
 		return hooks.Edit{}, false
 	}
 	word := func(key string) string {
@@ -39,7 +39,7 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 	case known && now != edit.Before:
 		return nil, nil // it stands, and so does its record
 	case known:
-		rec.Kind = ledger.KindRecovered
+		rec.Kind = record.KindRecovered
 		rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the edit was taken back"}
 		return r.Ledger.DraftAs(retractionID(draft), rec)
 	case now == edit.Before:
@@ -49,6 +49,6 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 	if now != edit.After {
 		detail["certainty"] = "probable"
 	}
-	rec.Kind, rec.Detail = ledger.KindRecovered, detailOf(rec.Detail, detail)
+	rec.Kind, rec.Detail = record.KindRecovered, detailOf(rec.Detail, detail)
 	return r.Ledger.Redraft(draft, rec)
 }

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // ErrNotExportable: the record cannot be told as Agent Trace.
 var ErrNotExportable = errors.New("the record is not valid as Agent Trace")
 
 // Changed reports whether a record is one of ours that changed files. Others have nothing to tell in Agent Trace.
-func Changed(e ledger.Entry) bool {
+func Changed(e record.Entry) bool {
 	if e.Kind == "" {
 		return false
 	}
@@ -29,11 +29,11 @@ func Changed(e ledger.Entry) bool {
 
 // Line gives the record as one line of JSON, without a newline: as it stands in the ledger, or, if strict, with all keys
 // that Agent Trace does not name moved into metadata.
-func Line(e ledger.Entry, strict bool) ([]byte, error) {
+func Line(e record.Entry, strict bool) ([]byte, error) {
 	if _, err := uuid.Parse(e.ID); err != nil || len(e.ID) != 36 {
 		return nil, fmt.Errorf("%w: its id is no UUID", ErrNotExportable)
 	}
-	line, err := ledger.Encode(e)
+	line, err := record.Encode(e)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNotExportable, err)
 	}

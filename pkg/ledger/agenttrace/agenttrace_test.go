@@ -17,8 +17,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const recordID = "7d4a7a0e-53f5-4d4f-9a4e-0a3f3f6f7a11"
@@ -62,34 +62,34 @@ func sha(content string) string {
 }
 
 // entry is a record as it comes from the ledger.
-func entry(t testing.TB, r ledger.Record) ledger.Entry {
+func entry(t testing.TB, r record.Record) record.Entry {
 	t.Helper()
-	line, err := ledger.Encode(ledger.Entry{
+	line, err := record.Encode(record.Entry{
 		Record: r, ID: recordID, Time: time.Date(2026, 2, 18, 18, 30, 0, 123e6, time.UTC), Prev: []string{strings.Repeat("ab", 32)},
 		Revision: strings.Repeat("c", 40), ToolVersion: "1.2.3",
 	})
 	check.OK(t, err)
-	e := check.Value(ledger.Parse(line))(t)
+	e := check.Value(record.Parse(line))(t)
 	return e
 }
 
-func records() map[string]ledger.Record {
-	modified := ledger.Change{
+func records() map[string]record.Record {
+	modified := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: "src/a <b>\u202e.ts", Before: change.Version{Hash: sha("a"), OID: strings.Repeat("1", 40)}, After: change.Version{Hash: sha("b")}, Hunks: [][4]int{{1, 1, 1, 2}, {9, 0, 10, 1}},
 		},
-		Ranges: []ledger.Range{{StartLine: 1, EndLine: 2, ContentHash: sha("x")}, {StartLine: 10, EndLine: 10}},
+		Ranges: []record.Range{{StartLine: 1, EndLine: 2, ContentHash: sha("x")}, {StartLine: 10, EndLine: 10}},
 	}
-	base := ledger.Record{
-		Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "AST_REFACTOR", Call: "write_to_file", Session: recordID,
-		Contributor: ledger.Contributor{Type: "ai", ModelID: "anthropic/claude-x"}, Client: ledger.Client{Name: "c", Version: "1"},
-		Class: &ledger.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}, Changes: []ledger.Change{modified},
+	base := record.Record{
+		Kind: record.KindMutation, IntentID: "INT-001", MutationClass: "AST_REFACTOR", Call: "write_to_file", Session: recordID,
+		Contributor: record.Contributor{Type: "ai", ModelID: "anthropic/claude-x"}, Client: record.Client{Name: "c", Version: "1"},
+		Class: &record.Class{Declared: "AST_REFACTOR", Computed: "AST_REFACTOR", Evidence: "proven"}, Changes: []record.Change{modified},
 		Detail: map[string]any{"big": int64(1)<<60 + 1, "nested": map[string]any{"list": []any{1.5, nil}}},
 	}
 	human, several, long, untracked := base, base, base, base
-	human.Contributor = ledger.Contributor{Type: "human"}
-	several.Kind, several.Command = ledger.KindCommand, &ledger.Command{Command: "x\x1b[2J", ExitCode: 1}
-	several.Changes = []ledger.Change{
+	human.Contributor = record.Contributor{Type: "human"}
+	several.Kind, several.Command = record.KindCommand, &record.Command{Command: "x\x1b[2J", ExitCode: 1}
+	several.Changes = []record.Change{
 		{Change: change.Change{Op: change.Unchanged, Path: "same", Before: change.Version{Hash: sha("a")}}}, {Change: change.Change{Op: change.Deleted, Path: "gone", Before: change.Version{Hash: sha("a")}}}, modified,
 		{
 			Change: change.Change{
@@ -99,8 +99,8 @@ func records() map[string]ledger.Record {
 	}
 	long.Contributor.ModelID = strings.Repeat("m", 300)
 	untracked.IntentID, untracked.Session = "", ""
-	untracked.Contributor = ledger.Contributor{}
-	return map[string]ledger.Record{"mutation": base, "human": human, "several": several, "long model": long, "nobody": untracked}
+	untracked.Contributor = record.Contributor{}
+	return map[string]record.Record{"mutation": base, "human": human, "several": several, "long model": long, "nobody": untracked}
 }
 
 func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
@@ -183,25 +183,25 @@ func merge(a, b any) any {
 }
 
 func TestWhatIsNotExported(t *testing.T) {
-	record := records()["mutation"]
-	e := entry(t, record)
+	rec := records()["mutation"]
+	e := entry(t, rec)
 	e.ID = "not a uuid"
 	if _, err := agenttrace.Line(e, false); !errors.Is(err, agenttrace.ErrNotExportable) {
 		t.Errorf("an id that is no UUID: %v", err)
 	}
-	e = entry(t, record)
+	e = entry(t, rec)
 	e.Changes[0].Ranges[0].StartLine = 0
 	if _, err := agenttrace.Line(e, true); !errors.Is(err, agenttrace.ErrNotExportable) {
 		t.Errorf("a range from line 0: %v", err)
 	}
-	for want, r := range map[bool]ledger.Record{
-		true: record, false: {Kind: ledger.KindMutation, Changes: []ledger.Change{{Change: change.Change{Op: change.Unchanged, Path: "x"}}}},
+	for want, r := range map[bool]record.Record{
+		true: rec, false: {Kind: record.KindMutation, Changes: []record.Change{{Change: change.Change{Op: change.Unchanged, Path: "x"}}}},
 	} {
-		if agenttrace.Changed(ledger.Entry{Record: r}) != want {
+		if agenttrace.Changed(record.Entry{Record: r}) != want {
 			t.Errorf("%+v changed files: want %v", r, want)
 		}
 	}
-	if agenttrace.Changed(ledger.Entry{Files: []string{"x"}}) {
+	if agenttrace.Changed(record.Entry{Files: []string{"x"}}) {
 		t.Error("a line of another tool is exported as ours")
 	}
 }
@@ -215,7 +215,7 @@ func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"prev":[],"version":"9","id":"` + recordID + `","timestamp":"2026-02-18T18:30:00+01:00","files":[{"path":"x","extra":1}],` +
 		`"metadata":{"orchestra-mcp":{"kind":"mutation","changes":[{"path":"x","op":"created"}],"unknown":{}},"other":1},"more":[{}]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		e, err := ledger.Parse(line)
+		e, err := record.Parse(line)
 		if err != nil || !agenttrace.Changed(e) {
 			return
 		}

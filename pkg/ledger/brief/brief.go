@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (
@@ -21,14 +21,14 @@ const (
 )
 
 // Line is the record's call and what came of it: the files that it changed, the command that it ran, or the decision.
-func Line(e ledger.Entry) string {
+func Line(e record.Entry) string {
 	parts := []string{name(e)}
 	switch {
 	case e.Decision != nil:
 		parts = append(parts, decision(e))
 	case e.Command != nil:
 		parts = append(parts, command(*e.Command))
-	case e.Kind == ledger.KindLifecycle:
+	case e.Kind == record.KindLifecycle:
 		if step := lifecycle(e); step != "" {
 			parts = append(parts, step)
 		}
@@ -47,7 +47,7 @@ func Line(e ledger.Entry) string {
 	return strings.Join(parts, " ")
 }
 
-func name(e ledger.Entry) string {
+func name(e record.Entry) string {
 	switch {
 	case e.Call != "":
 		return shown(e.Call, textLength)
@@ -59,7 +59,7 @@ func name(e ledger.Entry) string {
 
 func shown(text string, length int) string { return printable.Text(printable.Clip(text, length)) }
 
-func decision(e ledger.Entry) string {
+func decision(e record.Entry) string {
 	d := e.Decision
 	words := []string{shown(d.Outcome, textLength)}
 	for _, word := range []string{d.ErrorType, d.Approval} {
@@ -73,7 +73,7 @@ func decision(e ledger.Entry) string {
 	return strings.Join(words, " ")
 }
 
-func command(c ledger.Command) string {
+func command(c record.Command) string {
 	end := fmt.Sprintf("exit %d", c.ExitCode)
 	switch {
 	case c.Started:
@@ -88,7 +88,7 @@ func command(c ledger.Command) string {
 	return fmt.Sprintf("[%s] %s", end, shown(c.Command, textLength))
 }
 
-func changes(all []ledger.Change) string {
+func changes(all []record.Change) string {
 	var list []string
 	for _, c := range all[:min(len(all), shownPaths)] {
 		op := shown(string(c.Op), textLength)
@@ -123,7 +123,7 @@ func more(n, shown int) string {
 }
 
 // detail names the records that this one takes back.
-func detail(e ledger.Entry) string {
+func detail(e record.Entry) string {
 	for _, key := range []string{Undoes, Retracts} {
 		if ids := References(e, key); len(ids) > 0 {
 			text := fmt.Sprintf("%s %s%s", key, ShortID(ids[0]), more(len(ids), 1))
@@ -147,7 +147,7 @@ const (
 )
 
 // References are the ids of the records that a detail's key names: a text, or a list of texts.
-func References(e ledger.Entry, key string) []string {
+func References(e record.Entry, key string) []string {
 	var ids []string
 	switch value := e.Detail[key].(type) {
 	case string:

@@ -6,37 +6,37 @@ import (
 	"unicode"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func TestLine(t *testing.T) {
-	modified := ledger.Change{
+	modified := record.Change{
 		Change: change.Change{Op: change.Modified, Path: "src/a.ts", Hunks: [][4]int{{10, 2, 10, 5}, {30, 1, 33, 0}}},
 	}
-	created := ledger.Change{Change: change.Change{Op: change.Created, Path: "b"}, Ranges: []ledger.Range{{StartLine: 1, EndLine: 3}}}
-	moved := ledger.Change{Change: change.Change{Op: change.Moved, Path: "new", From: "old"}}
-	for want, r := range map[string]ledger.Record{
-		"write_to_file modified src/a.ts +5 -3":                                      {Call: "write_to_file", Changes: []ledger.Change{modified}},
-		"apply_patch created b +3 -0, moved old to new, created b +3 -0 and 1 more":  {Call: "apply_patch", Changes: []ledger.Change{created, moved, created, created}},
-		"apply_patch refused SCOPE_VIOLATION docs/x":                                 {Call: "apply_patch", Decision: &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Paths: []string{"docs/x"}}},
-		"approvals approved apr_1":                                                   {Call: "approvals", Decision: &ledger.Decision{Outcome: "approved", Approval: "apr_1"}},
-		"execute_command [exit 2] npm test modified src/a.ts +5 -3 (1 out of scope)": {Call: "execute_command", Command: &ledger.Command{Command: "npm test", ExitCode: 2}, Changes: []ledger.Change{modified}, Violations: []ledger.Violation{{Path: "x"}}},
-		"execute_command [started in the background] npm start":                      {Call: "execute_command", Command: &ledger.Command{Command: "npm start", ExitCode: -1, Background: true, Started: true}},
-		"execute_command [stopped by its session] npm start":                         {Call: "execute_command", Command: &ledger.Command{Command: "npm start", ExitCode: 143, Background: true, EndedBy: "stopped by its session"}},
-		"execute_command [exit 1, in the background] npm start":                      {Call: "execute_command", Command: &ledger.Command{Command: "npm start", ExitCode: 1, Background: true}},
-		"execute_command [timed out] sleep 9":                                        {Call: "execute_command", Command: &ledger.Command{Command: "sleep 9", ExitCode: -1, TimedOut: true}},
-		"undo deleted b +3 -0 (undoes 7d4a7a0e and 1 more)":                          {Call: "undo", Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: "b"}, Ranges: created.Ranges}}, Detail: map[string]any{"undoes": []any{"7d4a7a0e-53f5", "x"}}},
-		"lifecycle":         {Kind: ledger.KindLifecycle},
+	created := record.Change{Change: change.Change{Op: change.Created, Path: "b"}, Ranges: []record.Range{{StartLine: 1, EndLine: 3}}}
+	moved := record.Change{Change: change.Change{Op: change.Moved, Path: "new", From: "old"}}
+	for want, r := range map[string]record.Record{
+		"write_to_file modified src/a.ts +5 -3":                                      {Call: "write_to_file", Changes: []record.Change{modified}},
+		"apply_patch created b +3 -0, moved old to new, created b +3 -0 and 1 more":  {Call: "apply_patch", Changes: []record.Change{created, moved, created, created}},
+		"apply_patch refused SCOPE_VIOLATION docs/x":                                 {Call: "apply_patch", Decision: &record.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Paths: []string{"docs/x"}}},
+		"approvals approved apr_1":                                                   {Call: "approvals", Decision: &record.Decision{Outcome: "approved", Approval: "apr_1"}},
+		"execute_command [exit 2] npm test modified src/a.ts +5 -3 (1 out of scope)": {Call: "execute_command", Command: &record.Command{Command: "npm test", ExitCode: 2}, Changes: []record.Change{modified}, Violations: []record.Violation{{Path: "x"}}},
+		"execute_command [started in the background] npm start":                      {Call: "execute_command", Command: &record.Command{Command: "npm start", ExitCode: -1, Background: true, Started: true}},
+		"execute_command [stopped by its session] npm start":                         {Call: "execute_command", Command: &record.Command{Command: "npm start", ExitCode: 143, Background: true, EndedBy: "stopped by its session"}},
+		"execute_command [exit 1, in the background] npm start":                      {Call: "execute_command", Command: &record.Command{Command: "npm start", ExitCode: 1, Background: true}},
+		"execute_command [timed out] sleep 9":                                        {Call: "execute_command", Command: &record.Command{Command: "sleep 9", ExitCode: -1, TimedOut: true}},
+		"undo deleted b +3 -0 (undoes 7d4a7a0e and 1 more)":                          {Call: "undo", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: "b"}, Ranges: created.Ranges}}, Detail: map[string]any{"undoes": []any{"7d4a7a0e-53f5", "x"}}},
+		"lifecycle":         {Kind: record.KindLifecycle},
 		"[of another tool]": {},
-		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`: {Call: "execute_command", Command: &ledger.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
-		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []ledger.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
+		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`: {Call: "execute_command", Command: &record.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
+		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
 	} {
-		if got := brief.Line(ledger.Entry{Record: r}); got != want {
+		if got := brief.Line(record.Entry{Record: r}); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
-	if got := brief.Line(ledger.Entry{Files: []string{"x", "y"}}); got != "[of another tool] x, y" {
+	if got := brief.Line(record.Entry{Files: []string{"x", "y"}}); got != "[of another tool] x, y" {
 		t.Errorf("a line of another tool is %q", got)
 	}
 }
@@ -44,9 +44,9 @@ func TestLine(t *testing.T) {
 func FuzzLine(f *testing.F) {
 	f.Add("write_to_file", "src/a\x1b[2J", "cmd\n\u202e", "refused")
 	f.Fuzz(func(t *testing.T, call, path, command, outcome string) {
-		line := brief.Line(ledger.Entry{Record: ledger.Record{
-			Call: call, Changes: []ledger.Change{{Change: change.Change{Op: change.Op(outcome), Path: path, From: path}}},
-			Command: &ledger.Command{Command: command}, Decision: &ledger.Decision{Outcome: outcome, ErrorType: call, Paths: []string{path}},
+		line := brief.Line(record.Entry{Record: record.Record{
+			Call: call, Changes: []record.Change{{Change: change.Change{Op: change.Op(outcome), Path: path, From: path}}},
+			Command: &record.Command{Command: command}, Decision: &record.Decision{Outcome: outcome, ErrorType: call, Paths: []string{path}},
 			Detail: map[string]any{"undoes": path},
 		}})
 		if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || len(line) > 8000 {
@@ -63,7 +63,7 @@ func TestLifecycleIsToldByItsStep(t *testing.T) {
 		`update_intent decision: use UTC`:               {"lesson": "decision", "text": "use UTC"},
 		`update_intent`:                                 {"status": 7},
 	} {
-		e := ledger.Entry{Record: ledger.Record{Kind: ledger.KindLifecycle, Call: "update_intent", Detail: detail}}
+		e := record.Entry{Record: record.Record{Kind: record.KindLifecycle, Call: "update_intent", Detail: detail}}
 		if got := brief.Line(e); got != want {
 			t.Errorf("%v is told as %q, want %q", detail, got, want)
 		}

@@ -3,11 +3,11 @@ package brief
 import (
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // lifecycle is what became of an intent: who reads a log wants to know the step, and not only that there was one.
-func lifecycle(e ledger.Entry) string {
+func lifecycle(e record.Entry) string {
 	word := func(key string) string {
 		text, _ := e.Detail[key].(string)
 		return shown(text, textLength)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -19,7 +20,7 @@ const TrailerKey = "Orchestra-Ledger"
 
 // Anchor is a head of the ledger that a commit names.
 type Anchor struct {
-	Head   ledger.Hash
+	Head   record.Hash
 	Commit string // the newest that names it
 }
 
@@ -48,7 +49,7 @@ const maxMessageLine = 64 << 10
 
 func readAnchors(out io.Reader) []Anchor {
 	var anchors []Anchor
-	seen := map[ledger.Hash]bool{}
+	seen := map[record.Hash]bool{}
 	reader := bufio.NewReaderSize(out, maxMessageLine)
 	commit, atStart := "", true
 	for {
@@ -89,11 +90,11 @@ func MissingAnchors(ctx context.Context, root *os.Root, selection ...string) ([]
 	if err != nil || len(anchors) == 0 {
 		return nil, err
 	}
-	there := map[ledger.Hash]bool{}
+	there := map[record.Hash]bool{}
 	for _, a := range anchors {
 		there[a.Head] = false
 	}
-	if _, err := ledger.EachLine(ctx, root, func(line ledger.RawLine) error {
+	if _, err := locate.EachLine(ctx, root, func(line ledger.RawLine) error {
 		if _, asked := there[line.Hash]; asked && line.Whole {
 			there[line.Hash] = true
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -98,25 +99,25 @@ func tenLineChanges(c *clone, n int, after func(i int)) {
 		}
 		old, now := texts[name], strings.Join(with, "\n")+"\n"
 		texts[name] = now
-		_, err := l.Append(context.Background(), ledger.Record{
-			Kind: ledger.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
-			Changes: []ledger.Change{changeOf(l, "pkg/ledger/"+filepath.Base(name), old, now)},
-			Class:   &ledger.Class{Computed: "INTENT_EVOLUTION", Evidence: "unproven"}, Session: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i/40)).String(),
-			Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-x"}, Client: ledger.Client{Name: "claude-code", Version: "2.0.1"},
+		_, err := l.Append(context.Background(), record.Record{
+			Kind: record.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "apply_diff",
+			Changes: []record.Change{changeOf(l, "pkg/ledger/"+filepath.Base(name), old, now)},
+			Class:   &record.Class{Computed: "INTENT_EVOLUTION", Evidence: "unproven"}, Session: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i/40)).String(),
+			Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "anthropic/claude-x"}, Client: record.Client{Name: "claude-code", Version: "2.0.1"},
 		})
 		check.OK(c.t, err)
 		after(i + 1)
 	}
 }
 
-func changeOf(l *ledger.Ledger, path, old, now string) ledger.Change {
-	c := ledger.Change{
+func changeOf(l *ledger.Ledger, path, old, now string) record.Change {
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: path, Before: change.Version{Hash: string(workspace.HashOf([]byte(old))), OID: l.BlobID([]byte(old))}, After: change.Version{Hash: string(workspace.HashOf([]byte(now))), OID: l.BlobID([]byte(now))}, Hunks: edit.Hunks(old, now),
 		},
 	}
 	for _, r := range edit.ChangedRanges(now, c.Hunks) {
-		c.Ranges = append(c.Ranges, ledger.Range(r))
+		c.Ranges = append(c.Ranges, record.Range(r))
 	}
 	c.Mark(edit.Lines(now))
 	return c

@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Exported is what Export did.
@@ -154,7 +155,7 @@ func (c *carrier) packNew(ctx context.Context, there map[string]refSegment, keep
 		return nil, 0, err
 	}
 	p := &packing{ctx: ctx, carrier: c, fresh: map[string]refSegment{}}
-	_, err = ledger.EachLine(ctx, c.root, func(line ledger.RawLine) error {
+	_, err = locate.EachLine(ctx, c.root, func(line ledger.RawLine) error {
 		if _, is := sent[line.Hash]; is || !line.Whole {
 			return nil
 		}
@@ -172,14 +173,14 @@ func (c *carrier) packNew(ctx context.Context, there map[string]refSegment, keep
 }
 
 // sent are the lines that the segments of this workspace have.
-func (c *carrier) sent(ctx context.Context, segments map[string]refSegment) (map[ledger.Hash]struct{}, error) {
+func (c *carrier) sent(ctx context.Context, segments map[string]refSegment) (map[record.Hash]struct{}, error) {
 	in := &importer{carrier: c}
 	var err error
 	if in.objects, err = c.git.Objects(ctx, "--batch"); err != nil {
 		return nil, err
 	}
 	defer func() { in.objects.Close() }()
-	sent := map[ledger.Hash]struct{}{}
+	sent := map[record.Hash]struct{}{}
 	for path, s := range segments {
 		if !strings.HasPrefix(path, c.key+"-") {
 			continue

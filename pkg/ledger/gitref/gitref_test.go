@@ -20,7 +20,9 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func TestSync(t *testing.T) {
@@ -205,8 +207,8 @@ func TestCycle(t *testing.T) {
 		t.Errorf("set aside: %+v", done.Aside)
 	}
 	b.record(1)
-	report, err := ledger.Verify(context.Background(), b.root)
-	if err != nil || report.Records != 6 || report.Withheld[ledger.KindMutation] != 3 || len(report.Problems) > 0 {
+	report, err := verify.Verify(context.Background(), b.root)
+	if err != nil || report.Records != 6 || report.Withheld[record.KindMutation] != 3 || len(report.Problems) > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	b.sync()
@@ -224,13 +226,13 @@ func TestWithheld(t *testing.T) {
 	a.want(3)
 	b.sync()
 	b.want(3)
-	if report, err := ledger.Verify(context.Background(), b.root); err != nil || report.Withheld[ledger.KindDecision] != 3 {
+	if report, err := verify.Verify(context.Background(), b.root); err != nil || report.Withheld[record.KindDecision] != 3 {
 		t.Errorf("verify counts %v withheld records, %v; want 3 decisions", report.Withheld, err)
 	}
-	if report, err := ledger.Verify(context.Background(), a.root); err != nil || len(report.Withheld) > 0 {
+	if report, err := verify.Verify(context.Background(), a.root); err != nil || len(report.Withheld) > 0 {
 		t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
 	}
-	_, err = ledger.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
+	_, err = locate.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
 		if bytes.Contains(line.Data, []byte("call ")) {
 			t.Errorf("sent: %s", line.Data)
 		}
@@ -250,20 +252,20 @@ func TestWithheldMarks(t *testing.T) {
 	a.record(1)
 	l, err := ledger.Open(a.root, ledger.Options{Beside: true})
 	check.OK(t, err)
-	change := ledger.Change{
+	change := record.Change{
 		Change: change.Change{
 			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
 		},
-		Marks: ledger.LineMarks{record.MarkOf("x")},
+		Marks: record.LineMarks{record.MarkOf("x")},
 	}
-	_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []ledger.Change{change}})
+	_, err = l.Append(context.Background(), record.Record{Kind: record.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []record.Change{change}})
 	check.OK(t, err)
 	check.OK(t, l.Close(context.Background()))
 	_, err = gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true})
 	check.OK(t, err)
 	b.sync()
 	b.want(2)
-	if report, err := ledger.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[ledger.KindMutation] != 1 {
+	if report, err := verify.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[record.KindMutation] != 1 {
 		t.Errorf("verify counts %v withheld records, %v; want one mutation", report.Withheld, err)
 	}
 }
@@ -296,7 +298,7 @@ func TestConflictingRecord(t *testing.T) {
 	for c, intent := range map[*clone]string{a: "INT-001", b: "INT-002"} {
 		l, err := ledger.Open(c.root, ledger.Options{Beside: true, NewID: func() string { return id }})
 		check.OK(t, err)
-		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: "x", IntentID: intent, Decision: &ledger.Decision{Outcome: "refused"}})
+		_, err = l.Append(context.Background(), record.Record{Kind: record.KindDecision, Call: "x", IntentID: intent, Decision: &record.Decision{Outcome: "refused"}})
 		check.OK(t, err)
 		check.OK(t, l.Close(context.Background()))
 	}

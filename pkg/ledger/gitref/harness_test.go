@@ -13,6 +13,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // clone is a repository with a workspace, and its ledger beside the tree.
@@ -84,8 +86,8 @@ func (c *clone) record(n int) {
 	c.t.Helper()
 	l := check.Value(ledger.Open(c.root, ledger.Options{Beside: true}))(c.t)
 	for i := range n {
-		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
-			Decision: &ledger.Decision{Outcome: "refused"}})
+		_, err := l.Append(context.Background(), record.Record{Kind: record.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
+			Decision: &record.Decision{Outcome: "refused"}})
 		check.OK(c.t, err)
 	}
 	check.OK(c.t, l.Close(context.Background()))
@@ -100,7 +102,7 @@ func (c *clone) sync() gitref.Synced {
 // want checks the number of records, and that nothing is missing.
 func (c *clone) want(records int) {
 	c.t.Helper()
-	report := check.Value(ledger.Verify(context.Background(), c.root))(c.t)
+	report := check.Value(verify.Verify(context.Background(), c.root))(c.t)
 	if report.Records != records || len(report.Problems) > 0 {
 		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
 	}

@@ -3,7 +3,6 @@ package gitref
 import (
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -18,15 +17,15 @@ func (w Withheld) of(line []byte) []byte {
 	if w == (Withheld{}) {
 		return line
 	}
-	e, err := ledger.Parse(line)
+	e, err := record.Parse(line)
 	if err != nil {
 		return line
 	}
 	switch {
-	case w.Reads && e.Kind == ledger.KindRead,
-		w.Decisions && e.Kind == ledger.KindDecision,
-		w.Lessons && e.Kind == ledger.KindLifecycle && e.Call == "record_lesson",
-		w.Marks && slices.ContainsFunc(e.Changes, func(c ledger.Change) bool { return len(c.Marks) > 0 }):
+	case w.Reads && e.Kind == record.KindRead,
+		w.Decisions && e.Kind == record.KindDecision,
+		w.Lessons && e.Kind == record.KindLifecycle && e.Call == "record_lesson",
+		w.Marks && slices.ContainsFunc(e.Changes, func(c record.Change) bool { return len(c.Marks) > 0 }):
 		return record.Withhold(line, e.Kind)
 	}
 	return line

@@ -12,6 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 const segmentSize = 16 << 10
@@ -21,7 +23,7 @@ func (r *repository) records(n int, call string) {
 	r.t.Helper()
 	l := check.Value(ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout, SegmentSize: -1}))(r.t)
 	for i := range n {
-		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: fmt.Sprint(call, i), Session: session})
+		_, err := l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: fmt.Sprint(call, i), Session: session})
 		check.OK(r.t, err)
 	}
 	check.OK(r.t, l.Close(context.Background()))
@@ -49,7 +51,7 @@ func (r *repository) wantIntact(records int) {
 	if report := r.verify(); len(report.Problems) != 0 || report.Restored != 0 || len(report.Unproven) != 0 {
 		r.t.Errorf("the history has %d problems, %+v; restored %d, unproven %v", len(report.Problems), first(report.Problems), report.Restored, report.Unproven)
 	}
-	report := check.Value(ledger.Verify(context.Background(), r.root))(r.t)
+	report := check.Value(verify.Verify(context.Background(), r.root))(r.t)
 	if len(report.Problems) != 0 || report.Records != records {
 		r.t.Errorf("the ledger has %d records of %d, problems %+v", report.Records, records, report.Problems)
 	}
@@ -149,7 +151,7 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 			r.git("merge", "-q", "-m", "merge", "one")
 			r.wantIntact(before + 240)
 			r.records(1, "joins")
-			report := check.Value(ledger.Verify(context.Background(), r.root))(t)
+			report := check.Value(verify.Verify(context.Background(), r.root))(t)
 			if len(report.Heads) != 1 {
 				t.Errorf("%d heads", len(report.Heads))
 			}

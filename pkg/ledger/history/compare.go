@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // maxHeld bounds how many lines are held to be looked for. A test sets it lower.
@@ -33,8 +34,8 @@ type comparison struct {
 	old, now side
 	begins   *beginnings
 	limit    int
-	found    func(ledger.Hash, dropped) error // for each line that is missing
-	wanted   map[ledger.Hash]dropped
+	found    func(record.Hash, dropped) error // for each line that is missing
+	wanted   map[record.Hash]dropped
 }
 
 // lines compares all segments. One that is the same object on both sides, or that was only appended to, costs no hash.
@@ -76,7 +77,7 @@ func (c *comparison) segment(name string, kept bool) error {
 	if _, err := io.CopyN(io.Discard, before, same.bytes); err != nil {
 		return err
 	}
-	c.wanted = map[ledger.Hash]dropped{}
+	c.wanted = map[record.Hash]dropped{}
 	err = segment.HashLines(before, func(line ledger.HashedLine) error {
 		c.wanted[line.Hash] = dropped{segment: name, line: same.lines + line.Number, from: c.old.name, into: c.now.name}
 		if len(c.wanted) < c.limit {
@@ -140,7 +141,7 @@ func (c *comparison) look(name string) error {
 var errFound = errors.New("nothing is wanted any more")
 
 // search takes out of wanted what a side has. It looks into the first ones first, as far as the side has them.
-func search(in side, first []string, wanted map[ledger.Hash]dropped) error {
+func search(in side, first []string, wanted map[record.Hash]dropped) error {
 	names := slices.Sorted(maps.Keys(in.segments))
 	slices.SortStableFunc(names, func(a, b string) int { return rankIn(first, a) - rankIn(first, b) })
 	for _, name := range names {

@@ -14,6 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const tracePath = ".orchestration/agent_trace.jsonl"
@@ -83,7 +84,7 @@ func (r *repository) record(calls ...string) {
 	for _, call := range calls {
 		l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout})
 		check.OK(r.t, err)
-		_, err = l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call, Session: session})
+		_, err = l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call, Session: session})
 		check.OK(r.t, err)
 		check.OK(r.t, l.Close(context.Background()))
 		r.commit(call)

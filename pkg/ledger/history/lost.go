@@ -12,12 +12,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // LostLine is a ledger line that a commit has and the work tree has not.
 type LostLine struct {
 	mend.Line
-	Hash   ledger.Hash
+	Hash   record.Hash
 	Commit string // one that has it
 }
 
@@ -68,7 +70,7 @@ func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) e
 // Elsewhere gives the lines that neither the work tree nor any commit of HEAD's history has, and another commit has that
 // a ref or a reflog names. What HEAD's history has and the work tree has not was dropped, wherever else it stands.
 // Without a history there are none.
-func Elsewhere(root *os.Root) ledger.Elsewhere {
+func Elsewhere(root *os.Root) verify.Elsewhere {
 	return func(ctx context.Context, visit func([]byte, string) error) error {
 		w, err := newWalk(ctx, root, Options{}, maxHeld)
 		if err != nil {
@@ -97,14 +99,14 @@ func Elsewhere(root *os.Root) ledger.Elsewhere {
 // collection is what has been seen so far, over several walks.
 type collection struct {
 	*walk
-	lines map[ledger.Hash]struct{}
+	lines map[record.Hash]struct{}
 	trees map[string]bool // of .orchestration
 	blobs map[string]bool
 	seals map[string]bool // by name and id
 }
 
 func (w *walk) newCollection(ctx context.Context) (*collection, error) {
-	c := &collection{walk: w, lines: map[ledger.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}, seals: map[string]bool{}}
+	c := &collection{walk: w, lines: map[record.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}, seals: map[string]bool{}}
 	if err := c.hold(w.files.segments); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (w *walk) newCollection(ctx context.Context) (*collection, error) {
 	if err := c.hold(fresh); err != nil {
 		return nil, err
 	}
-	return c, w.linesBeside(ctx, func(hash ledger.Hash) { c.lines[hash] = struct{}{} })
+	return c, w.linesBeside(ctx, func(hash record.Hash) { c.lines[hash] = struct{}{} })
 }
 
 // hold takes in the lines of segments of the work tree.

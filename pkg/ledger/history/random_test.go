@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
@@ -112,7 +113,7 @@ func (d *gitDriver) append() {
 	for range 1 + d.random.IntN(3) {
 		d.calls++
 		call := fmt.Sprintf("c%d", d.calls)
-		r := ledger.Record{Kind: ledger.KindRead, Call: call, Session: sessions[d.random.IntN(len(sessions))]}
+		r := record.Record{Kind: record.KindRead, Call: call, Session: sessions[d.random.IntN(len(sessions))]}
 		if d.random.IntN(5) == 0 {
 			r.Session = ""
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // ProblemLost: the ledger has no line, and something shows that it had some.
@@ -27,7 +28,7 @@ const trailerKey = "Orchestra-Intent"
 // workspace was initialised; a seal; an index of ledger lines, kept contents of recorded changes, the selection of an
 // intent, or lines that a crash tore, among the files that stay on the machine. Who wants to begin anew has to remove
 // these, and cannot remove the commits.
-func CheckLost(ctx context.Context, root *os.Root, report ledger.Report) []ledger.Problem {
+func CheckLost(ctx context.Context, root *os.Root, report verify.Report) []ledger.Problem {
 	if hasLines(report) {
 		return nil
 	}
@@ -35,7 +36,7 @@ func CheckLost(ctx context.Context, root *os.Root, report ledger.Report) []ledge
 }
 
 // CheckLostIn is CheckLost for a commit alone, whatever the work tree has; report is that of the commit's ledger.
-func CheckLostIn(ctx context.Context, root *os.Root, commit string, report ledger.Report) []ledger.Problem {
+func CheckLostIn(ctx context.Context, root *os.Root, commit string, report verify.Report) []ledger.Problem {
 	if hasLines(report) {
 		return nil
 	}
@@ -43,7 +44,7 @@ func CheckLostIn(ctx context.Context, root *os.Root, commit string, report ledge
 }
 
 // hasLines: there is something, be it damaged: that is reported as what it is.
-func hasLines(report ledger.Report) bool {
+func hasLines(report verify.Report) bool {
 	return report.Records+report.Foreign > 0 || slices.ContainsFunc(report.Problems, func(p ledger.Problem) bool {
 		return slices.Contains([]ledger.ProblemKind{
 			ledger.ProblemMalformed, ledger.ProblemTorn, ledger.ProblemTooLong, ledger.ProblemUnreadable, ledger.ProblemArchive,

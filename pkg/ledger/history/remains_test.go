@@ -8,6 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // TestCheckLost tells an empty ledger from one that is gone, by each thing that shows it.
@@ -38,7 +39,7 @@ func TestCheckLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, ledger.LayoutSingle, "")
 			c.make(r)
-			report := check.Value(ledger.Verify(t.Context(), r.root))(t)
+			report := check.Value(verify.Verify(t.Context(), r.root))(t)
 			switch lost := history.CheckLost(t.Context(), r.root, report); {
 			case c.want == "" && len(lost) > 0:
 				t.Errorf("nothing was lost: %v", lost)

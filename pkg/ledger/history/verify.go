@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // What the comparison of commits can find.
@@ -74,14 +75,14 @@ type walk struct {
 	homes                map[string]string // the tree of .orchestration in commits that come later in the walk
 	limit                int
 	report               Report
-	pending              map[ledger.Hash]dropped
+	pending              map[record.Hash]dropped
 	unlisted             int                    // dropped lines beyond those in the report
 	seals                map[string]droppedSeal // by name
 }
 
 func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
-		repository: repositoryAt(root.Name()), workspace: root, limit: limit, homes: map[string]string{}, pending: map[ledger.Hash]dropped{}, seals: map[string]droppedSeal{},
+		repository: repositoryAt(root.Name()), workspace: root, limit: limit, homes: map[string]string{}, pending: map[record.Hash]dropped{}, seals: map[string]droppedSeal{},
 		damages: damages{},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
@@ -272,7 +273,7 @@ func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool
 		// An older pair takes the place of a newer one: what a seal was at first is what it is.
 		w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name, reverted: is && now.seals[name] == ""}}
 	}
-	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash ledger.Hash, d dropped) (err error) {
+	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash record.Hash, d dropped) (err error) {
 		if d.reverted, err = isRevert(); err != nil {
 			return err
 		}
@@ -300,7 +301,7 @@ func (w *walk) reportDropped(ctx context.Context) error {
 		}
 	}
 	if len(w.pending) > 0 {
-		if err := w.linesBeside(ctx, func(hash ledger.Hash) { delete(w.pending, hash) }); err != nil {
+		if err := w.linesBeside(ctx, func(hash record.Hash) { delete(w.pending, hash) }); err != nil {
 			return err
 		}
 	}
@@ -324,11 +325,11 @@ func (w *walk) reportDropped(ctx context.Context) error {
 }
 
 // linesBeside gives the lines of a ledger that stands beside the tree.
-func (w *walk) linesBeside(ctx context.Context, visit func(ledger.Hash)) error {
+func (w *walk) linesBeside(ctx context.Context, visit func(record.Hash)) error {
 	if !locate.IsBeside(w.workspace) {
 		return nil
 	}
-	_, err := ledger.EachLine(ctx, w.workspace, func(line ledger.RawLine) error {
+	_, err := locate.EachLine(ctx, w.workspace, func(line ledger.RawLine) error {
 		visit(line.Hash)
 		return nil
 	})

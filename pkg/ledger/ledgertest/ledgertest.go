@@ -3,7 +3,7 @@
 // # Promise
 //
 // What it writes is what the product leaves after as many calls of several agents: appended through [ledger.Ledger],
-// with its chain, its rotation and its layouts, so that [ledger.Verify] finds nothing. Each file's changes follow each
+// with its chain, its rotation and its layouts, so that [verify.Verify] finds nothing. Each file's changes follow each
 // other by their hashes. The same [Shape] gives the same records.
 //
 // # Non-promise
@@ -31,6 +31,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Shape says what is to be written. Zero fields have the defaults of a long life: a tenth of a percent as many intents
@@ -167,14 +168,14 @@ func (w *writer) revision() string {
 }
 
 // next makes a record. Work goes on in few sessions at a time, each on one intent.
-func (w *writer) next() ledger.Record {
+func (w *writer) next() record.Record {
 	n := int(w.written.Add(1))
 	session := min(w.Sessions-1, n*w.Sessions/w.Records)
 	session = max(0, session-w.random.IntN(4))
-	r := ledger.Record{
-		Kind: ledger.KindMutation, IntentID: Intent(session * 7 % w.Intents), Session: w.sessions[session],
-		Contributor: ledger.Contributor{Type: ledger.ContributorAI, ModelID: "anthropic/claude-opus-4-5"},
-		Client:      ledger.Client{Name: "an agent", Version: "1.4.0"},
+	r := record.Record{
+		Kind: record.KindMutation, IntentID: Intent(session * 7 % w.Intents), Session: w.sessions[session],
+		Contributor: record.Contributor{Type: record.ContributorAI, ModelID: "anthropic/claude-opus-4-5"},
+		Client:      record.Client{Name: "an agent", Version: "1.4.0"},
 	}
 	switch p := w.random.IntN(100); {
 	case p < 74:
@@ -182,25 +183,25 @@ func (w *writer) next() ledger.Record {
 	case p < 82:
 		w.command(&r)
 	case p < 91:
-		r.Kind, r.Call = ledger.KindDecision, "write_to_file"
-		r.Decision = &ledger.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Step: 4, Hook: "scope",
+		r.Kind, r.Call = record.KindDecision, "write_to_file"
+		r.Decision = &record.Decision{Outcome: "refused", ErrorType: "SCOPE_VIOLATION", Step: 4, Hook: "scope",
 			Reason: "the path is outside the scope of the intent", Paths: []string{Path(int(w.path.Uint64()))}}
 	case p < 96:
-		r.Kind, r.Call = ledger.KindSelection, "select_active_intent"
+		r.Kind, r.Call = record.KindSelection, "select_active_intent"
 	case p < 98:
-		r.Kind, r.Call, r.Detail = ledger.KindLifecycle, "update_intent", map[string]any{"status": "IN_PROGRESS"}
+		r.Kind, r.Call, r.Detail = record.KindLifecycle, "update_intent", map[string]any{"status": "IN_PROGRESS"}
 	default:
-		r.Kind, r.Call, r.Detail = ledger.KindRead, "read_file", map[string]any{"path": Path(int(w.path.Uint64()))}
+		r.Kind, r.Call, r.Detail = record.KindRead, "read_file", map[string]any{"path": Path(int(w.path.Uint64()))}
 	}
 	return r
 }
 
-func (w *writer) mutate(r *ledger.Record) {
+func (w *writer) mutate(r *record.Record) {
 	r.Call, r.MutationClass = "edit_file", "INTENT_EVOLUTION"
 	if w.random.IntN(4) == 0 {
 		r.MutationClass = "AST_REFACTOR"
 	}
-	r.Class = &ledger.Class{Declared: r.MutationClass, Computed: r.MutationClass, Evidence: "unproven"}
+	r.Class = &record.Class{Declared: r.MutationClass, Computed: r.MutationClass, Evidence: "unproven"}
 	files := 1
 	if w.random.IntN(12) == 0 {
 		r.Call, files = "apply_patch", 2+w.random.IntN(3)
@@ -210,9 +211,9 @@ func (w *writer) mutate(r *ledger.Record) {
 	}
 }
 
-func (w *writer) command(r *ledger.Record) {
-	r.Kind, r.Call = ledger.KindCommand, "execute_command"
-	r.Command = &ledger.Command{Command: `go test ./... -run "Test` + fmt.Sprint(w.random.IntN(50)) + `"`, DurationMS: 1 + w.random.Int64N(9000),
+func (w *writer) command(r *record.Record) {
+	r.Kind, r.Call = record.KindCommand, "execute_command"
+	r.Command = &record.Command{Command: `go test ./... -run "Test` + fmt.Sprint(w.random.IntN(50)) + `"`, DurationMS: 1 + w.random.Int64N(9000),
 		OutputHash: hashOf("output", int(w.written.Load())), Sandbox: "landlock"}
 	if w.random.IntN(3) == 0 {
 		r.Changes = append(r.Changes, w.change(int(w.path.Uint64())))
@@ -220,10 +221,10 @@ func (w *writer) command(r *ledger.Record) {
 }
 
 // change takes a file from one version to the next. Version 0 is no file.
-func (w *writer) change(file int) ledger.Change {
+func (w *writer) change(file int) record.Change {
 	v := w.version[file]
 	w.version[file]++
-	c := ledger.Change{
+	c := record.Change{
 		Change: change.Change{
 			Op: change.Modified, Path: Path(file), Before: change.Version{Hash: hashOf(Path(file), v)}, After: change.Version{Hash: hashOf(Path(file), v+1)},
 		},
@@ -232,14 +233,14 @@ func (w *writer) change(file int) ledger.Change {
 	if v == 0 {
 		c.Op, c.Before.Hash, c.Before.OID = change.Created, "", ""
 		c.Hunks = [][4]int{{0, 0, 1, 120}}
-		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 120, ContentHash: c.After.Hash}}
+		c.Ranges = []record.Range{{StartLine: 1, EndLine: 120, ContentHash: c.After.Hash}}
 		return c
 	}
 	line := 1 + w.random.IntN(40)
 	for range 1 + w.random.IntN(2) {
 		size := 1 + w.random.IntN(5)
 		c.Hunks = append(c.Hunks, [4]int{line, size, line, size})
-		c.Ranges = append(c.Ranges, ledger.Range{StartLine: line, EndLine: line + size - 1, ContentHash: hashOf(Path(file), -v)})
+		c.Ranges = append(c.Ranges, record.Range{StartLine: line, EndLine: line + size - 1, ContentHash: hashOf(Path(file), -v)})
 		line += size + 1 + w.random.IntN(30)
 	}
 	return c

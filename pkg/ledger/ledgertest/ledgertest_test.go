@@ -10,6 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func workspace(t testing.TB) *os.Root {
@@ -27,13 +29,13 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 		root := workspace(t)
 		shape := ledgertest.Shape{Records: 3000, Layout: layout, Start: start, SegmentSize: 1 << 20, Seed: 7}
 		check.OK(t, ledgertest.Write(context.Background(), root, shape))
-		report, err := ledger.Verify(context.Background(), root)
+		report, err := verify.Verify(context.Background(), root)
 		if err != nil || report.Records != shape.Records || len(report.Problems) > 0 {
 			t.Fatalf("%s: %d records, %v, %v", layout, report.Records, report.Problems, err)
 		}
 		last := map[string]string{}
 		l := check.Value(ledger.Open(root, ledger.Options{}))(t)
-		found, err := l.Query(context.Background(), ledger.Filter{Kinds: ledger.ChangeKinds()})
+		found, err := l.Query(context.Background(), record.Filter{Kinds: record.ChangeKinds()})
 		if err != nil || len(found.Entries) < shape.Records/2 {
 			t.Fatalf("%s: %d changes, %v", layout, len(found.Entries), err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // strength is a way to verify.
@@ -183,7 +184,7 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sealed(t)
 			attack.does(w)
-			chain := check.Value(ledger.Verify(context.Background(), w.root))(t)
+			chain := check.Value(verify.Verify(context.Background(), w.root))(t)
 			own := []seal.PublicKey{w.key.Public()}
 			found := map[strength][]ledger.Problem{
 				keyless: chain.Problems, trusting: w.verify().Problems,

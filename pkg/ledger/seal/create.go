@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // CreateOptions say how to seal.
@@ -24,7 +25,7 @@ type CreateOptions struct {
 	// WithProblems seals a ledger that is known to be damaged, as it is.
 	WithProblems bool
 	// Elsewhere as in VerifyOptions. A branch that is incomplete, and no worse, can be sealed.
-	Elsewhere ledger.Elsewhere
+	Elsewhere verify.Elsewhere
 }
 
 // Created is a seal and where it stands.

@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
 
@@ -72,7 +73,7 @@ func (w *workspace) append(calls ...string) {
 	w.t.Helper()
 	l := check.Value(ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS}))(w.t)
 	for _, call := range calls {
-		_, err := l.Append(context.Background(), ledger.Record{Kind: ledger.KindRead, Call: call})
+		_, err := l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call})
 		check.OK(w.t, err)
 	}
 	check.OK(w.t, l.Close(context.Background()))

@@ -52,7 +52,7 @@ type Checked struct {
 
 // Report is the result of Verify.
 type Report struct {
-	ledger.Report
+	verify.Report
 	Seals    []Checked `json:"seals"`
 	Unproven []string  `json:"unproven"` // sentences for people
 }
@@ -64,10 +64,10 @@ type VerifyOptions struct {
 	// Required keys are trusted too, and a seal by one of them must be there and hold.
 	Required []PublicKey
 	// Elsewhere tells what an unmerged branch has from what was removed; may be nil.
-	Elsewhere ledger.Elsewhere
+	Elsewhere verify.Elsewhere
 }
 
-// Verify checks the chain as [ledger.Verify] does, and the seals: their signatures, and that the ledger still has what
+// Verify checks the chain as [verify.Verify] does, and the seals: their signatures, and that the ledger still has what
 // they seal. Seals by keys that only the repository has are checked as well, but prove nothing.
 func Verify(ctx context.Context, root *os.Root, opts VerifyOptions) (Report, error) {
 	c := checker{trusted: slices.Concat(opts.Required, opts.Trusted)}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // The values of mutation_class.
@@ -60,7 +60,7 @@ func New(opts Options) *Collector {
 }
 
 // Add counts one line of the ledger.
-func (c *Collector) Add(e ledger.Entry) {
+func (c *Collector) Add(e record.Entry) {
 	if e.Kind == "" {
 		c.report.Foreign++
 		return
@@ -75,7 +75,7 @@ func (c *Collector) Add(e ledger.Entry) {
 	c.report.Commands.Violations += len(e.Violations)
 }
 
-func (c *Collector) addRecord(e ledger.Entry) {
+func (c *Collector) addRecord(e record.Entry) {
 	c.report.Records++
 	if t := e.Time; c.report.First == nil || t.Before(*c.report.First) {
 		c.report.First = &t
@@ -105,7 +105,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (c *Collector) addCommand(cmd ledger.Command) {
+func (c *Collector) addCommand(cmd record.Command) {
 	c.report.Commands.Runs++
 	if cmd.TimedOut {
 		c.report.Commands.TimedOut++
@@ -115,7 +115,7 @@ func (c *Collector) addCommand(cmd ledger.Command) {
 	}
 }
 
-func (c *Collector) addDecision(e ledger.Entry, intent *Intent) {
+func (c *Collector) addDecision(e record.Entry, intent *Intent) {
 	d := &c.report.Decisions
 	switch e.Decision.Outcome {
 	case "asked":
@@ -129,20 +129,20 @@ func (c *Collector) addDecision(e ledger.Entry, intent *Intent) {
 		intent.Refused++
 		c.refusals.row(e.Decision.ErrorType).Count++
 		c.days.row(dayOf(e)).Refused++
-		if contributorType(e) != ledger.ContributorHuman {
+		if contributorType(e) != record.ContributorHuman {
 			c.models.row(e.Contributor.ModelID).Refused++
 		}
 	}
 }
 
-func dayOf(e ledger.Entry) string { return e.Time.UTC().Format(time.DateOnly) }
+func dayOf(e record.Entry) string { return e.Time.UTC().Format(time.DateOnly) }
 
-func contributorType(e ledger.Entry) string {
-	return cmp.Or(e.Contributor.Type, ledger.ContributorUnknown)
+func contributorType(e record.Entry) string {
+	return cmp.Or(e.Contributor.Type, record.ContributorUnknown)
 }
 
 // tally counts the changes of a line. The record itself counts with its first line.
-func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
+func (c *Collector) tally(e record.Entry, first bool) (t Tally) {
 	for _, changed := range e.Changes {
 		if changed.Op == change.Unchanged || !c.counts(changed) {
 			continue
@@ -159,21 +159,21 @@ func (c *Collector) tally(e ledger.Entry, first bool) (t Tally) {
 	return t
 }
 
-func (c *Collector) counts(one ledger.Change) bool {
+func (c *Collector) counts(one record.Change) bool {
 	matches := func(path string) bool {
 		return path == c.opts.Path || strings.HasSuffix(c.opts.Path, "/") && strings.HasPrefix(path, c.opts.Path)
 	}
 	return c.opts.Path == "" || matches(one.Path) || matches(one.From)
 }
 
-func (c *Collector) addChanges(e ledger.Entry, changed Tally) {
+func (c *Collector) addChanges(e record.Entry, changed Tally) {
 	c.report.Changed.add(changed)
 	intent := c.intents.row(e.IntentID)
 	intent.Tally.add(changed)
 	c.people.row(contributorType(e)).Tally.add(changed)
 	c.days.row(dayOf(e)).Tally.add(changed)
 	var model *Model
-	if contributorType(e) != ledger.ContributorHuman {
+	if contributorType(e) != record.ContributorHuman {
 		model = c.models.row(e.Contributor.ModelID)
 		model.Tally.add(changed)
 	}
@@ -192,7 +192,7 @@ func (c *Collector) addChanges(e ledger.Entry, changed Tally) {
 	c.addClass(e, changed)
 }
 
-func (c *Collector) addClass(e ledger.Entry, changed Tally) {
+func (c *Collector) addClass(e record.Entry, changed Tally) {
 	class := c.classes.row(e.MutationClass)
 	class.Tally.add(changed)
 	if changed.Records == 0 {
@@ -205,7 +205,7 @@ func (c *Collector) addClass(e ledger.Entry, changed Tally) {
 }
 
 // evidence is one of the format's words; another is none, so that hostile lines cannot fill a table.
-func evidence(e ledger.Entry) string {
+func evidence(e record.Entry) string {
 	if e.Class == nil {
 		return "none"
 	}

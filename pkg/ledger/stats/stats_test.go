@@ -10,41 +10,41 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/stats"
 )
 
 var start = time.Date(2026, 2, 18, 23, 0, 0, 0, time.UTC)
 
-func counted(path string, added, removed int) ledger.Change {
-	return ledger.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: [][4]int{{1, removed, 1, added}}}}
+func counted(path string, added, removed int) record.Change {
+	return record.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: [][4]int{{1, removed, 1, added}}}}
 }
 
 // mutation is a record of a model, an hour after the one before it.
-func mutation(n int, intent, class, evidence string, changes ...ledger.Change) ledger.Entry {
-	return ledger.Entry{Time: start.Add(time.Duration(n) * time.Hour), Record: ledger.Record{
-		Kind: ledger.KindMutation, IntentID: intent, MutationClass: class, Session: fmt.Sprint("s", n%2), Changes: changes,
-		Class: &ledger.Class{Declared: "AST_REFACTOR", Computed: class, Evidence: evidence}, Contributor: ledger.Contributor{Type: "ai", ModelID: "p/m"},
+func mutation(n int, intent, class, evidence string, changes ...record.Change) record.Entry {
+	return record.Entry{Time: start.Add(time.Duration(n) * time.Hour), Record: record.Record{
+		Kind: record.KindMutation, IntentID: intent, MutationClass: class, Session: fmt.Sprint("s", n%2), Changes: changes,
+		Class: &record.Class{Declared: "AST_REFACTOR", Computed: class, Evidence: evidence}, Contributor: record.Contributor{Type: "ai", ModelID: "p/m"},
 	}}
 }
 
-func entries() []ledger.Entry {
+func entries() []record.Entry {
 	unchanged := counted("same", 5, 5)
 	unchanged.Op = change.Unchanged
 	move := counted("src/new", 1, 0)
 	move.Op, move.From = change.Moved, "src/old"
 	human := mutation(4, "INT-2", "INTENT_EVOLUTION", "", counted("src/a", 0, 10))
-	human.Contributor, human.Class = ledger.Contributor{Type: "human"}, nil
+	human.Contributor, human.Class = record.Contributor{Type: "human"}, nil
 	part := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", counted("big/1", 1, 0))
 	rest := mutation(5, "INT-2", "INTENT_EVOLUTION", "unproven", counted("big/2", 2, 0))
-	part.Part, rest.Part = &ledger.Part{Index: 1, Count: 2}, &ledger.Part{Index: 2, Count: 2}
-	decision := func(outcome, code string) ledger.Entry {
-		return ledger.Entry{Time: start.Add(6 * time.Hour), Record: ledger.Record{Kind: ledger.KindDecision, IntentID: "INT-1",
-			Decision: &ledger.Decision{Outcome: outcome, ErrorType: code}, Contributor: ledger.Contributor{Type: "ai"}}}
+	part.Part, rest.Part = &record.Part{Index: 1, Count: 2}, &record.Part{Index: 2, Count: 2}
+	decision := func(outcome, code string) record.Entry {
+		return record.Entry{Time: start.Add(6 * time.Hour), Record: record.Record{Kind: record.KindDecision, IntentID: "INT-1",
+			Decision: &record.Decision{Outcome: outcome, ErrorType: code}, Contributor: record.Contributor{Type: "ai"}}}
 	}
-	failed := ledger.Entry{Time: start.Add(7 * time.Hour), Record: ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-1",
-		Command: &ledger.Command{ExitCode: -1, TimedOut: true}, Violations: []ledger.Violation{{Path: "x"}, {Path: "y"}}}}
-	return []ledger.Entry{
+	failed := record.Entry{Time: start.Add(7 * time.Hour), Record: record.Record{Kind: record.KindCommand, IntentID: "INT-1",
+		Command: &record.Command{ExitCode: -1, TimedOut: true}, Violations: []record.Violation{{Path: "x"}, {Path: "y"}}}}
+	return []record.Entry{
 		mutation(0, "INT-1", "AST_REFACTOR", "proven", counted("src/a", 3, 2), counted("src/b", 1, 1)),
 		mutation(1, "INT-1", "AST_REFACTOR", "unsupported", counted("src/a", 1, 1)),
 		mutation(2, "INT-1", "INTENT_EVOLUTION", "unproven", move, unchanged),
@@ -55,7 +55,7 @@ func entries() []ledger.Entry {
 	}
 }
 
-func report(opts stats.Options, entries []ledger.Entry) stats.Report {
+func report(opts stats.Options, entries []record.Entry) stats.Report {
 	c := stats.New(opts)
 	for _, e := range entries {
 		c.Add(e)
@@ -184,11 +184,11 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 // ended on purpose did not fail.
 func TestBackgroundCountsOnce(t *testing.T) {
 	c := stats.New(stats.Options{})
-	for _, command := range []ledger.Command{
+	for _, command := range []record.Command{
 		{ExitCode: -1, Background: true, Started: true}, {ExitCode: 143, Background: true, EndedBy: "stopped by its session"},
 		{ExitCode: -1, Background: true, Started: true}, {ExitCode: 1, Background: true},
 	} {
-		c.Add(ledger.Entry{Record: ledger.Record{Kind: ledger.KindCommand, IntentID: "INT-1", Command: &command}})
+		c.Add(record.Entry{Record: record.Record{Kind: record.KindCommand, IntentID: "INT-1", Command: &command}})
 	}
 	if r := c.Report(); r.Commands != (stats.Commands{Runs: 2, Failed: 1}) || r.Intents[0].Commands != 2 {
 		t.Errorf("%+v %+v", r.Commands, r.Intents)

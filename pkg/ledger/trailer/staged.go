@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // Repository is where git runs, with the environment that a hook gets: the index there may be one of its own.
@@ -162,7 +163,7 @@ func readSteps(ctx context.Context, root *os.Root, changes []staged) (map[string
 		return steps, scanSteps(ctx, l, steps)
 	}
 	for name := range steps {
-		result, err := l.Query(ctx, ledger.Filter{Path: name, Kinds: ledger.ChangeKinds()})
+		result, err := l.Query(ctx, record.Filter{Path: name, Kinds: record.ChangeKinds()})
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +175,7 @@ func readSteps(ctx context.Context, root *os.Root, changes []staged) (map[string
 }
 
 func scanSteps(ctx context.Context, l *ledger.Ledger, steps map[string][]step) error {
-	_, err := l.Scan(ctx, func(e ledger.Entry) error {
+	_, err := l.Scan(ctx, func(e record.Entry) error {
 		var names []string
 		for _, c := range e.Changes {
 			names = append(names, c.Path, c.From)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -15,14 +15,14 @@ import (
 type step struct {
 	intent        string
 	before, after string
-	ranges        []ledger.Range
-	marks         ledger.LineMarks
+	ranges        []record.Range
+	marks         record.LineMarks
 	record        string   // its id
 	takesBack     []string // ids of records that this one undoes
 }
 
 // stepsOf gives what an entry did to a path.
-func stepsOf(e ledger.Entry, path string) (steps []step) {
+func stepsOf(e record.Entry, path string) (steps []step) {
 	takesBack := append(brief.References(e, brief.Undoes), brief.References(e, brief.Retracts)...)
 	for _, c := range e.Changes {
 		s := step{intent: e.IntentID, record: e.ID, takesBack: takesBack}
@@ -114,7 +114,7 @@ func (s step) standsIn(lines, added []string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.ranges, func(r ledger.Range) bool {
+	return slices.ContainsFunc(s.ranges, func(r record.Range) bool {
 		n := r.EndLine - r.StartLine + 1
 		for i := 0; r.ContentHash != "" && n > 0 && i+n <= len(lines); i++ {
 			if edit.HashLines(lines[i:i+n]) == r.ContentHash {

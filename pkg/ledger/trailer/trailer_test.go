@@ -14,7 +14,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/trailer"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 // project is a workspace below the top of a repository, with a tool that records what it writes.
@@ -39,7 +41,7 @@ func newProject(t testing.TB) *project {
 	check.OK(t, err)
 	t.Cleanup(func() {
 		check.OK(t, p.ledger.Close(context.Background()))
-		report := check.Value(ledger.Verify(context.Background(), p.root))(t)
+		report := check.Value(verify.Verify(context.Background(), p.root))(t)
 		if len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %+v", report.Problems)
 		}
@@ -64,16 +66,16 @@ func (p *project) write(name, content string) {
 
 // edit is a governed change; an empty content deletes. It returns the id of its record.
 func (p *project) edit(intent, name, content string) string {
-	return p.change(ledger.Record{IntentID: intent}, name, content)
+	return p.change(record.Record{IntentID: intent}, name, content)
 }
 
 // undo takes a record under intent B back, to a content that somebody worked out.
 func (p *project) undo(id, name, content string) string {
-	return p.change(ledger.Record{IntentID: "B", Detail: map[string]any{"undoes": []any{id}}}, name, content)
+	return p.change(record.Record{IntentID: "B", Detail: map[string]any{"undoes": []any{id}}}, name, content)
 }
 
-func (p *project) change(as ledger.Record, name, content string) string {
-	c := ledger.Change{Change: change.Change{Op: change.Modified, Path: name}}
+func (p *project) change(as record.Record, name, content string) string {
+	c := record.Change{Change: change.Change{Op: change.Modified, Path: name}}
 	before, err := p.root.ReadFile(name)
 	if err != nil {
 		c.Op = change.Created
@@ -86,7 +88,7 @@ func (p *project) change(as ledger.Record, name, content string) string {
 	} else {
 		c.After.Hash, c.After.OID = hash([]byte(content)), p.ledger.BlobID([]byte(content))
 		text := strings.TrimSuffix(content, "\n")
-		c.Ranges = []ledger.Range{{StartLine: 1, EndLine: 1 + strings.Count(text, "\n"), ContentHash: hash([]byte(text))}}
+		c.Ranges = []record.Range{{StartLine: 1, EndLine: 1 + strings.Count(text, "\n"), ContentHash: hash([]byte(text))}}
 		p.write(name, content)
 	}
 	return p.record(as, c)
@@ -96,15 +98,15 @@ func (p *project) move(intent, from, to string) {
 	content := check.Value(p.root.ReadFile(from))(p.t)
 	check.OK(p.t, p.root.Rename(from, to))
 	oid := p.ledger.BlobID(content)
-	p.record(ledger.Record{IntentID: intent}, ledger.Change{
+	p.record(record.Record{IntentID: intent}, record.Change{
 		Change: change.Change{
 			Op: change.Moved, Path: to, From: from, Before: change.Version{Hash: hash(content), OID: oid}, After: change.Version{Hash: hash(content), OID: oid},
 		},
 	})
 }
 
-func (p *project) record(as ledger.Record, c ledger.Change) string {
-	as.Kind, as.Call, as.Changes = ledger.KindMutation, "x", []ledger.Change{c}
+func (p *project) record(as record.Record, c record.Change) string {
+	as.Kind, as.Call, as.Changes = record.KindMutation, "x", []record.Change{c}
 	e := check.Value(p.ledger.Append(context.Background(), as))(p.t)
 	return e.ID
 }
@@ -276,12 +278,12 @@ func BenchmarkStaged(b *testing.B) {
 	p.git("commit", "-qm", "a")
 	for i := range 100_000 {
 		oid := p.ledger.BlobID([]byte(fmt.Sprint(i)))
-		p.ledger.AppendSoon(ledger.Record{Kind: ledger.KindMutation, IntentID: "A", Call: "x", Changes: []ledger.Change{
+		p.ledger.AppendSoon(record.Record{Kind: record.KindMutation, IntentID: "A", Call: "x", Changes: []record.Change{
 			{
 				Change: change.Change{
 					Op: change.Modified, Path: fmt.Sprintf("src/%d/%d.go", i%100, i%5000), Before: change.Version{Hash: hash(nil), OID: oid}, After: change.Version{Hash: hash(nil), OID: oid}, Hunks: [][4]int{{1, 1, 1, 3}},
 				},
-				Ranges: []ledger.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}},
+				Ranges: []record.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}},
 			}}})
 	}
 	check.OK(b, p.ledger.Flush(context.Background()))
