@@ -37,9 +37,8 @@ func (t Tools) Add(name string, inputSchema []byte) error {
 	return nil
 }
 
-// Faults says what is wrong with a refusal of tool. A word of its suggestion
-// that looks like code must be a tool, an argument of this tool or of one that
-// the suggestion names, a setting, or a key of its details.
+// Faults says what is wrong with a refusal of tool. A word of its suggestion that looks like code must be a tool, an argument
+// of this tool or of one that the suggestion names, a setting, or a key of its details.
 func (t Tools) Faults(tool string, refused map[string]any) []string {
 	var faults []string
 	suggestion, _ := refused["suggestion"].(string)

@@ -1,11 +1,10 @@
 // Package orchdir reads and rewrites the small files of the .orchestration directory that people, git and several
 // processes share.
 //
-// It promises: a file is read only if it is a regular file, reached without a symbolic link; a rewrite is whole or
-// absent after a crash, and is on disk when [Rewrite] returns; writers that use this package are serialised, and what
-// an editor that does not saves in between is neither overwritten nor mixed with ours. The lock is held on the
-// directory itself, because a lock file in it could be deleted, and not while anything is flushed to disk: the ledger
-// waits for the same lock.
+// It promises: a file is read only if it is a regular file, reached without a symbolic link; a rewrite is whole or absent
+// after a crash, and is on disk when [Rewrite] returns; writers that use this package are serialised, and what an editor that
+// does not saves in between is neither overwritten nor mixed with ours. The lock is held on the directory itself, because a
+// lock file in it could be deleted, and not while anything is flushed to disk: the ledger waits for the same lock.
 //
 // It does not know what the files mean, and it does not create the directory. Where the system cannot exchange two
 // files atomically, an editor that saves between the last look and the rename is missed; where it has no read leases, so

@@ -214,8 +214,7 @@ func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
 }
 
 // TestStress has writers of this package and an editor that saves by rename append their lines to one file. None may be
-// missing at the end.
-// What stands there for the moment of another writer's exchange is no reason to leave a file as it is.
+// missing at the end. What stands there for the moment of another writer's exchange is no reason to leave a file as it is.
 func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 	d := newDirectory(t)
 	d.write("f", "mine, and for a moment theirs\n")

@@ -14,9 +14,8 @@ var (
 	errBraceComma = errors.New(`"{…}" without a comma: write "\{" and "\}" for the characters themselves`)
 )
 
-// Expand returns the patterns that a pattern with braces stands for, in the order written: `a{b,c/d}` is `ab` and
-// `ac/d`. Braces nest; inside a class or after `\` they are literal. The number and the total size of the alternatives
-// are bounded.
+// Expand returns the patterns that a pattern with braces stands for, in the order written: `a{b,c/d}` is `ab` and `ac/d`.
+// Braces nest; inside a class or after `\` they are literal. The number and the total size of the alternatives are bounded.
 func Expand(pattern string) ([]string, error) {
 	if err := checkText(pattern); err != nil {
 		return nil, err

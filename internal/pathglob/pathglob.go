@@ -1,11 +1,10 @@
 // Package pathglob compiles one glob over slash-separated relative paths and matches it in bounded time.
 //
-// It promises: a pattern is anchored at the root and case-sensitive; `*`, `?` and `[…]` stay within one segment,
-// `**` as a whole segment is zero or more segments (inside a longer segment a run of stars is one `*`), `\` takes
-// the next character literally, `[!x]` and `[^x]` negate. A match costs at most one comparison per pattern segment
-// and path segment, and each comparison goes through the name once for each star at most, so no path, however hostile,
-// makes it exponential. What does not parse, or would leave the root, is an error and never a pattern that matches
-// nothing.
+// It promises: a pattern is anchored at the root and case-sensitive; `*`, `?` and `[…]` stay within one segment, `**` as a
+// whole segment is zero or more segments (inside a longer segment a run of stars is one `*`), `\` takes the next character
+// literally, `[!x]` and `[^x]` negate. A match costs at most one comparison per pattern segment and path segment, and each
+// comparison goes through the name once for each star at most, so no path, however hostile, makes it exponential. What does
+// not parse, or would leave the root, is an error and never a pattern that matches nothing.
 //
 // It does not promise to know about files: paths are compared as text. Braces are expanded by [Expand]; elsewhere
 // they are literal. Known libraries either go back without a bound (`*a*a*a*a*b` takes seconds on 50 characters) or read

@@ -82,9 +82,8 @@ func isPlain(text string) bool {
 	return true
 }
 
-// JSON is a JSON text of the same value. What Text makes visible can only stand in a string there, where JSON has its
-// own escape for it; encoding/json leaves C1 controls and direction marks as they are. Newlines and tabs between tokens
-// stay.
+// JSON is a JSON text of the same value. What Text makes visible can only stand in a string there, where JSON has its own
+// escape for it; encoding/json leaves C1 controls and direction marks as they are. Newlines and tabs between tokens stay.
 func JSON(text []byte) string {
 	if isPlain(string(text)) {
 		return string(text)

@@ -16,12 +16,11 @@ type Scope struct {
 
 // CompileScope compiles scope globs.
 //
-// A glob is relative to the workspace, anchored, case-sensitive and separated by `/`. `*` and `?` stay within one
-// segment, `**` as a segment is zero or more segments (`src/**` matches src and all below it, `**/*.ts` matches a.ts;
-// inside a longer segment it is `*`), `{a,b}` stands for the glob written once with each alternative, `[abc]`, `[a-z]`,
-// `[!abc]` and `[^abc]` are classes within a segment, `\` takes the next character literally. A leading `./` is dropped.
-// A glob without wildcards, or with a trailing `/`, covers what it names and its whole subtree; of a glob with braces
-// this holds for each alternative.
+// A glob is relative to the workspace, anchored, case-sensitive and separated by `/`. `*` and `?` stay within one segment,
+// `**` as a segment is zero or more segments (`src/**` matches src and all below it, `**/*.ts` matches a.ts; inside a longer
+// segment it is `*`), `{a,b}` stands for the glob written once with each alternative, `[abc]`, `[a-z]`, `[!abc]` and `[^abc]`
+// are classes within a segment, `\` takes the next character literally. A leading `./` is dropped. A glob without wildcards,
+// or with a trailing `/`, covers what it names and its whole subtree; of a glob with braces this holds for each alternative.
 //
 // A glob that is empty, absolute, leaves the workspace, does not parse, begins with `!` or has spaces at its ends (both
 // must be escaped: a scope knows no negation), or is larger than the bounds of package pathglob, is an error. No globs

@@ -51,8 +51,7 @@ func (s *Store) Initialized() bool {
 
 // Load returns what the files say now. Files that have not changed are not read again where the system can tell.
 //
-// Without active_intents.yaml the error is ErrNotInitialized; where a file cannot be understood it is an
-// *UnreadableError.
+// Without active_intents.yaml the error is ErrNotInitialized; where a file cannot be understood it is an *UnreadableError.
 func (s *Store) Load() (*Set, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,7 @@
 package refusal
 
-// Code is the machine-readable name of a kind of refusal: the error_type of
-// the JSON that an agent receives. The constants below are all there are; New
-// turns any other value into InternalError, so a refusal always has an entry.
+// Code is the machine-readable name of a kind of refusal: the error_type of the JSON that an agent receives. The constants
+// below are all there are; New turns any other value into InternalError, so a refusal always has an entry.
 type Code string
 
 // The codes, in the order of the gate, then what tools and the server add. Catalogue says when each occurs.
@@ -50,8 +49,7 @@ const (
 	TooLarge         Code = "TOO_LARGE"
 )
 
-// Action hints. Those that name a tool name one that the server offers; a test
-// holds them against the tool list.
+// Action hints. Those that name a tool name one that the server offers; a test holds them against the tool list.
 const (
 	HintSelectIntent      = "select_active_intent"
 	HintExpandScope       = "request_scope_expansion"
@@ -79,8 +77,7 @@ type Entry struct {
 	Next string
 }
 
-// Catalogue returns every entry in documented order. The slice is the
-// caller's.
+// Catalogue returns every entry in documented order. The slice is the caller's.
 func Catalogue() []Entry {
 	selectNext := "Call list_intents, then select_active_intent with the id of the intent that covers this work, and pass the returned `session` on each call."
 	return []Entry{

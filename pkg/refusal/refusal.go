@@ -1,8 +1,6 @@
-// Package refusal has what an agent gets when a call is not carried out: a
-// code of a closed catalogue, a reason, and the next step. It promises that a
-// refusal without code, reason or next step cannot be made; it does not decide
-// anything, and it never holds file content unless a caller puts it in the
-// details.
+// Package refusal has what an agent gets when a call is not carried out: a code of a closed catalogue, a reason, and the next
+// step. It promises that a refusal without code, reason or next step cannot be made; it does not decide anything, and it
+// never holds file content unless a caller puts it in the details.
 package refusal
 
 import (
@@ -13,9 +11,8 @@ import (
 	"strings"
 )
 
-// Refusal is an immutable value: the With methods return changed copies, so
-// one can be shared between hooks. It is an error, so that any layer can
-// return it; As finds it again.
+// Refusal is an immutable value: the With methods return changed copies, so one can be shared between hooks. It is an error,
+// so that any layer can return it; As finds it again.
 type Refusal struct {
 	entry      Entry
 	reason     string
@@ -24,8 +21,7 @@ type Refusal struct {
 	delivered  []Delivery
 }
 
-// Delivery says that a refusal hands the agent lines of a file, which
-// therefore count as seen by its session.
+// Delivery says that a refusal hands the agent lines of a file, which therefore count as seen by its session.
 type Delivery struct {
 	// Path is workspace-relative.
 	Path string
@@ -78,8 +74,7 @@ func bounded(details map[string]any) map[string]any {
 	return kept
 }
 
-// oneStop ends a sentence once where it was made of an error that brought its
-// own full stop.
+// oneStop ends a sentence once where it was made of an error that brought its own full stop.
 func oneStop(reason string) string {
 	reason = strings.ReplaceAll(reason, ".. Nothing was changed.", ". Nothing was changed.")
 	if strings.HasSuffix(reason, "..") && !strings.HasSuffix(reason, "...") {
@@ -149,8 +144,7 @@ func (r *Refusal) Deliver(d Delivery) *Refusal {
 	return &c
 }
 
-// Object is the JSON object of SPEC 7, the same in a result's text and in its
-// structured content.
+// Object is the JSON object of SPEC 7, the same in a result's text and in its structured content.
 type Object struct {
 	Status         string         `json:"status"`
 	Message        string         `json:"message" optional:"true"`
@@ -178,8 +172,7 @@ func (r *Refusal) Object(class string) Object {
 	}
 }
 
-// MarshalJSON refuses: the object depends on the call's class, so only
-// Object's result may be encoded.
+// MarshalJSON refuses: the object depends on the call's class, so only Object's result may be encoded.
 func (r *Refusal) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("refusal: encode Object(class), not the refusal")
 }

@@ -1,5 +1,4 @@
-// Package server puts orchestra-mcp together: it is the only place that knows
-// every part, and the API for those who embed it.
+// Package server puts orchestra-mcp together: it is the only place that knows every part, and the API for those who embed it.
 //
 //	srv, err := server.New(server.Options{Dir: dir, Settings: settings.Defaults()})
 //	…
@@ -8,7 +7,6 @@
 //	err = srv.ServeStdio(ctx, os.Stdin, os.Stdout)
 //	err = errors.Join(err, srv.Close())
 //
-// Tools and hooks are added before serving. One Server may serve several
-// transports at once, and several Servers, also in several processes, may
-// share one workspace.
+// Tools and hooks are added before serving. One Server may serve several transports at once, and several Servers, also in
+// several processes, may share one workspace.
 package server

@@ -16,19 +16,16 @@ const operatorPrincipal = "operator"
 type HTTPOptions struct {
 	// Token is the bearer token that every request must carry.
 	Token string
-	// Names are further names of this server, which clients may send as Host
-	// beside those in the settings, without a port.
+	// Names are further names of this server, which clients may send as Host beside those in the settings, without a port.
 	Names []string
-	// SSE also serves the transport of revision 2024-11-05 at /sse and
-	// /message.
+	// SSE also serves the transport of revision 2024-11-05 at /sse and /message.
 	SSE bool
 	// Authenticate replaces Token where an embedder knows several principals:
 	// what one began, no other can use, read or cancel.
 	Authenticate func(token string) (principal string, ok bool)
 }
 
-// HTTPHandler serves the protocol at /mcp. The handler must be closed by
-// Serve or by the caller.
+// HTTPHandler serves the protocol at /mcp. The handler must be closed by Serve or by the caller.
 func (s *Server) HTTPHandler(o HTTPOptions) (http.Handler, error) { return s.httpHandler(o) }
 
 func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {

@@ -31,8 +31,7 @@ func (s *Server) writeMap(changes []trace.MapChange) error {
 	return intentmap.Record(context.Background(), s.workspace.Root(), added, s.knownIntents())
 }
 
-// knownIntents is what the intents file says of an intent now; nil where it
-// cannot be read, and the map keeps what it has.
+// knownIntents is what the intents file says of an intent now; nil where it cannot be read, and the map keeps what it has.
 func (s *Server) knownIntents() intentmap.Known {
 	set, err := s.intents.Load()
 	if err != nil {
@@ -47,9 +46,8 @@ func (s *Server) knownIntents() intentmap.Known {
 	}
 }
 
-// WriteIntentMap makes intent_map.md anew from the ledger and the intents file,
-// keeping the prose around it, and returns what it says. The same ledger and
-// file give the same map.
+// WriteIntentMap makes intent_map.md anew from the ledger and the intents file, keeping the prose around it, and returns what
+// it says. The same ledger and file give the same map.
 func (s *Server) WriteIntentMap(ctx context.Context) ([]intentmap.Entry, error) {
 	known := s.knownIntents()
 	if known == nil {

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// lessonsPerHour bounds what one server notes by itself: an agent that
-	// fails all the time must not fill the brain.
+	// lessonsPerHour bounds what one server notes by itself: an agent that fails all the time must not fill the brain.
 	lessonsPerHour = 20
 	// lessonTime bounds one note, in which an agent waits for its answer.
 	lessonTime = 5 * time.Second
@@ -46,9 +45,8 @@ func (o *observer) allowed() bool {
 	return true
 }
 
-// note records a lesson as an inner call of the one that it is about: it is
-// judged, journaled and recorded like an agent's own. What goes wrong is no
-// matter of the call.
+// note records a lesson as an inner call of the one that it is about: it is judged, journaled and recorded like an agent's
+// own. What goes wrong is no matter of the call.
 func (o *observer) note(ctx context.Context, call *hooks.Call, category, path, text string) {
 	if !o.allowed() {
 		o.server.log.Debug().Str("category", category).Msg("no lesson was noted: there were too many in this hour")
@@ -84,8 +82,7 @@ func (o *observer) command() hooks.PostHook {
 	})
 }
 
-// lawful are the refusals that teach something about the workspace. Others
-// pass by themselves, or say what to do next.
+// lawful are the refusals that teach something about the workspace. Others pass by themselves, or say what to do next.
 func lawful() []refusal.Code {
 	return []refusal.Code{
 		refusal.ScopeViolation, refusal.CommandOutOfScope, refusal.IntentignorePathBlocked, refusal.ProtectedPath,

@@ -17,17 +17,15 @@ type IntentStep struct {
 	Note string
 	// SkipVerify makes an intent done without its verify commands.
 	SkipVerify bool
-	// Progress gets what the verify commands print; nil means that nobody
-	// listens.
+	// Progress gets what the verify commands print; nil means that nobody listens.
 	Progress func(message string)
 }
 
 // StepTaken is what became of an IntentStep.
 type StepTaken = tools.StepTaken
 
-// UpdateIntent takes a step as a call of the operator. An error is a
-// *refusal.Refusal where the step was refused: VERIFY_FAILED has the output of
-// the command that did not pass.
+// UpdateIntent takes a step as a call of the operator. An error is a *refusal.Refusal where the step was refused:
+// VERIFY_FAILED has the output of the command that did not pass.
 func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepTaken, err error) {
 	engine, err := s.intentsEngine()
 	if err != nil {
@@ -56,9 +54,8 @@ func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepT
 	return taken, json.Unmarshal(result.Structured, &taken)
 }
 
-// AddIntent adds an intent as a call of the operator, and gives its id: the
-// intent's own, or the next free one. An error is a *refusal.Refusal where it
-// was refused.
+// AddIntent adds an intent as a call of the operator, and gives its id: the intent's own, or the next free one. An error is a
+// *refusal.Refusal where it was refused.
 func (s *Server) AddIntent(ctx context.Context, in intent.Intent) (id string, err error) {
 	return s.editIntents(ctx, tools.AddIntent(s.intents, in))
 }
@@ -85,12 +82,10 @@ func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, e
 	return edited.IntentID, err
 }
 
-// operatorEngine judges calls of the operator, who has seen what they do, and
-// shows their outcomes to observers.
+// operatorEngine judges calls of the operator, who has seen what they do, and shows their outcomes to observers.
 func (s *Server) operatorEngine(observers ...hooks.PostHook) (*hooks.Engine, error) {
 	return hooks.NewEngine(hooks.Options{Sessions: s.sessions, Recorder: s.recorder, Logger: s.log, Gate: s.operator, Observers: observers})
 }
 
-// intentsEngine is operatorEngine for what changes the intents: the map and the
-// grants follow.
+// intentsEngine is operatorEngine for what changes the intents: the map and the grants follow.
 func (s *Server) intentsEngine() (*hooks.Engine, error) { return s.operatorEngine(s.maps, s.asks) }

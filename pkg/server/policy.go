@@ -75,8 +75,7 @@ func commandPolicy(s settings.Commands) (policy.Policy, error) {
 	return policy.Policy{Sources: []policy.Source{rules}, Default: commandAction(s.Default), Unjudged: commandAction(s.Unjudged)}, nil
 }
 
-// commandAction: auto asks, where the gate does not find that a sandbox holds
-// what cannot be judged. So does what nobody set.
+// commandAction: auto asks, where the gate does not find that a sandbox holds what cannot be judged. So does what nobody set.
 func commandAction(choice settings.Choice) policy.Action {
 	switch choice {
 	case settings.Allow:
@@ -136,8 +135,7 @@ func (s *Server) families(runner *command.Runner, artifacts *command.Artifacts) 
 	}
 }
 
-// keptPlaces are those that keep their protection where the workspace is a home
-// directory, or has one in it.
+// keptPlaces are those that keep their protection where the workspace is a home directory, or has one in it.
 func keptPlaces(userDir string) []workspace.Place {
 	places := []workspace.Place{
 		{Path: userDir, Protection: workspace.ProtectOwn},

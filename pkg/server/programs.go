@@ -19,9 +19,8 @@ type programs struct {
 	refused         func(context.Context, *hooks.Call, *refusal.Refusal) // nil: nobody looks
 }
 
-// programs makes those of the settings, which have let through only what the
-// operator trusted. Hooks come before checks: they may format what these look
-// at.
+// programs makes those of the settings, which have let through only what the operator trusted. Hooks come before checks: they
+// may format what these look at.
 func (s *Server) programs(runner *command.Runner) (p programs, err error) {
 	o := s.options.Settings
 	with := external.Options{Workspace: s.workspace, Runner: runner, KeepEnv: o.Commands.Env}

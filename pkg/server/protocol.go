@@ -15,8 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// protocol makes the protocol side once, when the first transport is served:
-// until then tools may be added.
+// protocol makes the protocol side once, when the first transport is served: until then tools may be added.
 func (s *Server) protocol() (*mcpbridge.Server, error) {
 	s.bridgeOnce.Do(func() { s.bridge, s.bridgeErr = s.newBridge() })
 	return s.bridge, s.bridgeErr
@@ -95,8 +94,7 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	return result
 }
 
-// shortText gives the first lines of a large text, and of a refusal all but its
-// details: structuredContent has the whole.
+// shortText gives the first lines of a large text, and of a refusal all but its details: structuredContent has the whole.
 func shortText(r hooks.Result) string {
 	const small = 1000
 	if len(r.Text) <= small || len(r.Structured) == 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
-// keptFromSecrets are the intents as the gate asks for them, which is the first
-// that a call does. Where the secret rules are others than at the last call,
-// what is stored of paths that they cover is deleted before the call goes on.
+// keptFromSecrets are the intents as the gate asks for them, which is the first that a call does. Where the secret rules are
+// others than at the last call, what is stored of paths that they cover is deleted before the call goes on.
 type keptFromSecrets struct {
 	*intent.Store
 	contents  *kept.Store

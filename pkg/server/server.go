@@ -49,18 +49,15 @@ type Options struct {
 	Settings settings.Settings
 	// Version appears in the protocol and in the ledger; "" is "dev".
 	Version string
-	// Logger gets what an operator should know. It must not write to standard
-	// output, which belongs to the protocol.
+	// Logger gets what an operator should know. It must not write to standard output, which belongs to the protocol.
 	Logger zerolog.Logger
 	// Clock is for tests; nil is time.Now.
 	Clock func() time.Time
-	// UserDir is the directory of the user's own settings, outside of the
-	// workspace, where the key of approvals lies; "" is that of the process's
-	// environment.
+	// UserDir is the directory of the user's own settings, outside of the workspace, where the key of approvals lies; "" is
+	// that of the process's environment.
 	UserDir string
-	// Trusted reports whether the operator has trusted a content of this
-	// workspace by its hash; nil trusts nothing. It is asked by several calls at
-	// a time.
+	// Trusted reports whether the operator has trusted a content of this workspace by its hash; nil trusts nothing. It is
+	// asked by several calls at a time.
 	Trusted func(hash string) bool
 	// Withheld is what the workspace's settings say and what waits for trust, a
 	// line each. The first refusal says so.
@@ -68,8 +65,7 @@ type Options struct {
 	// ModelOf tells the model that a client runs, by the client's name, as the environment says that it gave to this
 	// process; "" if it says nothing. Nil where no client has started the process.
 	ModelOf func(client string) string
-	// AdoptOrphans lets the server be the parent of what a command leaves
-	// behind. It is for a process that does nothing else.
+	// AdoptOrphans lets the server be the parent of what a command leaves behind. It is for a process that does nothing else.
 	AdoptOrphans bool
 	// Ability is what the sandbox can do here; nil finds it out when the first
 	// command comes. It is for tests of levels below the machine's.
@@ -108,8 +104,7 @@ type Server struct {
 	bridgeErr  error
 }
 
-// New opens a workspace. It does no work that a first call does not need, and
-// changes nothing in the workspace.
+// New opens a workspace. It does no work that a first call does not need, and changes nothing in the workspace.
 func New(o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -165,8 +160,7 @@ func (s *Server) open() error {
 	return err
 }
 
-// maxCompared bounds a file that a command changed and that is compared line by
-// line, in bytes.
+// maxCompared bounds a file that a command changed and that is compared line by line, in bytes.
 const maxCompared = 8 << 20
 
 // ended tells the session store which intents are done or blocked.
@@ -268,8 +262,7 @@ func (s *Server) bringRecords(ctx context.Context) {
 	}
 }
 
-// endAbandoned ends what a server that was killed has left of its commands. It
-// does not hold up the start.
+// endAbandoned ends what a server that was killed has left of its commands. It does not hold up the start.
 func (s *Server) endAbandoned(runner *command.Runner) {
 	if ended := runner.EndAbandoned(); len(ended) > 0 {
 		s.log.Warn().Ints("pids", ended).Msg("ended what a server that was killed had left of its commands")
@@ -283,8 +276,7 @@ func (s *Server) requestExpired(r approval.Request) {
 	}
 }
 
-// AddTool adds a tool, which is governed like the shipped ones: one without a
-// class counts as destructive.
+// AddTool adds a tool, which is governed like the shipped ones: one without a class counts as destructive.
 func (s *Server) AddTool(t hooks.Tool) error { return s.engine.AddTool(t) }
 
 // AddPreHook adds a hook that runs after the shipped gate, on the plan.
@@ -313,12 +305,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
-// jobsTime bounds what the end of a server waits for commands in the
-// background, which are asked to end, killed and recorded.
+// jobsTime bounds what the end of a server waits for commands in the background, which are asked to end, killed and recorded.
 const jobsTime = 5 * time.Second
 
-// Close ends the commands in the background, writes what is pending and gives
-// everything back.
+// Close ends the commands in the background, writes what is pending and gives everything back.
 func (s *Server) Close() error {
 	var errs []error
 	if s.jobs != nil {

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// settlement settles once, in the background, what servers that were killed
-// have left.
+// settlement settles once, in the background, what servers that were killed have left.
 type settlement struct {
 	once   sync.Once
 	cancel context.CancelFunc // nil: it has not begun

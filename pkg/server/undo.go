@@ -12,9 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/undo"
 )
 
-// PlanUndo works out what taking records back comes to; see undo.Source. It
-// settles what a crash left first, so that no change is missing from the plan,
-// and changes nothing else.
+// PlanUndo works out what taking records back comes to; see undo.Source. It settles what a crash left first, so that no
+// change is missing from the plan, and changes nothing else.
 func (s *Server) PlanUndo(ctx context.Context, r undo.Request) (*undo.Plan, error) {
 	if err := s.recorder.Settle(ctx); err != nil {
 		return nil, err
@@ -55,9 +54,8 @@ func (s *Server) underWay() ([]undo.Touch, error) {
 	return calls, err
 }
 
-// Undo carries a plan out, as a call of the operator, and gives the id of its
-// record and what people should know. An error is a *refusal.Refusal. It is
-// for programs in which a person has seen the plan and agreed to it.
+// Undo carries a plan out, as a call of the operator, and gives the id of its record and what people should know. An error is
+// a *refusal.Refusal. It is for programs in which a person has seen the plan and agreed to it.
 func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warnings []string, err error) {
 	tool := undo.NewTool(s.undoSource(), p)
 	engine, err := s.operatorEngine(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {

@@ -11,9 +11,8 @@ import (
 // untrustedShown bounds how many lines the first refusal lists.
 const untrustedShown = 20
 
-// firstRefusal adds to the first refusal of this server what the workspace's
-// own files say and what has no effect before the operator has trusted it
-// (SPEC 15): who counts on it would not understand the refusal otherwise.
+// firstRefusal adds to the first refusal of this server what the workspace's own files say and what has no effect before the
+// operator has trusted it (SPEC 15): who counts on it would not understand the refusal otherwise.
 func (s *Server) firstRefusal() func(*refusal.Refusal) *refusal.Refusal {
 	var once sync.Once
 	return func(r *refusal.Refusal) *refusal.Refusal {

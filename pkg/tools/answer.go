@@ -31,8 +31,7 @@ type reply struct {
 	structured any
 }
 
-// answer is a call that plans nothing: what it has to say is found out when it
-// is carried out.
+// answer is a call that plans nothing: what it has to say is found out when it is carried out.
 type answer struct {
 	// onTarget is the directory that it looks at, if it does.
 	onTarget

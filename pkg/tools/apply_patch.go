@@ -54,8 +54,7 @@ type patchCall struct {
 	notes  []string
 }
 
-// addSection finds the file that a section goes on with: a section after a
-// move may name the file by its new path.
+// addSection finds the file that a section goes on with: a section after a move may name the file by its new path.
 func (c *patchCall) addSection(s *edit.Section) {
 	target, effect := c.in.target(s.Path)
 	f, ok := c.byPath[effect.Path]
@@ -161,8 +160,7 @@ type failedFile struct {
 	Details   map[string]any `json:"details,omitempty"`
 }
 
-// maxFailures bounds what is said of all failed files in full, in bytes, and
-// maxFailed how many are named.
+// maxFailures bounds what is said of all failed files in full, in bytes, and maxFailed how many are named.
 const (
 	maxFailures = 20_000
 	maxFailed   = 50

@@ -31,9 +31,8 @@ func owner(call *hooks.Call) string {
 	return ""
 }
 
-// startedCommand starts a command in the background. The command itself is a
-// call of its own behind this one (Engine.Continue): journaled, and recorded
-// when it ends. What this one records is that it was started.
+// startedCommand starts a command in the background. The command itself is a call of its own behind this one
+// (Engine.Continue): journaled, and recorded when it ends. What this one records is that it was started.
 type startedCommand struct {
 	call *commandCall
 	dir  *os.File
@@ -94,8 +93,7 @@ func (c *commandCall) await(ctx context.Context, job *command.Job, ended <-chan 
 	return nil
 }
 
-// over says why a command in the background must end: what it was started for
-// has ended.
+// over says why a command in the background must end: what it was started for has ended.
 func (c *commandCall) over() func() error {
 	call, intents := c.call, c.tool.deps.Intents
 	return func() error {
@@ -143,8 +141,7 @@ func (r *runningJob) Rollback(ctx context.Context) error {
 
 func (r *runningJob) Close() error { return nil }
 
-// behindCall is a command in the background, or one that may go there, from
-// its start to its end.
+// behindCall is a command in the background, or one that may go there, from its start to its end.
 type behindCall struct{ commandCall }
 
 var _ hooks.Planned = (*behindCall)(nil)
@@ -163,8 +160,7 @@ func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
 	ended <- result
 }
 
-// Result of a command in the background is for nobody: who wants to know asks
-// list_commands.
+// Result of a command in the background is for nobody: who wants to know asks list_commands.
 func (b *behindCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if b.job == nil {
 		return b.commandCall.Result(o)

@@ -14,9 +14,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// resolve resolves the file of the shared brain. It is written without a
-// scope, so a link must not lead the writing to a file that does more than be
-// read.
+// resolve resolves the file of the shared brain. It is written without a scope, so a link must not lead the writing to a file
+// that does more than be read.
 func (b *Brain) resolve() (*workspace.Target, *hooks.FileEffect) {
 	t, effect := b.target(b.File)
 	effect.Knowledge = hooks.KnowsBySearch
@@ -31,9 +30,8 @@ func (b *Brain) resolve() (*workspace.Target, *hooks.FileEffect) {
 	return t, effect
 }
 
-// Read returns the shared brain's text, "" where there is none. A setting
-// names the file, so the rule that keeps secret paths from every tool holds
-// here as well: ignore is what the call is judged by.
+// Read returns the shared brain's text, "" where there is none. A setting names the file, so the rule that keeps secret paths
+// from every tool holds here as well: ignore is what the call is judged by.
 func (b *Brain) Read(ignore *intent.Ignore) (string, error) {
 	t, effect := b.target(b.File)
 	if t != nil {
@@ -76,8 +74,7 @@ func concerns(in *intent.Intent, e brain.Entry) bool {
 	return e.Intent == ""
 }
 
-// newest keeps the last n that are wanted, last first: the brain is appended
-// to.
+// newest keeps the last n that are wanted, last first: the brain is appended to.
 func newest(all []brain.Entry, n int, wanted func(brain.Entry) bool) []brain.Entry {
 	kept := []brain.Entry{}
 	for _, e := range slices.Backward(all) {

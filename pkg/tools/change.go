@@ -108,23 +108,20 @@ func setAfter(effect *hooks.FileEffect, before workspace.Text, text string, enco
 	effect.Hunks = edit.Hunks(before.String, text)
 }
 
-// changes is a planned set of file changes that take effect together. It is
-// the Planned of every tool that changes files.
+// changes is a planned set of file changes that take effect together. It is the Planned of every tool that changes files.
 type changes struct {
 	*Files
 	call    *hooks.Call
 	effects []*hooks.FileEffect
 	files   []workspace.Change
 	notes   []string
-	// record makes another kind of record of it, and class says what it is
-	// where it is not to be judged.
+	// record makes another kind of record of it, and class says what it is where it is not to be judged.
 	record *hooks.Note
 	class  mutation.Resolved
 	render func(o *hooks.Outcome) (hooks.Result, error)
 }
 
-// add plans one change. A change to the very same bytes is not carried out but
-// reported as unchanged.
+// add plans one change. A change to the very same bytes is not carried out but reported as unchanged.
 func (c *changes) add(effect *hooks.FileEffect, write workspace.Change) {
 	c.effects = append(c.effects, effect)
 	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash {
@@ -184,9 +181,8 @@ func (p *preparedChanges) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	return p.outcome, nil
 }
 
-// becameRepository refuses what, with changes of other calls of this moment, has
-// made a directory one that git takes for a repository: each call alone was
-// judged before the others took effect.
+// becameRepository refuses what, with changes of other calls of this moment, has made a directory one that git takes for a
+// repository: each call alone was judged before the others took effect.
 func (c *changes) becameRepository() error {
 	var planned, now []workspace.GitPart
 	for _, effect := range c.effects {
@@ -225,8 +221,7 @@ func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 	return o
 }
 
-// refuse explains why a commit did not happen. Nothing was changed, but for
-// what a RollbackError names.
+// refuse explains why a commit did not happen. Nothing was changed, but for what a RollbackError names.
 func (c *changes) refuse(err error) error {
 	var stale *workspace.StaleError
 	var half *workspace.RollbackError
@@ -255,8 +250,7 @@ func (c *changes) refuse(err error) error {
 	return fmt.Errorf("nothing was changed: %w", err)
 }
 
-// appeared refuses with the file that appeared where the call wanted to
-// create one.
+// appeared refuses with the file that appeared where the call wanted to create one.
 func (c *changes) appeared(err error) error {
 	r := refusal.Newf(refusal.StaleFile, "A file appeared where this call wanted to create one: %v. Nothing was changed.", err)
 	var at *workspace.PathError
@@ -316,8 +310,7 @@ func hunksOf(before, after []byte) [][4]int {
 	return edit.Hunks(old.String, now.String)
 }
 
-// shortDiff shows an edit back to the agent when it is worth its tokens; a
-// created file is what the agent itself just sent.
+// shortDiff shows an edit back to the agent when it is worth its tokens; a created file is what the agent itself just sent.
 func shortDiff(f hooks.FileOutcome) string {
 	if f.Op != change.Modified {
 		return ""

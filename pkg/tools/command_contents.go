@@ -15,8 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Bounds of the contents that an approval of a line covers. What exceeds them is
-// counted, so that the operator is told.
+// Bounds of the contents that an approval of a line covers. What exceeds them is counted, so that the operator is told.
 const (
 	maxContents     = 64
 	maxNames        = 500
@@ -72,9 +71,8 @@ func (c *commandCall) contents() hooks.Contents {
 	return found
 }
 
-// literalPaths are the workspace's paths that the line names literally, each once: as
-// programs, as words, as values of options, as what is read, and by the files
-// that programs read without being told. more counts those over the bound.
+// literalPaths are the workspace's paths that the line names literally, each once: as programs, as words, as values of
+// options, as what is read, and by the files that programs read without being told. more counts those over the bound.
 func (c *commandCall) literalPaths() (names []string, more int) {
 	seen := map[string]bool{}
 	add := func(dir, name string) {
@@ -174,8 +172,7 @@ func (c *commandCall) covers() {
 	})
 }
 
-// unchanged refuses a line that somebody may have approved, where a file that
-// it names has changed since it was looked at.
+// unchanged refuses a line that somebody may have approved, where a file that it names has changed since it was looked at.
 func (c *commandCall) unchanged() error {
 	if !c.known {
 		return nil

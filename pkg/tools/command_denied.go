@@ -21,8 +21,7 @@ import (
 
 // denial is one thing that a command failed at because of its sandbox.
 type denial struct {
-	// Path is workspace-relative, or absolute outside of it; "" where the output
-	// does not say it.
+	// Path is workspace-relative, or absolute outside of it; "" where the output does not say it.
 	Path      string `json:"path,omitempty" doc:"Workspace-relative, or absolute; missing where the output does not name it."`
 	Operation string `json:"operation" enum:"write,read,move,connect,root" doc:"What the command was kept from."`
 	Error     string `json:"error" doc:"What the system said to the program."`
@@ -55,9 +54,8 @@ func listDenied(b *strings.Builder, denied []denial) {
 	}
 }
 
-// denials are what of a failed command's output the sandbox is the reason of:
-// each is a message of the system about something that the box closes, and that
-// plain permissions would have let the command do.
+// denials are what of a failed command's output the sandbox is the reason of: each is a message of the system about something
+// that the box closes, and that plain permissions would have let the command do.
 func (c *commandCall) denials(exitCode int, output string) []denial {
 	if c.profile == nil || c.profile.Sandbox == nil {
 		return nil
@@ -182,8 +180,7 @@ func (l *denials) places(name, program string) []string {
 	return at
 }
 
-// unlinked is a path with the links on the way to it resolved, as far as it
-// exists; its last name is left as it is.
+// unlinked is a path with the links on the way to it resolved, as far as it exists; its last name is left as it is.
 func unlinked(p string) string {
 	dir := filepath.Dir(p)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// permits reports whether the permission bits let this user write a path, or
-// make it, without any right of root.
+// permits reports whether the permission bits let this user write a path, or make it, without any right of root.
 func permits(path string) bool {
 	var info unix.Stat_t
 	wanted := uint32(unix.W_OK)
@@ -31,8 +30,7 @@ func permits(path string) bool {
 	return bits&wanted == wanted
 }
 
-// readOnlyDisk reports whether the file system of a path cannot be written by
-// anybody.
+// readOnlyDisk reports whether the file system of a path cannot be written by anybody.
 func readOnlyDisk(path string) bool {
 	var info unix.Statfs_t
 	if unix.Statfs(path, &info) != nil && unix.Statfs(filepath.Dir(path), &info) != nil {

@@ -37,8 +37,7 @@ func orNothing(s string) string {
 	return fmt.Sprintf("%.80q", s)
 }
 
-// notAlone says how git is not stopped midway: a line that runs other programs
-// too is not rehearsed.
+// notAlone says how git is not stopped midway: a line that runs other programs too is not rehearsed.
 func (c *commandCall) notAlone() []string {
 	if c.result.ExitCode == 0 || len(c.denied) == 0 || !runsGit(c.effect.Reading) {
 		return nil
@@ -52,10 +51,8 @@ func (c *commandCall) notAlone() []string {
 // stoppedGit is what git says where it would write over the ledger, or tried.
 var stoppedGit = regexp.MustCompile(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
 
-// ledgerInTheWay says why git did not go to another commit, and that to commit
-// and try again does not help: the commit adds a record too. A switch that git
-// calls good went on without the ledger: what is committed next would take
-// records out of it.
+// ledgerInTheWay says why git did not go to another commit, and that to commit and try again does not help: the commit adds a
+// record too. A switch that git calls good went on without the ledger: what is committed next would take records out of it.
 func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
 	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
 		return nil

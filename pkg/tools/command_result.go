@@ -18,8 +18,7 @@ import (
 // maxShown bounds the changed files that a result names.
 const maxShown = 200
 
-// changedFiles lists what the agent is told of the changes, those that it
-// should not have made first.
+// changedFiles lists what the agent is told of the changes, those that it should not have made first.
 func changedFiles(o *hooks.Outcome, warnings []string) ([]changedFile, []string) {
 	files := []changedFile{}
 	for _, f := range o.Changed() {

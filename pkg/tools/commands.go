@@ -113,9 +113,8 @@ type stopCommandArgs struct {
 	CommandID string `json:"command_id" is:"name" doc:"As execute_command or list_commands gave it."`
 }
 
-// stopCommand needs no intent, as the other tools of class governance: what
-// was started can be ended whatever has become of its intent. Its record is
-// that of the command's end.
+// stopCommand needs no intent, as the other tools of class governance: what was started can be ended whatever has become of
+// its intent. Its record is that of the command's end.
 func stopCommand(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "stop_command", Title: "End a background command", Class: hooks.Governance, Idempotent: true,

@@ -22,8 +22,7 @@ type Confine struct {
 	Profiles *profile.Builder
 	// Git is for lines in which a git command stands.
 	Git profile.Git
-	// Writable are the places of commands.writable, Hidden those outside of the
-	// workspace that nobody's command may read.
+	// Writable are the places of commands.writable, Hidden those outside of the workspace that nobody's command may read.
 	Writable, Hidden []string
 	// Policy is the gate's.
 	Policy gate.Policy
@@ -64,9 +63,8 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	return made, nil
 }
 
-// holdNames holds files by all their names, which the baseline has found: those
-// of hidden ones are hidden, and where the level can, those of files in scope that
-// have a name out of it are closed.
+// holdNames holds files by all their names, which the baseline has found: those of hidden ones are hidden, and where the
+// level can, those of files in scope that have a name out of it are closed.
 func (c *commandCall) holdNames(linked *snapshot.Links) {
 	var names []profile.Name
 	var more []string

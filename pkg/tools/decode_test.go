@@ -39,9 +39,8 @@ func decode(t *testing.T, tool hooks.Tool, arguments string) *refusal.Refusal {
 	return r
 }
 
-// Two readers of one call must never disagree on it: names are exact and
-// stand once, text is UTF-8, and what is not understood changes nothing. What
-// is wrong is said of the member that it is wrong in.
+// Two readers of one call must never disagree on it: names are exact and stand once, text is UTF-8, and what is not
+// understood changes nothing. What is wrong is said of the member that it is wrong in.
 func TestArgumentsAreStrict(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	all := shipped()
@@ -106,8 +105,7 @@ func strangers(n int) string {
 	return b.String()
 }
 
-// No text of an argument that is not file content is without a bound, where a
-// client can see it.
+// No text of an argument that is not file content is without a bound, where a client can see it.
 func TestTextsAreBounded(t *testing.T) {
 	content := []string{"content", "diff", "patch", "old_string", "new_string"}
 	seen := 0

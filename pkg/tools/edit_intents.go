@@ -12,10 +12,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// intentsEdit is the Planned of a governance call that edits
-// active_intents.yaml. The edit is worked out on the file as it is, named in
-// the journal, and made only where the file still is that: what was looked at
-// is what happens, and a crash between the edit and its record is found.
+// intentsEdit is the Planned of a governance call that edits active_intents.yaml. The edit is worked out on the file as it
+// is, named in the journal, and made only where the file still is that: what was looked at is what happens, and a crash
+// between the edit and its record is found.
 type intentsEdit struct {
 	intents *intent.Store
 	plan    *intent.Plan
@@ -26,8 +25,7 @@ type intentsEdit struct {
 
 var _ hooks.Planned = (*intentsEdit)(nil)
 
-// effect shows an edit as the gate, the operator and the external hooks see
-// every change: with its text before and after.
+// effect shows an edit as the gate, the operator and the external hooks see every change: with its text before and after.
 func (e *intentsEdit) effect() *hooks.FileEffect {
 	f := intentsFile()
 	f.Before.Bytes, f.After.Bytes = e.plan.Before, e.plan.After
@@ -67,8 +65,7 @@ type preparedEdit struct {
 	intents *intent.Store
 	plan    *intent.Plan
 	outcome *hooks.Outcome
-	// start is the selection that the edit puts an intent in progress for, and
-	// does not stand without; nil for none.
+	// start is the selection that the edit puts an intent in progress for, and does not stand without; nil for none.
 	start func(context.Context) (*hooks.Outcome, error)
 }
 

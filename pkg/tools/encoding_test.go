@@ -134,8 +134,7 @@ func TestEditsKeepWhatTheAuthorChose(t *testing.T) {
 	}
 }
 
-// write_to_file changes nothing in the content given, and encodes it as the
-// existing file is encoded.
+// write_to_file changes nothing in the content given, and encodes it as the existing file is encoded.
 func TestWholeFileWritesAreLiteral(t *testing.T) {
 	t.Parallel()
 	contents := []string{"```go\nfenced\n```", "a &lt; b &amp; c\n", "1 | numbered\r\nmixed\n", "no final newline", "\ttab \n\n\n", "", "<<<<<<< SEARCH\n"}

@@ -111,8 +111,7 @@ type commandCall struct {
 	answer   *hooks.Result // of a command that ended before its call had to leave
 }
 
-// Effects: the working directory stands among the files as a read, so that its
-// problem is found at step 4.
+// Effects: the working directory stands among the files as a read, so that its problem is found at step 4.
 func (c *commandCall) Effects() hooks.Effects {
 	return hooks.Effects{Files: append([]*hooks.FileEffect{c.cwd}, c.targets...), Command: c.effect}
 }

@@ -44,8 +44,7 @@ type Files struct {
 	ShortText bool
 }
 
-// Staleness keeps what agents were shown and explains what changed since;
-// gate.Freshness implements it.
+// Staleness keeps what agents were shown and explains what changed since; gate.Freshness implements it.
 type Staleness interface {
 	Remember(hash string, content []byte)
 	Refuse(call *hooks.Call, path, want, have string, content []byte) *refusal.Refusal
@@ -60,8 +59,7 @@ type Brain struct {
 	Clock func() time.Time
 }
 
-// Intents is what tools work on that are about intents and what was done under
-// them.
+// Intents is what tools work on that are about intents and what was done under them.
 type Intents struct {
 	Store    *intent.Store
 	Sessions *session.Store
@@ -91,11 +89,9 @@ type Commands struct {
 	// Confine is what holds commands.
 	Confine Confine
 	Clock   func() time.Time
-	// HandOver is after how long a command whose call is fragile goes on in the
-	// background; 0 is never.
+	// HandOver is after how long a command whose call is fragile goes on in the background; 0 is never.
 	HandOver time.Duration
-	// CommandTimeout is used where a call gives none; MaxCommandTimeout bounds
-	// what it may give.
+	// CommandTimeout is used where a call gives none; MaxCommandTimeout bounds what it may give.
 	CommandTimeout, MaxCommandTimeout time.Duration
 	// KeepEnv names variables that commands get although they look like
 	// secrets; OutputCap bounds the kept output of one command, in bytes.
@@ -108,9 +104,8 @@ type Asks interface {
 	Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error)
 }
 
-// All returns the shipped tools in the order in which tools/list shows them.
-// They are for the engine, which also runs what they leave behind a result and
-// the calls that they make on their way.
+// All returns the shipped tools in the order in which tools/list shows them. They are for the engine, which also runs what
+// they leave behind a result and the calls that they make on their way.
 func All(f Families, e *hooks.Engine) []hooks.Tool {
 	tools := []hooks.Tool{
 		selectActiveIntent(f.Intents),

@@ -10,8 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// fileArgs are the arguments of every tool that changes the one file that its
-// path names.
+// fileArgs are the arguments of every tool that changes the one file that its path names.
 type fileArgs struct {
 	filePath
 	changeArgs
@@ -24,8 +23,7 @@ func (a fileArgs) shared() fileArgs { return a }
 // shown it, which is empty where the file does not exist.
 type editFunc[A any] func(effect *hooks.FileEffect, before string, args A) (after string, notes []string, err error)
 
-// fileTool makes a tool that changes one file. What it says of it with its call
-// is its knowledge.
+// fileTool makes a tool that changes one file. What it says of it with its call is its knowledge.
 func fileTool[A interface{ shared() fileArgs }](files *Files, spec hooks.Spec, knowledge hooks.Knowledge, edit editFunc[A]) hooks.Tool {
 	spec.Class = hooks.Destructive
 	return define[A, written](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {

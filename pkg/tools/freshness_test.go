@@ -14,8 +14,7 @@ import (
 
 func lines(n int) string { return strings.Repeat("line\n", n) }
 
-// An edit proves its knowledge by its search text, and no more than that: the
-// lines around it have still not been seen.
+// An edit proves its knowledge by its search text, and no more than that: the lines around it have still not been seen.
 func TestAnEditDoesNotShowTheRestOfTheFile(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"a": "first\n" + lines(40000)})
@@ -155,8 +154,7 @@ func TestDiffsAreHeldToTheView(t *testing.T) {
 	}
 }
 
-// A file that cannot be delivered as lines can be overwritten by whoever
-// knows its hash.
+// A file that cannot be delivered as lines can be overwritten by whoever knows its hash.
 func TestOverwritingBinary(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"a.bin": "\x00\x01\x00\xff", "long": strings.Repeat("x", 1<<20)})

@@ -79,8 +79,7 @@ func (r *rehearsal) secretIn(message string) error {
 }
 
 // gitEvents is the file in the layer of git's own directory to which a rehearsed git tells what it does, in the event format
-// of its trace2, a JSON object a line (git 2.22). maxEvents bounds it, in bytes: some
-// 7,000 commits of a rebase.
+// of its trace2, a JSON object a line (git 2.22). maxEvents bounds it, in bytes: some 7,000 commits of a rebase.
 const (
 	gitEvents = "ORCHESTRA_EVENTS"
 	maxEvents = 64 << 20

@@ -163,8 +163,7 @@ func (r *rehearsal) overtaken(now replay.Refs) error {
 	return refusal.Newf(refusal.Busy, "%s was not started: %s after it was rehearsed.", r.call.git.First, what).Suggest("Nothing was changed. Run it again.")
 }
 
-// staged refuses a line that would drop what is staged out of scope and stands in
-// no commit.
+// staged refuses a line that would drop what is staged out of scope and stands in no commit.
 func (j *judging) staged(ctx context.Context) error {
 	c := j.call
 	before := j.before.State()

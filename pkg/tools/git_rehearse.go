@@ -25,9 +25,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// rehearsal is what a line of git commands did to a layer, before it is let at the
-// workspace: git must not be stopped midway, so what stands against the line has
-// to be known before.
+// rehearsal is what a line of git commands did to a layer, before it is let at the workspace: git must not be stopped midway,
+// so what stands against the line has to be known before.
 type rehearsal struct {
 	call   *commandCall
 	where  profile.Rehearsed
@@ -39,16 +38,14 @@ type rehearsal struct {
 	touched profile.Touched
 	guarded []string          // of .git
 	remotes map[string]string // remote-tracking branches that the line wrote, behind it
-	// effects are changes for the gate, rewritten what is protected and was only
-	// written anew.
+	// effects are changes for the gate, rewritten what is protected and was only written anew.
 	effects   []*hooks.FileEffect
 	rewritten []string
 	// exempt are paths out of scope that say what git makes of people's commits.
 	exempt map[string]bool
 	exit   int
 	output string
-	// refs and branch are what git had before it; seen are the files out of scope
-	// that it changes, nil for none.
+	// refs and branch are what git had before it; seen are the files out of scope that it changes, nil for none.
 	refs   replay.Refs
 	branch string
 	seen   map[string]fs.FileInfo
@@ -106,8 +103,7 @@ func (c *commandCall) byHand() string {
 	return clip("cd "+shellword.Quote(dir)+" && "+c.args.Command, 4000)
 }
 
-// rehearse runs the line on layers, and puts what the gate has to judge among the
-// effects.
+// rehearse runs the line on layers, and puts what the gate has to judge among the effects.
 func (c *commandCall) rehearse(ctx context.Context) error {
 	where, is, err := c.rehearses()
 	if !is || err != nil {
@@ -179,8 +175,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed)
 	return r, r.judge(ctx, scratch, trusted)
 }
 
-// refreshIndex has git compare the files with what its index says of their times,
-// in a box as any command.
+// refreshIndex has git compare the files with what its index says of their times, in a box as any command.
 func (c *commandCall) refreshIndex(ctx context.Context) error {
 	d := c.tool.deps
 	made, err := d.Confine.Profiles.Make(profile.Request{
@@ -215,9 +210,8 @@ func (c *commandCall) unrehearsed(err error) error {
 	return c.typed(refusal.Newf(refusal.CommandBlocked, "What %s would change could not be found out before it runs (%v).", c.git.First, err))
 }
 
-// gitSettings keep git from what has nothing to do with a line and would be
-// stopped: it writes its configuration for a new branch, and tidies up behind
-// some commands.
+// gitSettings keep git from what has nothing to do with a line and would be stopped: it writes its configuration for a new
+// branch, and tidies up behind some commands.
 func gitSettings() []string {
 	return []string{"GIT_CONFIG_COUNT=3",
 		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",

@@ -10,9 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
 
-// HandOverTime is after how long a command in the foreground goes on in the
-// background, where its call is fragile: clients that give a call a minute are
-// the shortest to wait.
+// HandOverTime is after how long a command in the foreground goes on in the background, where its call is fragile: clients
+// that give a call a minute are the shortest to wait.
 const HandOverTime = 50 * time.Second
 
 // handsOver tells whether a command can go on without its call.
@@ -21,10 +20,9 @@ func (c *commandCall) handsOver() bool {
 	return c.call.Fragile && !c.args.Background && d.HandOver > 0 && owner(c.call) != ""
 }
 
-// waitedCommand is a command in the foreground that may come to be one in the
-// background. It runs as one of those does, in a call of its own behind this
-// one, which has the journal, the record and the result; this call waits for
-// the result, and leaves when that takes long.
+// waitedCommand is a command in the foreground that may come to be one in the background. It runs as one of those does, in a
+// call of its own behind this one, which has the journal, the record and the result; this call waits for the result, and
+// leaves when that takes long.
 type waitedCommand struct {
 	call *commandCall
 	dir  *os.File
@@ -68,8 +66,7 @@ func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	return &hooks.Outcome{Command: o, Settlement: &runningJob{c.job}}, nil
 }
 
-// parting is between a command and the call that waits for it: they end
-// together, or the command goes on as a job.
+// parting is between a command and the call that waits for it: they end together, or the command goes on as a job.
 type parting struct {
 	ctx    context.Context // of the command
 	cancel context.CancelCauseFunc
@@ -90,9 +87,8 @@ func newParting(ctx context.Context) *parting {
 	return p
 }
 
-// leave makes a command that has begun a job. It is nil where it stays with its call: it
-// has ended, the call has been cancelled, or there is no place in the
-// background.
+// leave makes a command that has begun a job. It is nil where it stays with its call: it has ended, the call has been
+// cancelled, or there is no place in the background.
 func (p *parting) leave(open func() (*command.Job, error)) *command.Job {
 	p.mu.Lock()
 	defer p.mu.Unlock()

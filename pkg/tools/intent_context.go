@@ -21,8 +21,7 @@ const (
 	contextLessons = 5
 )
 
-// contextWriter writes the XML within the budget. Every value is escaped: it
-// comes from files that other agents wrote.
+// contextWriter writes the XML within the budget. Every value is escaped: it comes from files that other agents wrote.
 type contextWriter struct {
 	b      []byte
 	budget int // in bytes
@@ -34,9 +33,8 @@ type contextWriter struct {
 // minText is the least text that is worth an element of its own, in bytes.
 const minText = 100
 
-// element writes one element; a text that does not fit is cut, and where next
-// to nothing of it would fit, it is left out. No one text may take the place of
-// all others: a long description must not push out the scope.
+// element writes one element; a text that does not fit is cut, and where next to nothing of it would fit, it is left out. No
+// one text may take the place of all others: a long description must not push out the scope.
 func (w *contextWriter) element(indent, name, attributes, value string) {
 	tags := len(indent) + len("<></>\n") + 2*len(name) + len(attributes)
 	room := w.budget - w.end - len(w.b) - tags
@@ -70,8 +68,7 @@ func fit(value string, room int) (escaped string, cut bool) {
 	}
 }
 
-// section writes what stands between two tags, and nothing where that is
-// nothing.
+// section writes what stands between two tags, and nothing where that is nothing.
 func (w *contextWriter) section(name, attributes string, content func()) {
 	begin, end := fmt.Sprintf("  <%s%s>\n", name, attributes), fmt.Sprintf("  </%s>\n", name)
 	at := len(w.b)
@@ -95,12 +92,10 @@ func (w *contextWriter) list(name, item string, values []string) {
 
 var readable = strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&#xA;", "\n", "&#x9;", "\t")
 
-// escapeXML keeps quotation marks as they are: values stand in elements, and
-// in attributes only where they hold none.
+// escapeXML keeps quotation marks as they are: values stand in elements, and in attributes only where they hold none.
 func escapeXML(s string) string {
 	var b strings.Builder
-	// EscapeText fails only when its writer does. It also replaces what XML
-	// cannot hold.
+	// EscapeText fails only when its writer does. It also replaces what XML cannot hold.
 	_ = xml.EscapeText(&b, []byte(s))
 	return readable.Replace(b.String())
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// editAdvice is how a tool's call is to be mended, in words of its own
-// arguments.
+// editAdvice is how a tool's call is to be mended, in words of its own arguments.
 type editAdvice struct {
 	// form: the text of the diff is malformed, or its parts do not go together.
 	form string
@@ -36,8 +35,7 @@ var (
 	}
 )
 
-// refuse turns a text that does not match into its refusal, with the first
-// blocks that failed.
+// refuse turns a text that does not match into its refusal, with the first blocks that failed.
 func (a editAdvice) refuse(path, hash string, err error) error {
 	if errors.Is(err, edit.ErrSyntax) {
 		return refusal.Newf(refusal.DiffNotApplied, "The diff for %s cannot be read, and nothing was changed: %v", path, err).

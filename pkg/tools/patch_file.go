@@ -8,15 +8,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// patchFile is one file of a patch: where it starts, and what the sections
-// that name it make of it, in their order.
+// patchFile is one file of a patch: where it starts, and what the sections that name it make of it, in their order.
 type patchFile struct {
 	effect   *hooks.FileEffect
 	target   *workspace.Target
 	to       *workspace.Target
 	sections []*edit.Section
-	// conflict is why the sections cannot take effect together. It is told
-	// with the plan: scope and secrets come first.
+	// conflict is why the sections cannot take effect together. It is told with the plan: scope and secrets come first.
 	conflict *refusal.Refusal
 }
 

@@ -96,8 +96,7 @@ func TestPatchIsAllOrNone(t *testing.T) {
 	b.holds(map[string]string{"a": "1\n", "b": "", "c": "3\n", "n": "x\n"})
 }
 
-// A file that a patch deletes and adds again is replaced, which needs all of
-// it to have been seen.
+// A file that a patch deletes and adds again is replaced, which needs all of it to have been seen.
 func TestPatchReplaces(t *testing.T) {
 	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})

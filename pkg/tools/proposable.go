@@ -9,10 +9,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// proposable refuses globs that no operator's yes could make work: those that
-// do not compile or leave the workspace, and those that name what no tool may
-// change. A glob that is merely wide enough to match such a path, as ** is,
-// gives nothing: the gate refuses the path itself.
+// proposable refuses globs that no operator's yes could make work: those that do not compile or leave the workspace, and
+// those that name what no tool may change. A glob that is merely wide enough to match such a path, as ** is, gives nothing:
+// the gate refuses the path itself.
 func proposable(set *intent.Set, globs []string) error {
 	if _, err := intent.CompileScope(globs); err != nil {
 		return refusal.Newf(refusal.InvalidArguments, "The scope is not valid: %v.", err)

@@ -31,8 +31,7 @@ type proposalResult struct {
 	RecordID   string   `json:"record_id" doc:"The ledger record, empty if nothing had to be changed."`
 }
 
-// proposing makes a tool that changes active_intents.yaml once the operator has
-// said yes to the very difference.
+// proposing makes a tool that changes active_intents.yaml once the operator has said yes to the very difference.
 func proposing[A any](intents *intent.Store, spec hooks.Spec, plan func(*hooks.Call, A) (*proposal, error)) hooks.Tool {
 	spec.Class = hooks.Governance
 	return define[A, proposalResult](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
@@ -179,8 +178,7 @@ func requestScopeExpansion(n *Intents) hooks.Tool {
 	})
 }
 
-// toExpand finds the intent whose scope is meant: the selected one, else the
-// one that the call names.
+// toExpand finds the intent whose scope is meant: the selected one, else the one that the call names.
 func toExpand(intents *intent.Store, call *hooks.Call, a expandArgs) (*intent.Intent, error) {
 	set, err := declared(intents)
 	if err != nil {

@@ -74,9 +74,8 @@ func (a traceArgs) filter(files *Files) (record.Filter, error) {
 	return f, nil
 }
 
-// pathFilter is a path argument in the form in which records name files, so
-// that every way to name one finds the same records. The file itself may be
-// gone. A final slash, which asks for what is below, stays; "" is no filter.
+// pathFilter is a path argument in the form in which records name files, so that every way to name one finds the same
+// records. The file itself may be gone. A final slash, which asks for what is below, stays; "" is no filter.
 func (f *Files) pathFilter(path string, alias pathAlias) (string, error) {
 	requested, err := alias.or(path)
 	if err != nil || requested == "" {

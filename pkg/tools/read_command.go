@@ -81,8 +81,7 @@ func (f *Files) climbed(dir, name string) (at string, problem *hooks.FileEffect)
 	return at, nil
 }
 
-// maxPrograms bounds how many programs of a line a record names, and
-// maxProgramName how long a name may be, in bytes.
+// maxPrograms bounds how many programs of a line a record names, and maxProgramName how long a name may be, in bytes.
 const (
 	maxPrograms    = 50
 	maxProgramName = 200

@@ -144,8 +144,7 @@ func (c *readCall) slice(s string) error {
 		end++
 	}
 	if end < start {
-		// One line is longer than the whole budget: show its beginning, which
-		// does not count as having seen it.
+		// One line is longer than the whole budget: show its beginning, which does not count as having seen it.
 		v.lines, v.cut = []string{strings.ToValidUTF8(all[start-1][:readBudget], "")}, true
 		end = start
 	} else {

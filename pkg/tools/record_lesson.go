@@ -38,9 +38,8 @@ type recordedLesson struct {
 	RecordID string     `json:"record_id" doc:"The ledger record, empty if nothing was written."`
 }
 
-// recordLesson makes the tool that appends to the shared brain. It changes a
-// file as the file tools do, journal and all, but needs no intent and no scope:
-// the file is the setting's, and nothing that stands there can be changed.
+// recordLesson makes the tool that appends to the shared brain. It changes a file as the file tools do, journal and all, but
+// needs no intent and no scope: the file is the setting's, and nothing that stands there can be changed.
 func recordLesson(b *Brain) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "record_lesson", Title: "Leave a lesson for others", Class: hooks.Governance, Idempotent: true,
@@ -59,8 +58,7 @@ func recordLesson(b *Brain) hooks.Tool {
 	}, nil)
 }
 
-// Note is record_lesson for what the server notes by itself. The date is
-// today, and the intent the call's.
+// Note is record_lesson for what the server notes by itself. The date is today, and the intent the call's.
 func (b *Brain) Note(e brain.Entry) hooks.Tool {
 	spec := hooks.Spec{Name: "record_lesson", Class: hooks.Governance}
 	return define[struct{}, recordedLesson](spec, func(_ context.Context, call *hooks.Call, _ struct{}) (hooks.Targeted, error) {
@@ -145,8 +143,7 @@ func (c *lessonCall) plan() error {
 	return nil
 }
 
-// lessonAttempts bounds how often a lesson is put behind those that others
-// write at the same moment.
+// lessonAttempts bounds how often a lesson is put behind those that others write at the same moment.
 const lessonAttempts = 50
 
 // Prepare holds the file. Others may have appended since the plan: a lesson

@@ -56,8 +56,7 @@ func searchFiles(files *Files) hooks.Tool {
 	}
 	return define[searchArgs, searchResult](spec, func(_ context.Context, call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
-			// Search is held to the rule that step 4 of the gate applies to a path
-			// that is named.
+			// Search is held to the rule that step 4 of the gate applies to a path that is named.
 			s := &search{secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
 			return s.run(ctx, files, dir, args)
 		})

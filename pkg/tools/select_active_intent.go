@@ -22,8 +22,7 @@ type selectArgs struct {
 	Model         string `json:"model,omitempty" is:"word" doc:"The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."`
 }
 
-// sessionView is the structured result of select_active_intent and
-// get_active_intent.
+// sessionView is the structured result of select_active_intent and get_active_intent.
 type sessionView struct {
 	Session          string   `json:"session" doc:"The handle to pass on each call."`
 	IntentID         string   `json:"intent_id" doc:"The selected intent."`
@@ -53,8 +52,7 @@ func selectActiveIntent(n *Intents) hooks.Tool {
 	}, nil)
 }
 
-// start plans the edit for a selection of an intent that is TODO; nil for any
-// other, which run judges.
+// start plans the edit for a selection of an intent that is TODO; nil for any other, which run judges.
 func (n *Intents) start(a selectArgs, run func(context.Context) (*hooks.Outcome, error)) (hooks.Prepared, error) {
 	set, err := declared(n.Store)
 	if err != nil {

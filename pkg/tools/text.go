@@ -44,9 +44,8 @@ func unmarked(effect *hooks.FileEffect, before workspace.Text, text string) stri
 
 var errBrokenBytes = errors.New("the new text has other ones")
 
-// withBroken puts what stands for the broken bytes of before back into a text
-// that was made of its shown form. In lines that were changed, the shown
-// characters must be as many as before, in the same order, or gone.
+// withBroken puts what stands for the broken bytes of before back into a text that was made of its shown form. In lines that
+// were changed, the shown characters must be as many as before, in the same order, or gone.
 func withBroken(before workspace.Text, written string) (string, error) {
 	if before.Broken == 0 {
 		return written, nil

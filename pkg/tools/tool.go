@@ -14,17 +14,15 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// tool is a tool whose arguments are an A. They are read once, and what the
-// call does is made of the value.
+// tool is a tool whose arguments are an A. They are read once, and what the call does is made of the value.
 type tool[A any] struct {
 	spec    hooks.Spec
 	object  func() *schema.Object // of A
 	targets func(ctx context.Context, call *hooks.Call, args A) (hooks.Targeted, error)
 }
 
-// define makes a tool of what its arguments are, an A, what its structured
-// result is, an R, and of what it does. Its schemas are those of the two types
-// (package schema), whose tags may name the numbers.
+// define makes a tool of what its arguments are, an A, what its structured result is, an R, and of what it does. Its schemas
+// are those of the two types (package schema), whose tags may name the numbers.
 func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call, A) (hooks.Targeted, error), numbers schema.Numbers) *tool[A] {
 	t := &tool[A]{spec, schema.Lazy(reflect.TypeFor[A](), numbers), targets}
 	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Closed()) })
@@ -34,8 +32,7 @@ func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call
 	return t
 }
 
-// respond makes a tool that touches no file of the workspace: run is all that
-// a call does.
+// respond makes a tool that touches no file of the workspace: run is all that a call does.
 func respond[A, R any](spec hooks.Spec, run func(ctx context.Context, call *hooks.Call, args A) (*reply, error)) *tool[A] {
 	return define[A, R](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
 		return &answer{run: func(ctx context.Context) (*reply, error) { return run(ctx, call, args) }}, nil
@@ -126,9 +123,8 @@ func (p filePath) path() (string, error) {
 	return path, err
 }
 
-// output is what a result's structuredContent can be: success or refusal. The
-// root has a type because protocol revision 2025-11-25 requires one, and both
-// cases stand in it because clients validate errors too.
+// output is what a result's structuredContent can be: success or refusal. The root has a type because protocol revision
+// 2025-11-25 requires one, and both cases stand in it because clients validate errors too.
 func output(success any) json.RawMessage {
 	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, refused()}})
 }

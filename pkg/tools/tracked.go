@@ -9,17 +9,15 @@ import (
 	"sync"
 )
 
-// trackedPlaces remembers, for one state of git's index, which places for the
-// output of tools hold files that git tracks.
+// trackedPlaces remembers, for one state of git's index, which places for the output of tools hold files that git tracks.
 type trackedPlaces struct {
 	mu    sync.Mutex
 	index string
 	known map[string]bool
 }
 
-// of gives those of some places of which git tracks something, in its index
-// or in the last commit: an index alone forgets with one git command. Where git
-// gives no answer, it may track all.
+// of gives those of some places of which git tracks something, in its index or in the last commit: an index alone forgets
+// with one git command. Where git gives no answer, it may track all.
 func (t *trackedPlaces) of(ctx context.Context, d *Commands, places []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

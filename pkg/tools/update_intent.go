@@ -29,10 +29,9 @@ type StepTaken struct {
 	RecordID string     `json:"record_id" doc:"The ledger record, empty if nothing changed."`
 }
 
-// updateIntent makes the tool that steers an intent through its life. For the
-// operator it takes every step, for an agent those that do not undo the
-// operator's word. skipVerify is the operator's alone: done without the verify
-// commands, which else the engine runs.
+// updateIntent makes the tool that steers an intent through its life. For the operator it takes every step, for an agent
+// those that do not undo the operator's word. skipVerify is the operator's alone: done without the verify commands, which
+// else the engine runs.
 func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "update_intent", Title: "Start, block or finish an intent", Class: hooks.Governance,
@@ -75,8 +74,7 @@ func (u *update) Effects() hooks.Effects {
 
 func (u *update) Close() error { return nil }
 
-// Plan judges the step by the file as it is now, so that nobody's commands are
-// run for a step that cannot be made.
+// Plan judges the step by the file as it is now, so that nobody's commands are run for a step that cannot be made.
 func (u *update) Plan(context.Context) (hooks.Planned, error) {
 	in, err := u.find()
 	if err != nil {

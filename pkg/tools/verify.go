@@ -16,9 +16,8 @@ type Verified struct {
 	RecordID string `json:"record_id" doc:"Its ledger record."`
 }
 
-// verify runs the intent's verify commands in their order, each as a call of
-// execute_command by the same caller: it passes the gate, runs as confined as
-// any command, and has its own record. The first that does not pass ends it.
+// verify runs the intent's verify commands in their order, each as a call of execute_command by the same caller: it passes
+// the gate, runs as confined as any command, and has its own record. The first that does not pass ends it.
 func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *intent.Intent) ([]Verified, error) {
 	var passed []Verified
 	told := 0.0 // clients want progress to rise over all commands together
@@ -52,9 +51,8 @@ func verify(ctx context.Context, engine *hooks.Engine, call *hooks.Call, in *int
 	return passed, nil
 }
 
-// cannotVerify is the refusal of a command by the gate, or of one that changed
-// what it may not. Its code and its
-// remedy stand; it says what the command was for.
+// cannotVerify is the refusal of a command by the gate, or of one that changed what it may not. Its code and its remedy
+// stand; it says what the command was for.
 func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
 	fault := "may not run"
 	if r.Code() == refusal.CommandOutOfScope {

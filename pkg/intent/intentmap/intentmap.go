@@ -22,10 +22,9 @@
 //	- `src/weather.ts` (2026-02-18)
 //	<!-- orchestra-mcp intent map: end -->
 //
-// Intents are sorted by id, paths by bytes; the date is that of the last change, in UTC. An intent that is no longer
-// declared has no status. A path with a backtick, a
-// backslash, a leading quote or characters that do not print stands as a Go string literal inside the code span, the
-// backtick as \x60.
+// Intents are sorted by id, paths by bytes; the date is that of the last change, in UTC. An intent that is no longer declared
+// has no status. A path with a backtick, a backslash, a leading quote or characters that do not print stands as a Go string
+// literal inside the code span, the backtick as \x60.
 package intentmap
 
 import (
