@@ -125,11 +125,9 @@ func (s *Server) families(runner *command.Runner, artifacts *command.Artifacts) 
 				Workspace: s.workspace, Snapshots: s.recorder.Snapshots(), Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
 				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 			}),
-			Confine: tools.Confine{
-				Want: s.gate.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable,
-				Hidden: s.hidden(), Policy: s.gate.Policy,
-			},
-			Clock: s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
+			Want: s.gate.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable, Hidden: s.hidden(),
+			Policy: s.gate.Policy,
+			Clock:  s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
 			CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		},
 	}

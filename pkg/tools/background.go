@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -31,21 +30,10 @@ func owner(call *hooks.Call) string {
 	return ""
 }
 
-// startedCommand starts a command in the background. The command itself is a call of its own behind this one
-// (Engine.Continue): journaled, and recorded when it ends. What this one records is that it was started.
-type startedCommand struct {
-	call *commandCall
-	dir  *os.File
-}
-
-func (s *startedCommand) Pending() *hooks.Pending { return nil }
-
-func (s *startedCommand) Discard() error { return s.dir.Close() }
-
-func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
-	defer s.dir.Close()
-	c := s.call
-	job, err := c.openJob(c.tool.deps.Clock())
+// start starts a command in the background. The command itself is a call of its own behind this one (Engine.Continue):
+// journaled, and recorded when it ends. What this one records is that it was started.
+func (c *commandCall) start(ctx context.Context) (*hooks.Outcome, error) {
+	job, err := c.openJob(c.Clock())
 	if err != nil {
 		return nil, jobProblem(err)
 	}
@@ -53,18 +41,22 @@ func (s *startedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	behind.job, behind.call = job, c.call.Detached()
 	ended := make(chan hooks.Result, 1)
 	go behind.run(context.WithoutCancel(ctx), ended)
-	failed := c.await(ctx, job, ended)
-	if failed != nil {
+	if failed := c.await(ctx, job, ended); failed != nil {
 		return nil, failed
 	}
 	c.job = job
+	return c.started(behind.profile.Warnings), nil
+}
+
+// started is the outcome of a call whose command has become a job.
+func (c *commandCall) started(warnings []string) *hooks.Outcome {
 	o := c.outcome(-1)
 	o.Started = true
-	return &hooks.Outcome{Command: o, Warnings: behind.profile.Warnings, Settlement: &runningJob{job}}, nil
+	return &hooks.Outcome{Command: o, Warnings: warnings, Settlement: &runningJob{c.job}}
 }
 
 func (c *commandCall) openJob(began time.Time) (*command.Job, error) {
-	return c.tool.deps.Jobs.Open(command.JobSpec{
+	return c.Jobs.Open(command.JobSpec{
 		Owner: owner(c.call), Connection: c.call.Caller.Connection, Line: c.args.Command, Cwd: c.cwd.Path, Intent: c.call.RecordedIntent(),
 		Began: began, Over: c.over(),
 	})
@@ -95,7 +87,7 @@ func (c *commandCall) await(ctx context.Context, job *command.Job, ended <-chan 
 
 // over says why a command in the background must end: what it was started for has ended.
 func (c *commandCall) over() func() error {
-	call, intents := c.call, c.tool.deps.Intents
+	call, intents := c.call, c.Intents
 	return func() error {
 		if call.Session != nil && call.Session.ExpiresIn() <= 0 {
 			return errors.New("its session has expired")
@@ -147,7 +139,7 @@ type behindCall struct{ commandCall }
 var _ hooks.Planned = (*behindCall)(nil)
 
 func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
-	result := b.tool.engine.Continue(ctx, b.call, b)
+	result := b.engine.Continue(ctx, b.call, b)
 	if b.parting != nil {
 		b.job = b.parting.end() // also of one that never ran
 	}
@@ -186,11 +178,11 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		result.Output, result.RecordID = r.Output, cmp.Or(state.RecordID, o.RecordID)
 		result.ChangedFiles = changedOf(state)
 	} else {
-		if chunk, err := c.tool.deps.Artifacts.For(c.call.Caller.Principal).ReadBytes(state.ArtifactID, 0, 0); err == nil {
+		if chunk, err := c.Artifacts.For(c.call.Caller.Principal).ReadBytes(state.ArtifactID, 0, 0); err == nil {
 			result.Output, result.Truncated = chunk.Text, chunk.Next > 0
 		}
 		if c.parting != nil {
-			fmt.Fprintf(&b, "The command takes longer than %v, so it goes on without this call, for at most %v in all. Nothing has to be started again.\n", c.tool.deps.HandOver, c.timeout())
+			fmt.Fprintf(&b, "The command takes longer than %v, so it goes on without this call, for at most %v in all. Nothing has to be started again.\n", c.HandOver, c.timeout())
 		}
 		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
 	}

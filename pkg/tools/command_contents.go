@@ -132,11 +132,11 @@ func wordOf(a shell.Arg) (word string, ok bool) {
 // content is what stands at a name. What is no file has no hash, so that a file
 // that comes to be there is another call. ok is false for what is not looked at.
 func (c *commandCall) content(name string, left *int64) (file hooks.NamedFile, ok bool) {
-	at, problem := c.tool.deps.climbed(c.cwd.Path, name)
+	at, problem := c.climbed(c.cwd.Path, name)
 	if problem != nil {
 		return hooks.NamedFile{Path: name}, true
 	}
-	target, effect := c.tool.deps.target(at)
+	target, effect := c.target(at)
 	if target == nil {
 		return hooks.NamedFile{Path: name}, true
 	}

@@ -31,22 +31,13 @@ type denial struct {
 	Next      string `json:"suggestion" doc:"What to do."`
 }
 
-// What a denial keeps a command from.
-const (
-	deniedWrite   = "write"
-	deniedRead    = "read"
-	deniedMove    = "move"
-	deniedConnect = "connect"
-	deniedRights  = "root"
-)
-
 // maxDenials bounds those of one command.
 const maxDenials = 10
 
 // listDenied shows them in the text of a result.
 func listDenied(b *strings.Builder, denied []denial) {
 	for _, d := range denied {
-		what := map[string]string{deniedWrite: "writing ", deniedRead: "reading ", deniedMove: "renaming or removing ", deniedConnect: "the network", deniedRights: "an act of root"}[d.Operation]
+		what := map[string]string{"write": "writing ", "read": "reading ", "move": "renaming or removing ", "connect": "the network", "root": "an act of root"}[d.Operation]
 		if d.Path != "" {
 			what += printable.Name(d.Path)
 		}
@@ -54,8 +45,8 @@ func listDenied(b *strings.Builder, denied []denial) {
 	}
 }
 
-// denials are what of a failed command's output the sandbox is the reason of: each is a message of the system about something
-// that the box closes, and that plain permissions would have let the command do.
+// denials are what of a failed command's output the sandbox is the reason of: each is a message of the system about
+// something that the box closes, and that plain permissions would have let the command do.
 func (c *commandCall) denials(exitCode int, output string) []denial {
 	if c.profile == nil || c.profile.Sandbox == nil {
 		return nil
@@ -63,11 +54,11 @@ func (c *commandCall) denials(exitCode int, output string) []denial {
 	look := &denials{commandCall: c, judge: c.judge(), exitCode: exitCode, output: output}
 	var found []denial
 	unexplained := false
-	for _, said := range complaint.Find(output) {
-		d, is := look.explain(said)
+	for _, look.said = range complaint.Find(output) {
+		d, is := look.explain()
 		switch {
 		case !is:
-			unexplained = unexplained || said.Kind == complaint.ReadOnly
+			unexplained = unexplained || look.said.Kind == complaint.ReadOnly
 		case len(found) < maxDenials && !slices.ContainsFunc(found, func(other denial) bool { return other.Path == d.Path && other.Operation == d.Operation }):
 			found = append(found, d)
 		}
@@ -83,6 +74,7 @@ type denials struct {
 	judge    *observe.Judge
 	exitCode int
 	output   string
+	said     complaint.Complaint // the one that is looked at
 }
 
 // Exit codes by which a shell says that it could not run a program.
@@ -96,11 +88,11 @@ var (
 	sockets   = regexp.MustCompile(`(?i)socket|connect`)
 )
 
-func (l *denials) explain(said complaint.Complaint) (denial, bool) {
-	held, level := l.profile, l.profile.Level
+func (l *denials) explain() (denial, bool) {
+	held, full := l.profile, l.profile.Level == sandbox.Full
 	first := func(is func(string) bool) (string, bool) {
-		for _, name := range said.Names {
-			for _, at := range l.places(name, said.Program) {
+		for _, name := range l.said.Names {
+			for _, at := range l.places(name, l.said.Program) {
 				if is(at) {
 					return at, true
 				}
@@ -109,50 +101,60 @@ func (l *denials) explain(said complaint.Complaint) (denial, bool) {
 		return "", false
 	}
 	closed := func(at string) bool { return !held.Writes(at) && exists(filepath.Dir(at)) }
-	d := denial{Error: string(said.Kind)}
-	switch said.Kind {
+	switch l.said.Kind {
 	case complaint.ReadOnly:
-		if at, is := first(func(at string) bool { return closed(at) && !readOnlyDisk(at) }); is && level == sandbox.Full {
-			return l.write(d, at), true
+		if at, is := first(func(at string) bool { return closed(at) && !readOnlyDisk(at) }); is && full {
+			return l.write(at), true
 		}
-		if at, is := first(held.Pins); is && level == sandbox.Full {
-			return l.pinned(d, at), true
+		if at, is := first(held.Pins); is && full {
+			return l.pinned(at), true
 		}
 	case complaint.Permission:
 		if at, is := first(held.Hides); is {
-			return l.unreadable(d, at), true
+			return l.denied("read", at, refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user."), true
 		}
-		runs := l.exitCode == notExecutable || l.exitCode == notFound
-		if at, is := first(func(at string) bool { return closed(at) && permits(at) }); is && level == sandbox.Landlock && !runs {
-			return l.write(d, at), true
+		looked := held.Level == sandbox.Landlock && l.exitCode != notExecutable && l.exitCode != notFound
+		if at, is := first(func(at string) bool { return closed(at) && permits(at) }); is && looked {
+			return l.write(at), true
 		}
-		if at, is := first(func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }); is && level == sandbox.Landlock && !runs {
-			return l.pinned(d, at), true
+		if at, is := first(func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }); is && looked {
+			return l.pinned(at), true
 		}
-		return l.unconnected(d, sockets.MatchString(l.output))
+		return l.unconnected(sockets.MatchString(l.output))
 	case complaint.Busy:
 		if at, is := first(held.Pins); is {
-			return l.pinned(d, at), true
+			return l.pinned(at), true
 		}
 	case complaint.Missing:
-		if at, is := first(func(at string) bool { return held.Covers(at) && exists(at) }); is && level == sandbox.Full {
-			return l.covered(d, at), true
+		if at, is := first(func(at string) bool { return held.Covers(at) && exists(at) }); is && full {
+			return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",
+				"Keep files that commands share in the workspace, or ask the user to open the place with commands.writable."), true
 		}
 	case complaint.Rights:
-		if os.Geteuid() == 0 && level == sandbox.Full && rootsActs.MatchString(said.Line) {
-			return l.rootless(d), true
+		if os.Geteuid() == 0 && full && rootsActs.MatchString(l.said.Line) {
+			return l.denied("root", "", refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user",
+				"Do without (tar --no-same-owner, cp without -a), or ask the user to do it."), true
 		}
-		return l.unconnected(d, sockets.MatchString(l.output))
+		return l.unconnected(sockets.MatchString(l.output))
 	case complaint.Network:
-		return l.unconnected(d, true)
+		return l.unconnected(true)
 	}
 	return denial{}, false
+}
+
+// denied is a denial about a path, "" for none.
+func (l *denials) denied(operation, at, hint, reason, next string) denial {
+	if at != "" {
+		rel, _ := l.inside(at)
+		at = observe.Shown(rel)
+	}
+	return denial{Path: at, Operation: operation, Error: string(l.said.Kind), Hint: hint, Reason: reason, Next: next}
 }
 
 // places are where a name of the output can be: from each directory that a
 // program of the line runs in, those of the one that says it first.
 func (l *denials) places(name, program string) []string {
-	root := l.tool.deps.Workspace.Dir()
+	root := l.Workspace.Dir()
 	if filepath.IsAbs(name) {
 		return []string{unlinked(filepath.Clean(name))}
 	}
@@ -172,9 +174,8 @@ func (l *denials) places(name, program string) []string {
 			}
 		}
 	}
-	dirs = slices.Concat(dirs, []string{start}, others)
 	var at []string
-	for _, dir := range dirs {
+	for _, dir := range slices.Concat(dirs, []string{start}, others) {
 		at = append(at, unlinked(filepath.Join(dir, filepath.FromSlash(name))))
 	}
 	return at
@@ -196,63 +197,55 @@ func exists(p string) bool {
 
 // inside is a path as the workspace's own; false for one outside.
 func (l *denials) inside(at string) (string, bool) {
-	rel, err := filepath.Rel(l.tool.deps.Workspace.Dir(), at)
+	rel, err := filepath.Rel(l.Workspace.Dir(), at)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return at, false
 	}
 	return filepath.ToSlash(rel), true
 }
 
-func (d *denial) says(hint, reason, next string, args ...any) {
-	d.Hint, d.Reason, d.Next = hint, reason, fmt.Sprintf(next, args...)
-}
-
 // write explains that a path could not be written.
-func (l *denials) write(d denial, at string) denial {
-	d.Operation = deniedWrite
-	rel, inside := l.inside(l.meant(at))
-	d.Path = observe.Shown(rel)
+func (l *denials) write(at string) denial {
+	at = l.meant(at)
+	d := l.denied("write", at, refusal.HintAskUser, "", "")
 	if l.call.Intent != nil {
 		d.IntentID = l.call.Intent.ID
 	}
+	rel, inside := l.inside(at)
 	if !inside {
-		d.says(refusal.HintAskUser, "it is outside of the workspace, where commands write their private temporary directory and build caches only", "%s", outsideNext(rel))
+		d.Reason = "it is outside of the workspace, where commands write their private temporary directory and build caches only"
+		d.Next = outsideNext(rel)
 		return d
 	}
-	reason := l.judge.Forbids(rel)
+	d.Reason = l.judge.Forbids(rel)
 	inPackages := slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return name == "node_modules" || name == ".venv" || name == "venv" })
 	_, blocked := l.judge.Ignore.PathBlocked(rel)
 	_, secret := l.judge.Ignore.Secret(rel)
 	protection := workspace.ProtectIn(l.judge.Places, rel)
 	switch {
-	case reason == "":
-		d.says(refusal.HintAskUser, "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)", "Write it with a file tool (write_to_file, apply_diff).")
+	case d.Reason == "":
+		d.Reason = "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)"
+		d.Next = "Write it with a file tool (write_to_file, apply_diff)."
 	case strings.Contains("/"+rel+"/", "/.git/"):
-		d.says(refusal.HintAskUser, reason, "Of .git a line with a git command in it can write all but hooks and configuration, if commands.git allows it; ask the user for anything else.")
+		d.Next = "Of .git a line with a git command in it can write all but hooks and configuration, if commands.git allows it; ask the user for anything else."
 	case protection >= workspace.ProtectNever, blocked, secret:
-		d.says(refusal.HintAskUser, reason, "Leave it as it is, or ask the user.")
+		d.Next = "Leave it as it is, or ask the user."
 	case protection == workspace.ProtectProgramConfig:
-		d.says(refusal.HintAskUser, reason, "Change it with write_to_file, which asks the operator.")
+		d.Next = "Change it with write_to_file, which asks the operator."
 	case inPackages:
-		d.says(refusal.HintFollowConstraints, reason, "Package directories are open to commands that install dependencies (npm install, pip install, …): run that command itself in the line, not from a script.")
+		d.Hint = refusal.HintFollowConstraints
+		d.Next = "Package directories are open to commands that install dependencies (npm install, pip install, …): run that command itself in the line, not from a script."
 	default:
-		d.says(refusal.HintExpandScope, reason, "Call request_scope_expansion with paths: [%q] and the reason, and run the command again.", pathglob.Escape(rel))
-		for _, in := range l.covering(rel) {
-			d.Next += fmt.Sprintf(" Or select %s, which owns it.", in)
+		d.Hint = refusal.HintExpandScope
+		d.Next = fmt.Sprintf("Call request_scope_expansion with paths: [%q] and the reason, and run the command again.", pathglob.Escape(rel))
+		if l.call.Intents == nil {
 			break
+		}
+		if owners := l.call.Intents.Covering(rel); len(owners) > 0 {
+			d.Next += fmt.Sprintf(" Or select %s, which owns it.", owners[0].ID)
 		}
 	}
 	return d
-}
-
-func (l *denials) covering(rel string) (ids []string) {
-	if l.call.Intents == nil {
-		return nil
-	}
-	for _, in := range l.call.Intents.Covering(rel) {
-		ids = append(ids, in.ID)
-	}
-	return ids
 }
 
 // meant is the file that a program was to replace, where it failed at making a
@@ -284,58 +277,37 @@ func outsideNext(at string) string {
 	return "Write inside the scope or below $TMPDIR; the user can open another place with commands.writable."
 }
 
-func (l *denials) unreadable(d denial, at string) denial {
-	rel, _ := l.inside(at)
-	d.Path, d.Operation = observe.Shown(rel), deniedRead
-	d.says(refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user.")
-	return d
-}
-
-func (l *denials) pinned(d denial, at string) denial {
-	rel, _ := l.inside(at)
-	d.Path, d.Operation = observe.Shown(rel), deniedMove
-	d.says(refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs: only what is in it, or a part of that, is open to the command",
-		"Change or empty what is in it instead of renaming or removing it (%s/*).", path.Clean(d.Path))
-	return d
-}
-
-func (l *denials) covered(d denial, at string) denial {
-	d.Path, d.Operation = observe.Shown(at), deniedRead
-	d.says(refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run", "Keep files that commands share in the workspace, or ask the user to open the place with commands.writable.")
-	return d
-}
-
-func (l *denials) rootless(d denial) denial {
-	d.Operation = deniedRights
-	d.says(refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user", "Do without (tar --no-same-owner, cp without -a), or ask the user to do it.")
+func (l *denials) pinned(at string) denial {
+	d := l.denied("move", at, refusal.HintFollowConstraints, "the sandbox keeps it in its place while the command runs: only what is in it, or a part of that, is open to the command", "")
+	d.Next = fmt.Sprintf("Change or empty what is in it instead of renaming or removing it (%s/*).", path.Clean(d.Path))
 	return d
 }
 
 // unconnected explains a connection that failed where the network is denied.
-func (l *denials) unconnected(d denial, network bool) (denial, bool) {
+func (l *denials) unconnected(network bool) (denial, bool) {
 	if !network || !l.profile.DeniesNetwork() {
 		return denial{}, false
 	}
-	d.Operation = deniedConnect
-	who := "the settings deny commands the network (commands.network: deny)"
+	d := l.denied("connect", "", refusal.HintAskUser, "the settings deny commands the network (commands.network: deny)",
+		"Work with what is on this machine (npm --offline, pip --no-index, GOFLAGS=-mod=mod with GOPROXY=off), or ask the user to allow the network.")
 	if in := l.call.Intent; in != nil {
 		d.IntentID = in.ID
-		if !l.tool.deps.Confine.Policy.NetworkDenied && gate.NetworkDenied(l.call, l.tool.deps.Confine.Policy) {
-			who = in.ID + " denies its commands the network (network: deny)"
+		if !l.Policy.NetworkDenied && gate.NetworkDenied(l.call, l.Policy) {
+			d.Reason = in.ID + " denies its commands the network (network: deny)"
 		}
 	}
-	d.says(refusal.HintAskUser, who, "Work with what is on this machine (npm --offline, pip --no-index, GOFLAGS=-mod=mod with GOPROXY=off), or ask the user to allow the network.")
 	return d, true
 }
 
 // nameless is for an output that names no path of those that are closed.
 func (l *denials) nameless() denial {
-	d := denial{Operation: deniedWrite, Error: string(complaint.ReadOnly)}
-	scope := "what the settings open"
-	if in := l.call.Intent; in != nil {
-		d.IntentID, scope = in.ID, fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
+	d := denial{
+		Operation: "write", Error: string(complaint.ReadOnly), Hint: refusal.HintExpandScope, Reason: "what the settings open",
+		Next: "Find out which file it writes, and call request_scope_expansion with that path.",
 	}
-	d.says(refusal.HintExpandScope, "the command tried to write something that it may not, and its output does not say what; it can write "+scope,
-		"Find out which file it writes, and call request_scope_expansion with that path.")
+	if in := l.call.Intent; in != nil {
+		d.IntentID, d.Reason = in.ID, fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
+	}
+	d.Reason = "the command tried to write something that it may not, and its output does not say what; it can write " + d.Reason
 	return d
 }

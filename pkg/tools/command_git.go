@@ -57,7 +57,7 @@ func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
 	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
 		return nil
 	}
-	tracked, err := c.tool.deps.Observer.Git.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")
+	tracked, err := c.Observer.Git.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")
 	if err != nil || tracked == "" {
 		return nil
 	}

@@ -15,13 +15,13 @@ import (
 // installs adds the manifests and lock files of install commands to what the
 // line writes: they are in scope, or asked about once, before anything runs.
 func (c *commandCall) installs() {
-	c.install = install.Find(c.tool.deps.Workspace.Dir(), c.cwd.Path, c.effect.Reading)
+	c.install = install.Find(c.Workspace.Dir(), c.cwd.Path, c.effect.Reading)
 	if c.install == nil {
 		return
 	}
 	purpose := fmt.Sprintf("Install dependencies (%s)", strings.Join(c.install.Commands, ", "))
 	for _, name := range c.install.Files {
-		target, effect := c.tool.deps.target(name)
+		target, effect := c.target(name)
 		if target != nil {
 			_ = target.Close()
 		}

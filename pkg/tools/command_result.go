@@ -3,7 +3,6 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -81,27 +80,18 @@ func heldText(level string) string {
 // a refusal that has the fields of the result too, as the command did run.
 func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.Result, error) {
 	r := outOfScope(c.call, o)
-	object, err := hooks.EncodeJSON(r.Object(string(c.call.Class)))
-	if err != nil {
-		return hooks.Result{}, err
+	all := map[string]json.RawMessage{}
+	for _, part := range []any{result, r.Object(string(c.call.Class))} {
+		fields, err := hooks.EncodeJSON(part)
+		if err == nil {
+			err = json.Unmarshal(fields, &all)
+		}
+		if err != nil {
+			return hooks.Result{}, err
+		}
 	}
-	fields, err := hooks.EncodeJSON(result)
-	if err != nil {
-		return hooks.Result{}, err
-	}
-	var all, own map[string]json.RawMessage
-	if err := json.Unmarshal(fields, &all); err != nil {
-		return hooks.Result{}, err
-	}
-	if err := json.Unmarshal(object, &own); err != nil {
-		return hooks.Result{}, err
-	}
-	maps.Copy(all, own)
 	whole, err := hooks.EncodeJSON(all)
-	if err != nil {
-		return hooks.Result{}, err
-	}
-	return hooks.Result{Text: string(whole), Structured: whole, IsError: true, Refusal: r}, nil
+	return hooks.Result{Text: string(whole), Structured: whole, IsError: true, Refusal: r}, err
 }
 
 func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {

@@ -85,10 +85,7 @@ type jobList struct {
 }
 
 func listCommands(d *Commands) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "list_commands", Title: "List background commands", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "List the commands of this session in the background: those that run, and the last that ended.",
-	}
+	spec := looking("list_commands", "List background commands", "List the commands of this session in the background: those that run, and the last that ended.")
 	return respond[sessionArg, jobList](spec, func(_ context.Context, call *hooks.Call, _ sessionArg) (*reply, error) {
 		own, err := d.jobOwner(call)
 		if err != nil {

@@ -16,43 +16,30 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Confine is what holds commands.
-type Confine struct {
-	Want     sandbox.Want
-	Profiles *profile.Builder
-	// Git is for lines in which a git command stands.
-	Git profile.Git
-	// Writable are the places of commands.writable, Hidden those outside of the workspace that nobody's command may read.
-	Writable, Hidden []string
-	// Policy is the gate's.
-	Policy gate.Policy
-}
-
 // confine works out what the command may read and write now.
 func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
-	d := c.tool.deps
-	level, err := d.Confine.Want.Level()
+	level, err := c.Want.Level()
 	if err != nil {
 		return nil, refusal.Newf(refusal.SandboxUnavailable, "No command runs: %v.", err)
 	}
 	req := profile.Request{
-		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: d.Confine.Writable, Hidden: d.Confine.Hidden,
-		DenyNetwork: gate.NetworkDenied(c.call, d.Confine.Policy), Named: c.named(), Background: c.args.Background,
-		Tracked: func(places []string) []string { return c.tool.tracked.of(ctx, d, places) },
+		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: c.Writable, Hidden: c.Hidden,
+		DenyNetwork: gate.NetworkDenied(c.call, c.Policy), Named: c.named(), Background: c.args.Background,
+		Tracked: func(places []string) []string { return c.tracked.of(ctx, c.Commands, places) },
 	}
 	if c.install != nil {
-		req.Open, req.Packages = c.install.Dirs, c.tool.tracked.without(ctx, d, c.install.Packages)
+		req.Open, req.Packages = c.install.Dirs, c.tracked.without(ctx, c.Commands, c.install.Packages)
 	}
 	if c.call.Intent != nil {
 		req.Scope = c.call.Intent.Scope().Globs()
 	}
 	if runsGit(c.effect.Reading) {
-		req.Git = d.Confine.Git
+		req.Git = c.Git
 	}
 	if c.rehearsal != nil {
 		req.Touched = &c.rehearsal.touched
 	}
-	made, err := d.Confine.Profiles.Make(req)
+	made, err := c.Profiles.Make(req)
 	if err != nil {
 		return nil, fmt.Errorf("confine the command: %w", err)
 	}
@@ -85,7 +72,7 @@ func (c *commandCall) level() sandbox.Level {
 	if c.profile != nil {
 		return c.profile.Level
 	}
-	level, _ := c.tool.deps.Confine.Want.Level() // confine refuses
+	level, _ := c.Want.Level() // confine refuses
 	return level
 }
 
@@ -95,7 +82,7 @@ func (c *commandCall) rules() profile.Rules {
 	ignore := c.call.Ignore
 	var rules profile.Rules
 	kinds := ignore.Kinds()
-	if places := c.tool.deps.Workspace.Inside(); len(places) > 0 {
+	if places := c.Workspace.Inside(); len(places) > 0 {
 		rules.Ignored = func(path string) bool {
 			_, is := ignore.PathBlocked(path)
 			return is || workspace.ProtectIn(places, strings.TrimSuffix(path, "/")) != workspace.ProtectNone

@@ -39,7 +39,7 @@ const (
 )
 
 type commandTool struct {
-	deps    *Commands
+	*Commands
 	engine  *hooks.Engine
 	tracked trackedPlaces
 }
@@ -53,12 +53,12 @@ func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 			"and it ends with the server, with its intent, or after a day. Where a lost connection would end it, a command that takes longer than " +
 			fmt.Sprint(int(HandOverTime.Seconds())) + " seconds goes on in the background by itself: the answer then says running, and has its command_id.",
 	}
-	t := &commandTool{deps: commands, engine: engine}
+	t := &commandTool{Commands: commands, engine: engine}
 	return define[commandArgs, commandResult](spec, t.targets, schema.Numbers{"line": commandLimit, "timeout": int(commands.MaxCommandTimeout.Seconds())})
 }
 
 func (t *commandTool) targets(_ context.Context, call *hooks.Call, args commandArgs) (hooks.Targeted, error) {
-	c := &commandCall{tool: t, call: call, args: args}
+	c := &commandCall{commandTool: t, call: call, args: args}
 	if args.Background && owner(call) == "" {
 		return nil, refusal.New(refusal.InvalidArguments, "background: this call has no session that a command in the background could belong to; select an intent, or run it in the foreground.")
 	}
@@ -75,7 +75,7 @@ func (t *commandTool) targets(_ context.Context, call *hooks.Call, args commandA
 		return nil, refusal.New(refusal.InvalidArguments, "command: it has HTML entities in the place of shell operators, so the shell would run another line than you mean. Nothing was run.").
 			Suggest("Send the line as the shell is to read it: %s", clip(meant, 4000)).With("command", clip(args.Command, 4000))
 	}
-	c.dir, c.cwd = t.deps.directory(args.Cwd)
+	c.dir, c.cwd = t.directory(args.Cwd)
 	c.read()
 	return c, nil
 }
@@ -85,11 +85,11 @@ func (c *commandCall) limit() time.Duration {
 	if c.args.Background {
 		return command.MaxJobTime
 	}
-	return c.tool.deps.MaxCommandTimeout
+	return c.MaxCommandTimeout
 }
 
 type commandCall struct {
-	tool    *commandTool
+	*commandTool
 	call    *hooks.Call
 	args    commandArgs
 	dir     *workspace.Target
@@ -123,7 +123,7 @@ func (c *commandCall) timeout() time.Duration {
 	if c.args.Background {
 		return c.limit()
 	}
-	return c.tool.deps.CommandTimeout
+	return c.CommandTimeout
 }
 
 func (c *commandCall) Close() error {
@@ -143,23 +143,23 @@ func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
 }
 
 func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
-	if c.tool.deps.Runner == nil {
+	if c.Runner == nil {
 		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
 	}
 	dir, err := c.dir.OpenDir()
 	if err != nil {
 		return nil, readProblem(c.cwd.Path, err)
 	}
-	if c.args.Background && c.job == nil {
-		return &startedCommand{c, dir}, nil
-	}
-	if c.handsOver() && c.parting == nil {
-		return &waitedCommand{c, dir}, nil
+	switch {
+	case c.args.Background && c.job == nil:
+		return hooks.Immediate(c.start), dir.Close()
+	case c.handsOver() && c.parting == nil:
+		return hooks.Immediate(c.wait), dir.Close()
 	}
 	if c.profile, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	baseline, err := c.tool.deps.Observer.Begin(ctx, c.observed())
+	baseline, err := c.Observer.Begin(ctx, c.observed())
 	if err != nil {
 		return nil, errors.Join(err, c.profile.Close(), dir.Close())
 	}
@@ -174,7 +174,7 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 // observed is the command as what it does is observed.
 func (c *commandCall) observed() *observe.Command {
 	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.profile.Places}
-	if where, err := c.tool.deps.Confine.Profiles.Rehearsable(); err == nil && where.Common != "" {
+	if where, err := c.Profiles.Rehearsable(); err == nil && where.Common != "" {
 		store := replay.NewStore(where.Common, where.Own, nil)
 		o.Store = &store
 	}
@@ -188,7 +188,7 @@ func (c *commandCall) observed() *observe.Command {
 func (c *commandCall) judge() *observe.Judge {
 	j := c.judgeUnheld()
 	j.Level, j.Build, j.Packages = c.profile.Level, c.profile.InPlace, c.profile.Packages
-	git := c.tool.deps.Confine.Git
+	git := c.Git
 	j.Git = runsGit(c.effect.Reading) && (git == profile.GitTrusted || git == profile.GitOpen && c.profile.Level != sandbox.Landlock)
 	if c.rehearsal != nil {
 		j.Replayed = slices.Sorted(maps.Keys(c.rehearsal.exempt))
@@ -198,7 +198,7 @@ func (c *commandCall) judge() *observe.Judge {
 
 // judgeUnheld is judge for a command that has no profile yet.
 func (c *commandCall) judgeUnheld() *observe.Judge {
-	j := &observe.Judge{Ignore: c.call.Ignore, Places: c.tool.deps.Workspace.Inside(), Git: true, Named: c.named()}
+	j := &observe.Judge{Ignore: c.call.Ignore, Places: c.Workspace.Inside(), Git: true, Named: c.named()}
 	if c.call.Intent != nil {
 		j.Intent, j.Scope = c.call.Intent.ID, c.call.Intent.Scope()
 	}
@@ -245,10 +245,9 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.baseline.Discard() // of no effect after Finish
 	c := p.call
 	defer c.profile.Close() // of no effect the second time
-	d := c.tool.deps
 	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
-		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: d.OutputCap, Timeout: p.call.timeout(),
+		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: c.OutputCap, Timeout: c.timeout(),
 		Env:   c.environment(c.profile),
 		Level: c.profile.Level, Profile: c.profile.Sandbox,
 		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
@@ -260,7 +259,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		spec.Started = c.parting.started
 	}
 	var err error
-	c.result, err = d.Runner.Run(ctx, spec)
+	c.result, err = c.Runner.Run(ctx, spec)
 	if c.parting != nil {
 		c.job = c.parting.end()
 	}
@@ -294,15 +293,17 @@ func commandProblem(err error) error {
 	case errors.Is(err, command.ErrInvalidSpec):
 		return refusal.Newf(refusal.InvalidArguments, "%v.", err)
 	case errors.Is(err, command.ErrNotStarted):
-		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
-	}
-	if errors.Is(err, sandbox.ErrMoved) {
+		return notStarted()
+	case errors.Is(err, sandbox.ErrMoved):
 		return refusal.Newf(refusal.Busy, "The command was not started: %v.", err)
-	}
-	if errors.Is(err, sandbox.ErrUnavailable) {
+	case errors.Is(err, sandbox.ErrUnavailable):
 		return refusal.Newf(refusal.SandboxUnavailable, "The command was not started: %v.", err)
 	}
 	return fmt.Errorf("the command did not start: %w", err)
+}
+
+func notStarted() *refusal.Refusal {
+	return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
 }
 
 type commandResult struct {

@@ -6,8 +6,11 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -86,9 +89,15 @@ type Commands struct {
 	Jobs      *command.Jobs // in the background
 	// Observer finds what commands changed, and judges it.
 	Observer *observe.Observer
-	// Confine is what holds commands.
-	Confine Confine
-	Clock   func() time.Time
+	// What holds commands: the level, what makes their profiles, what Git lines may write, the places of commands.writable,
+	// those outside of the workspace that no command may read, and the gate's policy.
+	Want             sandbox.Want
+	Profiles         *profile.Builder
+	Git              profile.Git
+	Writable, Hidden []string
+	Policy           gate.Policy
+
+	Clock func() time.Time
 	// HandOver is after how long a command whose call is fragile goes on in the background; 0 is never.
 	HandOver time.Duration
 	// CommandTimeout is used where a call gives none; MaxCommandTimeout bounds what it may give.

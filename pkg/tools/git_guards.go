@@ -13,20 +13,19 @@ import (
 
 // guards refuses what no scope and no operator opens.
 func (r *rehearsal) guards() error {
-	c := r.call
 	if locks := r.before.Locks(); r.exit != 0 && len(locks) > 0 {
 		return r.locked(locks)
 	}
 	if len(r.guarded) > 0 {
-		return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would change .git/%s, which no command may.", c.git.First, r.guarded[0]).With("path", ".git/"+r.guarded[0]))
+		return r.never(".git/"+r.guarded[0], "would change .git/%s, which no command may.", r.guarded[0])
 	}
-	if r.exit != 0 && c.git.Fetches && len(r.changes) == 0 && len(r.remotes) == 0 { // another time it may go on, where nothing is open for it
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s failed when it was rehearsed, with exit code %d: %s", c.git.First, r.exit, clip(strings.TrimSpace(r.output), 2000)))
+	if r.exit != 0 && r.git.Fetches && len(r.changes) == 0 && len(r.remotes) == 0 { // another time it may go on, where nothing is open for it
+		return r.typed(refusal.Newf(refusal.CommandBlocked, "%s failed when it was rehearsed, with exit code %d: %s", r.git.First, r.exit, clip(strings.TrimSpace(r.output), 2000)))
 	}
 	before, after := r.before.Ledger(), r.after.Ledger()
 	for name, id := range before {
 		if after[name] != id {
-			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would move %s, which only orchestra-mcp moves.", c.git.First, name).With("path", ".git/"+name))
+			return r.never(".git/"+name, "would move %s, which only orchestra-mcp moves.", name)
 		}
 	}
 	for _, name := range observe.ResumedFiles() {
@@ -36,7 +35,7 @@ func (r *rehearsal) guards() error {
 			continue
 		}
 		if reason := observe.Resumed(".git/"+name, string(was), string(now), err == nil); reason != "" {
-			return c.typed(refusal.Newf(refusal.ProtectedPath, "%s would stop midway and leave .git/%s: %s.", c.git.First, name, reason).With("path", ".git/"+name))
+			return r.never(".git/"+name, "would stop midway and leave .git/%s: %s.", name, reason)
 		}
 	}
 	return r.secrets()
@@ -45,7 +44,7 @@ func (r *rehearsal) guards() error {
 // secrets finds a secret path that git was kept from: it stands in git's errors, wherever the line sends them and whatever
 // it does behind them.
 func (r *rehearsal) secrets() error {
-	if !r.call.call.Ignore.Kinds().Secrets || !r.after.Own.Find(gitEvents).There {
+	if !r.call.Ignore.Kinds().Secrets || !r.after.Own.Find(gitEvents).There {
 		return nil
 	}
 	events, err := r.after.Own.Read(gitEvents, maxEvents)
@@ -71,8 +70,8 @@ func (r *rehearsal) secretIn(message string) error {
 		if path.IsAbs(word) {
 			continue
 		}
-		if rule, is := r.call.call.Ignore.Secret(word); is {
-			return r.call.typed(gate.SecretPath(word, rule))
+		if rule, is := r.call.Ignore.Secret(word); is {
+			return r.typed(gate.SecretPath(word, rule))
 		}
 	}
 	return nil

@@ -19,10 +19,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-func protectionIn(w *workspace.Workspace, path string) workspace.Protection {
-	return workspace.ProtectIn(w.Inside(), path)
-}
-
 // judging is what the paths of one rehearsal are held against.
 type judging struct {
 	*rehearsal
@@ -34,23 +30,22 @@ type judging struct {
 	lost    []string
 }
 
-// judge tells what of the changes out of scope git made of people's commits, and
+// judgeChanges tells what of the changes out of scope git made of people's commits, and
 // refuses what would lose a person's work. The rest is the gate's.
-func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string) error {
-	c := r.call
-	d := c.tool.deps
-	j := &judging{rehearsal: r, rules: c.judgeUnheld()}
+func (r *rehearsal) judgeChanges(ctx context.Context, scratch string, trusted []string) error {
+	git := r.Observer.Git
+	j := &judging{rehearsal: r, rules: r.judgeUnheld()}
 	var err error
-	j.judge, err = d.Observer.Git.Judge(scratch, r.after, trusted, j.rules.Allows)
+	j.judge, err = git.Judge(scratch, r.after, trusted, j.rules.Allows)
 	if err != nil {
 		return err
 	}
 	var words []string
-	if c.git.Uncommitted {
-		words = d.Observer.Git.Commits(ctx, c.git.Words)
+	if r.git.Uncommitted {
+		words = git.Commits(ctx, r.git.Words)
 	}
 	j.was, j.is = j.judge.Standing(ctx, r.before.State(), words), j.judge.Standing(ctx, r.after.State().With(r.before.State()), words)
-	if j.left, err = d.Observer.Git.Trust().Left(ctx); err != nil {
+	if j.left, err = git.Trust().Left(ctx); err != nil {
 		return err
 	}
 	for _, t := range r.changes {
@@ -62,7 +57,7 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 		}
 	}
 	if len(j.lost) > 0 {
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or remove content out of the scope that no person has committed: %s.", c.git.First, orderly(j.lost)).
+		return r.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or remove content out of the scope that no person has committed: %s.", r.git.First, orderly(j.lost)).
 			With("path", j.lost[0]).With("paths", j.lost[:min(len(j.lost), maxShown)]))
 	}
 	return j.staged(ctx)
@@ -71,11 +66,11 @@ func (r *rehearsal) judge(ctx context.Context, scratch string, trusted []string)
 // path judges one that the law closes.
 func (j *judging) path(ctx context.Context, t layer.Touched) error {
 	j.seen[t.Path] = j.stands(t.Path) // before it is read
-	before, err := j.call.tool.deps.Observer.Git.Entry(t.Before)
+	before, err := j.Observer.Git.Entry(t.Before)
 	if err != nil {
 		return err
 	}
-	after, err := j.call.tool.deps.Observer.Git.Entry(t.After)
+	after, err := j.Observer.Git.Entry(t.After)
 	if err != nil {
 		return err
 	}
@@ -106,9 +101,9 @@ func (j *judging) path(ctx context.Context, t layer.Touched) error {
 		j.exempt[t.Path] = true
 		return nil
 	}
-	effect := j.effect(t)
+	effect := j.effectOf(t)
 	if effect.Protection == workspace.ProtectNever || effect.Protection == workspace.ProtectOwn {
-		return j.call.typed(j.protected(t.Path))
+		return j.protected(t.Path)
 	}
 	effect.Reproduced = made
 	j.effects = append(j.effects, effect)
@@ -116,12 +111,12 @@ func (j *judging) path(ctx context.Context, t layer.Touched) error {
 }
 
 // protected is why a line does not run that would change what is nobody's.
-func (r *rehearsal) protected(path string) *refusal.Refusal {
+func (r *rehearsal) protected(path string) error {
 	why := "belongs to the governance files or to git, which no command changes"
 	if path == orchdir.Name+"/agent_trace.jsonl" || strings.HasPrefix(path, orchdir.Name+"/trace/") {
 		why = "is the ledger, which git keeps here and no command writes. Each command adds a record, so to commit and try again does not help"
 	}
-	return refusal.Newf(refusal.ProtectedPath, "%s would change %s: it %s.", r.call.git.First, path, why).With("path", path)
+	return r.never(path, "would change %s: it %s.", path, why)
 }
 
 // locked refuses a line that would stop midway at locks of git's.
@@ -131,7 +126,7 @@ func (r *rehearsal) locked(locks []string) *refusal.Refusal {
 			locks[i] = way
 		}
 	}
-	return refusal.Newf(refusal.Busy, "%s was not started: %s is there, so another git command runs, or one was killed and left it.", r.call.git.First, orderly(locks)).
+	return refusal.Newf(refusal.Busy, "%s was not started: %s is there, so another git command runs, or one was killed and left it.", r.git.First, orderly(locks)).
 		Suggest("Nothing was changed. Try again; if it stays and no git command runs here, remove it: git status; rm -f '%s'", strings.Join(locks, "' '")).With("paths", locks)
 }
 
@@ -160,17 +155,16 @@ func (r *rehearsal) overtaken(now replay.Refs) error {
 	if what == "" {
 		return nil
 	}
-	return refusal.Newf(refusal.Busy, "%s was not started: %s after it was rehearsed.", r.call.git.First, what).Suggest("Nothing was changed. Run it again.")
+	return refusal.Newf(refusal.Busy, "%s was not started: %s after it was rehearsed.", r.git.First, what).Suggest("Nothing was changed. Run it again.")
 }
 
 // staged refuses a line that would drop what is staged out of scope and stands in no commit.
 func (j *judging) staged(ctx context.Context) error {
-	c := j.call
 	before := j.before.State()
 	if before.Head == "" {
 		return nil
 	}
-	git := c.tool.deps.Observer.Git
+	git := j.Observer.Git
 	staged, err := git.Staged(ctx, before.Head)
 	if err != nil {
 		return err
@@ -180,14 +174,15 @@ func (j *judging) staged(ctx context.Context) error {
 		if j.rules.Allows(path) || j.left[path] == blob {
 			continue
 		}
-		if known, err := j.judge.Committed(ctx, path, blob); err != nil || known {
-			if err != nil {
-				return err
-			}
+		known, err := j.judge.Committed(ctx, path, blob)
+		if err != nil {
+			return err
+		}
+		if known {
 			continue
 		}
 		if now, err := git.Indexed(ctx, j.after.Own.Find("index").At, path); err != nil || now != blob {
-			return c.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop staged content out of the scope that no person has committed: %s.", c.git.First, path).With("path", path))
+			return j.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop staged content out of the scope that no person has committed: %s.", j.git.First, path).With("path", path))
 		}
 	}
 	return nil

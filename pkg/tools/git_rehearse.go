@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -23,12 +24,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // rehearsal is what a line of git commands did to a layer, before it is let at the workspace: git must not be stopped midway,
 // so what stands against the line has to be known before.
 type rehearsal struct {
-	call   *commandCall
+	*commandCall
 	where  profile.Rehearsed
 	views  []layer.View // the workspace's last
 	before replay.Store
@@ -60,11 +62,10 @@ func (c *commandCall) rehearses() (where profile.Rehearsed, is bool, err error) 
 	if line.LedgerPush != "" {
 		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "git push %s would take the refs of the ledger along (refs/orchestra), which only orchestra-mcp moves.", clip(line.LedgerPush, 100)).With("path", ".git/refs/orchestra"))
 	}
-	d := c.tool.deps
-	if !line.Changes || !line.Alone || d.Confine.Git == profile.GitClosed || d.Runner == nil || d.Confine.Profiles == nil {
+	if !line.Changes || !line.Alone || c.Git == profile.GitClosed || c.Runner == nil || c.Profiles == nil {
 		return where, false, nil
 	}
-	where, err = d.Confine.Profiles.Rehearsable()
+	where, err = c.Profiles.Rehearsable()
 	switch {
 	case err != nil || where.Common == "": // git cannot write there, and fails before it begins
 		return where, false, nil
@@ -97,9 +98,14 @@ func (c *commandCall) typed(r *refusal.Refusal) *refusal.Refusal {
 	return r.WithHint(refusal.HintAskUser).With("person_types", typed).Suggest("Nothing was changed. Ask the user to run it in a terminal: %s", clip(typed, 1000))
 }
 
+// never refuses a line that would do something to a path which is nobody's to change.
+func (c *commandCall) never(path, format string, args ...any) error {
+	return c.typed(refusal.New(refusal.ProtectedPath, c.git.First+" "+fmt.Sprintf(format, args...)).With("path", path))
+}
+
 // byHand is what a person types to run the line.
 func (c *commandCall) byHand() string {
-	dir := filepath.Join(c.tool.deps.Workspace.Dir(), filepath.FromSlash(c.cwd.Path))
+	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(c.cwd.Path))
 	return clip("cd "+shellword.Quote(dir)+" && "+c.args.Command, 4000)
 }
 
@@ -121,7 +127,7 @@ func (c *commandCall) rehearse(ctx context.Context) error {
 	case err != nil:
 		return c.unrehearsed(err)
 	case len(r.rewritten) > 0:
-		return c.typed(r.protected(r.rewritten[0]))
+		return r.protected(r.rewritten[0])
 	}
 	c.rehearsal = r
 	c.targets = append(c.targets, r.effects...)
@@ -129,16 +135,15 @@ func (c *commandCall) rehearse(ctx context.Context) error {
 }
 
 func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed) (_ *rehearsal, err error) {
-	d := c.tool.deps
-	refs, err := d.Observer.Git.Refs(ctx)
+	refs, err := c.Observer.Git.Refs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := d.Observer.Git.Trust().Trusted(ctx, refs.Tips)
+	trusted, err := c.Observer.Git.Trust().Trusted(ctx, refs.Tips)
 	if err != nil {
 		return nil, err
 	}
-	at, err := replay.OpenLayers(d.Workspace)
+	at, err := replay.OpenLayers(c.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +153,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed)
 		return nil, err
 	}
 	r := &rehearsal{
-		call: c, where: where, refs: refs, exempt: map[string]bool{}, remotes: map[string]string{}, seen: map[string]fs.FileInfo{},
+		commandCall: c, where: where, refs: refs, exempt: map[string]bool{}, remotes: map[string]string{}, seen: map[string]fs.FileInfo{},
 		touched: profile.Touched{Files: map[string]bool{}, Dirs: map[string]bool{}},
 	}
 	uppers := map[string]string{}
@@ -171,26 +176,25 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed)
 	if err != nil {
 		return nil, err
 	}
-	trusted = append(trusted, d.Observer.Git.Fetched(ctx, c.git, refs.Remotes, r.remotes)...)
-	return r, r.judge(ctx, scratch, trusted)
+	trusted = append(trusted, c.Observer.Git.Fetched(ctx, c.git, refs.Remotes, r.remotes)...)
+	return r, r.judgeChanges(ctx, scratch, trusted)
 }
 
 // refreshIndex has git compare the files with what its index says of their times, in a box as any command.
 func (c *commandCall) refreshIndex(ctx context.Context) error {
-	d := c.tool.deps
-	made, err := d.Confine.Profiles.Make(profile.Request{
-		Level: sandbox.Full, Scope: []string{orchdir.Name + "/none"}, Rules: c.rules(), Hidden: d.Confine.Hidden, Dir: ".", Git: d.Confine.Git, DenyNetwork: true,
+	made, err := c.Profiles.Make(profile.Request{
+		Level: sandbox.Full, Scope: []string{orchdir.Name + "/none"}, Rules: c.rules(), Hidden: c.Hidden, Dir: ".", Git: c.Git, DenyNetwork: true,
 	})
 	if err != nil {
 		return err
 	}
 	defer made.Close()
-	dir, err := durable.OpenDirectoryIn(d.Workspace.Root(), ".")
+	dir, err := durable.OpenDirectoryIn(c.Workspace.Root(), ".")
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	_, err = d.Runner.Run(ctx, command.Spec{
+	_, err = c.Runner.Run(ctx, command.Spec{
 		Command: "git update-index -q --refresh", Dir: dir, Unkept: true, Timeout: c.timeout(), Env: c.environment(made), Level: sandbox.Full, Profile: made.Sandbox,
 	})
 	return err
@@ -221,7 +225,7 @@ func gitSettings() []string {
 
 // environment is that of the command in a box.
 func (c *commandCall) environment(in *profile.Profile) []string {
-	env := in.Environment(command.FilterEnv(os.Environ(), c.tool.deps.KeepEnv...))
+	env := in.Environment(command.FilterEnv(os.Environ(), c.KeepEnv...))
 	if c.git.Changes {
 		env = append(env, gitSettings()...)
 	}
@@ -230,31 +234,29 @@ func (c *commandCall) environment(in *profile.Profile) []string {
 
 // run runs the line.
 func (r *rehearsal) run(ctx context.Context, over []sandbox.Layer) error {
-	c := r.call
-	d := c.tool.deps
-	made, err := d.Confine.Profiles.Rehearse(profile.Request{
-		Rules: c.rules(), Hidden: d.Confine.Hidden, DenyNetwork: !c.git.Fetches || gate.NetworkDenied(c.call, d.Confine.Policy),
+	made, err := r.Profiles.Rehearse(profile.Request{
+		Rules: r.rules(), Hidden: r.Hidden, DenyNetwork: !r.git.Fetches || gate.NetworkDenied(r.call, r.Policy),
 	}, over)
 	if err != nil {
-		return c.unrehearsed(err)
+		return r.unrehearsed(err)
 	}
 	defer made.Close()
-	dir, err := c.dir.OpenDir()
+	dir, err := r.dir.OpenDir()
 	if err != nil {
-		return readProblem(c.cwd.Path, err)
+		return readProblem(r.cwd.Path, err)
 	}
 	defer dir.Close()
-	env := append(c.environment(made), "GIT_TRACE2_EVENT="+filepath.Join(r.where.Own, gitEvents))
-	result, err := d.Runner.Run(ctx, command.Spec{
-		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Unkept: true, Timeout: c.timeout(), Env: env, Level: sandbox.Full, Profile: made.Sandbox,
+	env := append(r.environment(made), "GIT_TRACE2_EVENT="+filepath.Join(r.where.Own, gitEvents))
+	result, err := r.Runner.Run(ctx, command.Spec{
+		Command: r.args.Command, Dir: dir, Owner: r.call.Caller.Principal, Unkept: true, Timeout: r.timeout(), Env: env, Level: sandbox.Full, Profile: made.Sandbox,
 	})
 	switch {
 	case errors.Is(err, command.ErrNotStarted), err == nil && result.Cancelled:
-		return refusal.New(refusal.Cancelled, "The call was cancelled; the command was not started.")
+		return notStarted()
 	case err != nil:
-		return c.unrehearsed(err)
+		return r.unrehearsed(err)
 	case result.TimedOut:
-		return c.typed(refusal.Newf(refusal.CommandBlocked, "%s took longer than its timeout of %v when it was rehearsed.", c.git.First, c.timeout()))
+		return r.typed(refusal.Newf(refusal.CommandBlocked, "%s took longer than its timeout of %v when it was rehearsed.", r.git.First, r.timeout()))
 	}
 	r.exit, r.output = result.ExitCode, result.Output
 	return nil
@@ -326,14 +328,13 @@ func (r *rehearsal) inTree(t layer.Touched) {
 	r.changes = append(r.changes, t)
 }
 
-// effect is a change of the rehearsal for the gate.
-func (r *rehearsal) effect(t layer.Touched) *hooks.FileEffect {
-	d := r.call.tool.deps
+// effectOf is a change of the rehearsal for the gate.
+func (r *rehearsal) effectOf(t layer.Touched) *hooks.FileEffect {
 	f := &hooks.FileEffect{
 		Change:    change.Change{Op: change.Modified, Path: t.Path},
-		Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.call.git.First, "git"),
+		Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.git.First, "git"),
+		Protection: workspace.ProtectIn(r.Workspace.Inside(), t.Path),
 	}
-	f.Protection = protectionIn(d.Workspace, t.Path)
 	switch {
 	case !t.Before.There:
 		f.Op = change.Created

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 
@@ -16,35 +15,23 @@ const HandOverTime = 50 * time.Second
 
 // handsOver tells whether a command can go on without its call.
 func (c *commandCall) handsOver() bool {
-	d := c.tool.deps
-	return c.call.Fragile && !c.args.Background && d.HandOver > 0 && owner(c.call) != ""
+	return c.call.Fragile && !c.args.Background && c.HandOver > 0 && owner(c.call) != ""
 }
 
-// waitedCommand is a command in the foreground that may come to be one in the background. It runs as one of those does, in a
-// call of its own behind this one, which has the journal, the record and the result; this call waits for the result, and
-// leaves when that takes long.
-type waitedCommand struct {
-	call *commandCall
-	dir  *os.File
-}
-
-func (w *waitedCommand) Pending() *hooks.Pending { return nil }
-
-func (w *waitedCommand) Discard() error { return w.dir.Close() }
-
-func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
-	defer w.dir.Close()
-	c := w.call
+// wait runs a command in the foreground that may come to be one in the background. It runs as one of those does, in a call
+// of its own behind this one, which has the journal, the record and the result; this call waits for the result, and leaves
+// when that takes long.
+func (c *commandCall) wait(ctx context.Context) (*hooks.Outcome, error) {
 	c.parting = newParting(ctx)
 	behind := &behindCall{commandCall: *c}
 	behind.call, behind.listener = c.call.Detached(), c.call
-	began, ended := c.tool.deps.Clock(), make(chan hooks.Result, 1)
+	began, ended := c.Clock(), make(chan hooks.Result, 1)
 	go behind.run(c.parting.ctx, ended)
 	whole := func(result hooks.Result) (*hooks.Outcome, error) {
 		c.answer = &result
 		return &hooks.Outcome{Continued: true}, nil
 	}
-	patience := time.NewTimer(c.tool.deps.HandOver)
+	patience := time.NewTimer(c.HandOver)
 	defer patience.Stop()
 	select {
 	case result := <-ended:
@@ -61,9 +48,7 @@ func (w *waitedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if c.job == nil {
 		return whole(<-ended)
 	}
-	o := c.outcome(-1)
-	o.Started = true
-	return &hooks.Outcome{Command: o, Settlement: &runningJob{c.job}}, nil
+	return c.started(nil), nil
 }
 
 // parting is between a command and the call that waits for it: they end together, or the command goes on as a job.

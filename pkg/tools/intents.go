@@ -13,10 +13,7 @@ import (
 )
 
 func getActiveIntent(n *Intents) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "get_active_intent", Title: "Show the selected intent", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "Show which intent this session works under, its scope and context, and how long the session lives.",
-	}
+	spec := looking("get_active_intent", "Show the selected intent", "Show which intent this session works under, its scope and context, and how long the session lives.")
 	return respond[sessionArg, sessionView](spec, func(ctx context.Context, call *hooks.Call, a sessionArg) (*reply, error) {
 		set, err := declared(n.Store)
 		if err != nil {
@@ -55,10 +52,7 @@ type intentList struct {
 }
 
 func listIntents(n *Intents) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "list_intents", Title: "List the declared intents", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "List the intents that the operator declared: id, name, status, and the paths that each owns.",
-	}
+	spec := looking("list_intents", "List the declared intents", "List the intents that the operator declared: id, name, status, and the paths that each owns.")
 	return respond[listIntentsArgs, intentList](spec, func(_ context.Context, _ *hooks.Call, a listIntentsArgs) (*reply, error) {
 		set, err := declared(n.Store)
 		if err != nil {

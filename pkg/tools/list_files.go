@@ -33,10 +33,7 @@ type listResult struct {
 }
 
 func listFiles(files *Files) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "list_files", Title: "List files", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "List a directory of the workspace, without what .gitignore hides. With recursive, everything below it.",
-	}
+	spec := looking("list_files", "List files", "List a directory of the workspace, without what .gitignore hides. With recursive, everything below it.")
 	return define[listArgs, listResult](spec, func(_ context.Context, _ *hooks.Call, args listArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			return files.list(ctx, dir, args.Recursive)

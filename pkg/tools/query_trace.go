@@ -42,10 +42,7 @@ type traceResult struct {
 }
 
 func queryTrace(files *Files, from Ledger) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "query_trace", Title: "Ask the ledger", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "Who changed this, under which intent: the ledger's records of an intent, a file, or one line of a file, newest first.",
-	}
+	spec := looking("query_trace", "Ask the ledger", "Who changed this, under which intent: the ledger's records of an intent, a file, or one line of a file, newest first.")
 	return respond[traceArgs, traceResult](spec, func(ctx context.Context, _ *hooks.Call, a traceArgs) (*reply, error) {
 		filter, err := a.filter(files)
 		if err != nil {

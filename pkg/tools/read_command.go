@@ -13,7 +13,7 @@ import (
 // read finds what the line runs and redirects to.
 func (c *commandCall) read() {
 	c.effect = &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path, Background: c.args.Background, Timeout: c.timeout()}
-	if runner := c.tool.deps.Runner; runner != nil {
+	if runner := c.Runner; runner != nil {
 		c.effect.Shell, c.effect.Dialect = runner.Shell()
 	}
 	reading := shell.Read(c.args.Command, shell.Dialect(c.effect.Dialect))
@@ -42,11 +42,11 @@ func (c *commandCall) read() {
 // redirected is the effect on a target of a redirection. The shell opens it by
 // its name when it gets there, so the name is all that can be judged.
 func (c *commandCall) redirected(name string) *hooks.FileEffect {
-	at, problem := c.tool.deps.climbed(c.cwd.Path, name)
+	at, problem := c.climbed(c.cwd.Path, name)
 	if problem != nil {
 		return problem
 	}
-	target, effect := c.tool.deps.target(at)
+	target, effect := c.target(at)
 	if target != nil {
 		_ = target.Close()
 	}

@@ -41,11 +41,8 @@ type outputResult struct {
 }
 
 func readCommandOutput(commands *Commands) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "read_command_output", Title: "Read a command's output", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "Read the kept output of an earlier execute_command, or of one that runs in the background: by lines, its last lines (tail), " +
-			"the lines that match a regular expression, or by bytes where lines are too long.",
-	}
+	spec := looking("read_command_output", "Read a command's output", "Read the kept output of an earlier execute_command, or of one that runs in the background: by lines, its last lines (tail), "+
+		"the lines that match a regular expression, or by bytes where lines are too long.")
 	return respond[outputArgs, outputResult](spec, func(_ context.Context, call *hooks.Call, a outputArgs) (*reply, error) {
 		if err := a.check(); err != nil {
 			return nil, err

@@ -34,11 +34,8 @@ type readArgs struct {
 }
 
 func readFile(files *Files) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "read_file", Title: "Read a file", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: " +
-			"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.",
-	}
+	spec := looking("read_file", "Read a file", "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: "+
+		"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.")
 	return define[readArgs, readView](spec, func(_ context.Context, _ *hooks.Call, args readArgs) (hooks.Targeted, error) {
 		requested, err := args.path()
 		if err != nil {

@@ -49,11 +49,8 @@ type searchResult struct {
 }
 
 func searchFiles(files *Files) hooks.Tool {
-	spec := hooks.Spec{
-		Name: "search_files", Title: "Search in files", Class: hooks.Safe, ReadOnly: true, Idempotent: true,
-		Description: "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. " +
-			"Finding a line here does not count as having read the file.",
-	}
+	spec := looking("search_files", "Search in files", "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. "+
+		"Finding a line here does not count as having read the file.")
 	return define[searchArgs, searchResult](spec, func(_ context.Context, call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			// Search is held to the rule that step 4 of the gate applies to a path that is named.

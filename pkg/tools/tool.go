@@ -39,6 +39,11 @@ func respond[A, R any](spec hooks.Spec, run func(ctx context.Context, call *hook
 	}, nil)
 }
 
+// looking describes a tool that changes nothing and records nothing but that it was asked.
+func looking(name, title, description string) hooks.Spec {
+	return hooks.Spec{Name: name, Title: title, Description: description, Class: hooks.Safe, ReadOnly: true, Idempotent: true}
+}
+
 func (t *tool[A]) Spec() hooks.Spec { return t.spec }
 
 func (t *tool[A]) Decode(args hooks.Arguments) (hooks.Decoded, error) { return t.decode(args) }
