@@ -3,19 +3,12 @@ package hooks
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
-
-// emptyHash is that of a file without content.
-var emptyHash = func() string {
-	sum := sha256.Sum256(nil)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}()
 
 // judged is a verdict with what it is about.
 type judged struct {
@@ -66,15 +59,11 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 		if !f.Mutates() {
 			continue
 		}
-		file := mutation.File{Path: f.Path, Before: present(f.Before.Bytes, f.Before.Hash), After: present(f.After.Bytes, f.After.Hash)}
-		if f.Op == change.Moved && f.To != "" {
-			file.Path, file.From = f.To, f.Path
-		}
 		if f.Op == change.Modified && f.Before.Hash == f.After.Hash {
-			same = append(same, file) // no part of the outcome's changes either
+			same = append(same, judgedFile(&f.Change)) // no part of the outcome's changes either
 			continue
 		}
-		files = append(files, file)
+		files = append(files, judgedFile(&f.Change))
 	}
 	if len(files) == 0 {
 		files = same
@@ -82,15 +71,19 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 	return c.Verdict(ctx, files), len(files) > 0
 }
 
+func judgedFile(c *change.Change) mutation.File {
+	return mutation.File{Path: c.Path, From: c.From, Before: present(c.Before), After: present(c.After)}
+}
+
 // present is the content of a file that exists if it has a hash.
-func present(content []byte, hash string) []byte {
+func present(v change.Version) []byte {
 	switch {
-	case hash == "":
+	case v.Hash == "":
 		return nil
-	case content == nil:
+	case v.Bytes == nil:
 		return []byte{}
 	}
-	return content
+	return v.Bytes
 }
 
 // classify resolves the class of what changed, before the record is drafted.
@@ -107,15 +100,15 @@ func (e *Engine) classify(ctx context.Context, call *Call, outcome *Outcome) {
 func verdictOf(ctx context.Context, call *Call, changed []FileOutcome) mutation.Verdict {
 	files := make([]mutation.File, 0, len(changed))
 	for _, f := range changed {
-		if f.Unread || !hasContent(f.Before.Bytes, f.Before.Hash) || !hasContent(f.After.Bytes, f.After.Hash) {
+		if f.Unread || !hasContent(f.Before) || !hasContent(f.After) {
 			return mutation.Verdict{Evidence: mutation.Unproven, Reason: f.Path + ": its content is not known any more"}
 		}
-		files = append(files, mutation.File{Path: f.Path, From: f.From, Before: present(f.Before.Bytes, f.Before.Hash), After: present(f.After.Bytes, f.After.Hash)})
+		files = append(files, judgedFile(&f.Change))
 	}
 	return call.Verdict(ctx, files)
 }
 
 // hasContent tells whether the content that a hash stands for is there.
-func hasContent(content []byte, hash string) bool {
-	return hash == "" || content != nil || hash == emptyHash
+func hasContent(v change.Version) bool {
+	return v.Hash == "" || v.Bytes != nil || v.Hash == workspace.HashOf(nil)
 }

@@ -34,10 +34,8 @@ const (
 // FileEffect is one file that a call touches. At AtTargets only the identity
 // of the file is known; content, hashes and hunks are there from AtPlan on.
 type FileEffect struct {
-	// Change has no From: Path is the source of a move, with symlinks resolved. Where Problem is set it is the path as asked for.
+	// Change has its paths with symlinks resolved. Where Problem is set they are as asked for.
 	change.Change
-	// To is the resolved destination of a Move.
-	To string
 	// Requested is the path in the agent's words.
 	Requested string
 	// Exists says whether a file stood at Path when it was last looked at: when
@@ -59,11 +57,11 @@ type FileEffect struct {
 	Problem *refusal.Refusal
 
 	// Protection is the strictest of any name on the way to the file, links and
-	// the destination of a Move included.
+	// the source of a move included.
 	Protection workspace.Protection
 
 	// GitParts are directories that are repositories of git's, or become one with
-	// this and other effects of the call; of a Move at both ends.
+	// this and other effects of the call; of a move at both ends.
 	GitParts []workspace.GitPart
 
 	// ExpectedHash is the agent's expected_content_hash, "" if none was given.
@@ -74,10 +72,10 @@ type FileEffect struct {
 // Mutates reports whether the effect changes the workspace.
 func (f *FileEffect) Mutates() bool { return f.Op != change.Read }
 
-// Paths returns the paths that the effect writes, or reads for a Read.
+// Paths returns the paths that the effect writes, or reads for a Read; of a move the source comes first.
 func (f *FileEffect) Paths() []string {
-	if f.Op == change.Moved && f.To != "" {
-		return []string{f.Path, f.To}
+	if f.From != "" {
+		return []string{f.From, f.Path}
 	}
 	return []string{f.Path}
 }

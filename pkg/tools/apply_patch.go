@@ -87,7 +87,7 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 		f.to.Close()
 	}
 	f.to = to
-	f.effect.To = effect.Path
+	f.effect.From, f.effect.Path = f.effect.Source(), effect.Path
 	f.effect.Protection = max(f.effect.Protection, effect.Protection)
 	f.effect.GitParts = append(f.effect.GitParts, effect.GitParts...)
 	f.effect.Op = change.Moved
@@ -96,7 +96,7 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 	}
 	if other, ok := c.byPath[effect.Path]; ok && other != f {
 		f.conflict = refusal.Newf(refusal.InvalidArguments,
-			"Patch line %d moves %s to %s, which another section of the patch is about. Nothing was changed.", s.Line, f.effect.Path, effect.Path).
+			"Patch line %d moves %s to %s, which another section of the patch is about. Nothing was changed.", s.Line, f.effect.From, effect.Path).
 			With("path", effect.Path).Suggest("Send two patches: the second when the first has made the place free.")
 		return
 	}
@@ -133,7 +133,7 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 			if !ok {
 				return nil, err
 			}
-			failed.add(f.effect.Path, r)
+			failed.add(f.effect.Source(), r)
 			continue
 		}
 		planned.notes = append(planned.notes, notes...)

@@ -63,7 +63,7 @@ func (f *Files) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.T
 	content, err := t.Read(f.Limit)
 	effect.Exists = !errors.Is(err, workspace.ErrNotExist)
 	if err != nil {
-		return workspace.Text{}, readProblem(effect.Path, err)
+		return workspace.Text{}, readProblem(effect.Source(), err)
 	}
 	effect.Before.Bytes, effect.Before.Hash = content.Bytes, string(content.Hash)
 	text, err := workspace.Decode(content.Bytes)
@@ -93,7 +93,7 @@ func (f *Files) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspa
 	text, err := f.load(t, effect)
 	if err != nil {
 		if errors.Is(err, workspace.ErrBinary) {
-			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Path).With("path", effect.Path).
+			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Source()).With("path", effect.Source()).
 				WithHint(refusal.HintFixArguments).Suggest("Make it anew with execute_command, or choose another file.")
 		}
 		return text, err
@@ -212,10 +212,7 @@ func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.rend
 
 func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 	o := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true}
-	switch {
-	case effect.Op == change.Moved:
-		o.From, o.Path = effect.Path, effect.To
-	case effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash:
+	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash {
 		o.Op = change.Unchanged
 	}
 	return o

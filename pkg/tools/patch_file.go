@@ -71,7 +71,7 @@ func (f *patchFile) keepsContent() bool {
 }
 
 func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (patchState, error) {
-	path := f.effect.Path
+	path := f.target.Path()
 	switch {
 	case s.Op == change.Created && now.exists && f.to != nil:
 		return now, refusal.Newf(refusal.InvalidArguments, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
@@ -100,35 +100,39 @@ func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (pa
 // settle decides what the sections together come to.
 func (f *patchFile) settle(files *Files, original workspace.Text, existed bool, now patchState) (workspace.Change, error) {
 	effect, write := f.effect, workspace.Change{Target: f.target}
-	moves := f.to != nil && effect.To != effect.Path
+	path, to := f.target.Path(), f.target.Path()
+	if f.to != nil {
+		to = f.to.Path()
+	}
+	effect.Path, effect.From = path, ""
 	switch {
 	case !now.exists && !existed:
-		return write, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", effect.Path).
-			With("path", effect.Path).Suggest("Leave both sections out of the patch.")
+		return write, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", path).
+			With("path", path).Suggest("Leave both sections out of the patch.")
 	case !now.exists:
-		effect.Op, effect.To, effect.Knowledge = change.Deleted, "", hooks.KnowsNothing
+		effect.Op, effect.Knowledge = change.Deleted, hooks.KnowsNothing
 		effect.Hunks = edit.Hunks(original.String, "")
 		write.Op = change.Deleted
 		return write, nil
-	case moves && f.to.Kind() != workspace.Missing:
-		return write, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", effect.Path, effect.To).
-			With("path", effect.To).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", effect.To)
+	case to != path && f.to.Kind() != workspace.Missing:
+		return write, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", path, to).
+			With("path", to).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", to)
 	}
 	if err := f.encode(files, original, existed, now, &write); err != nil {
 		return write, err
 	}
 	switch {
-	case !existed && moves:
+	case !existed && to != path:
 		// Nothing ever stood at the first path: the file is made where it ends up.
-		effect.Op, effect.Path, effect.To = change.Created, effect.To, ""
-		write.Op, write.Target = change.Created, f.to
+		effect.Op, effect.Path, write.Target = change.Created, to, f.to
 	case !existed:
-		effect.Op, effect.To, write.Op = change.Created, "", change.Created
-	case moves:
-		effect.Op, write.Op, write.To = change.Moved, change.Moved, f.to
+		effect.Op = change.Created
+	case to != path:
+		effect.Op, effect.Path, effect.From, write.To = change.Moved, to, path, f.to
 	default:
-		effect.Op, effect.To, write.Op = change.Modified, "", change.Modified
+		effect.Op = change.Modified
 	}
+	write.Op = effect.Op
 	return write, nil
 }
 

@@ -81,6 +81,15 @@ func TestPatchConflicts(t *testing.T) {
 	}
 }
 
+// Every place that a patch names is judged, also one that it moves a file to, deletes and adds again.
+func TestPatchToAClosedPlace(t *testing.T) {
+	t.Parallel()
+	b, call := patched(t, map[string]string{"a": "one\n", ".intentignore": "secret:c\n"})
+	b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch",
+		call("*** Update File: a", "*** Move to: c", "*** Delete File: c", "*** Add File: c", "+x"))
+	b.holds(map[string]string{"a": "one\n", "c": ""})
+}
+
 // All files or none, also where only the last is stale.
 func TestPatchIsAllOrNone(t *testing.T) {
 	t.Parallel()

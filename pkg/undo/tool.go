@@ -65,16 +65,14 @@ var _ hooks.Targeted = (*call)(nil)
 
 // add resolves the paths of one change and holds them.
 func (c *call) add(f *File) {
-	effect := &hooks.FileEffect{Change: change.Change{Op: f.Op, Path: f.Path}, Requested: f.Path}
+	effect := &hooks.FileEffect{Change: change.Change{Op: f.Op, Path: f.Path, From: f.From}, Requested: f.Path}
 	write := workspace.Change{Op: f.Op, Before: f.Before.Hash, After: f.After.Bytes}
 	if perm, known := f.After.Mode.FileMode(); known && f.After.Mode != f.Before.Mode {
 		write.Mode = &perm
 	}
 	write.Target = c.resolve(effect, f.Path)
 	if f.Op == change.Moved {
-		write.To = write.Target
-		effect.Path, effect.To = f.From, f.Path
-		write.Target = c.resolve(effect, f.From)
+		write.Target, write.To = c.resolve(effect, f.From), write.Target
 		if !f.rewritten() {
 			write.After = nil // the very file is renamed
 		}
@@ -116,10 +114,10 @@ func (c *call) Plan(context.Context) (hooks.Planned, error) {
 		if f.Op != change.Created {
 			content, err := write.Target.Read(c.tool.largest)
 			if err != nil {
-				return nil, changedSince(effect.Path, err)
+				return nil, changedSince(effect.Source(), err)
 			}
 			if content.Hash != f.Before.Hash || write.Mode != nil && change.ModeOf(content.Info.Mode()) != f.Before.Mode {
-				return nil, changedSince(effect.Path, nil)
+				return nil, changedSince(effect.Source(), nil)
 			}
 		}
 		effect.Before, effect.After = f.Before, f.After

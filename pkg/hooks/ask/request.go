@@ -87,7 +87,7 @@ func onlyOnce(call *hooks.Call) string {
 	}
 	for _, f := range call.Effects.Files {
 		if f.Mutates() && f.Protection != workspace.ProtectNone {
-			return f.Path + " is protected: each change of it is put to you"
+			return f.Source() + " is protected: each change of it is put to you"
 		}
 	}
 	return ""
@@ -100,7 +100,11 @@ func client(call *hooks.Call) string {
 func effectsOf(effects hooks.Effects) []approval.Effect {
 	var found []approval.Effect
 	for _, f := range effects.Files {
-		found = append(found, approval.Effect{Kind: f.Op.Verb(), Path: f.Path, To: f.To, Before: f.Before.Hash, After: f.After.Hash})
+		e := approval.Effect{Kind: f.Op.Verb(), Path: f.Source(), Before: f.Before.Hash, After: f.After.Hash}
+		if f.From != "" {
+			e.To = f.Path
+		}
+		found = append(found, e)
 	}
 	if c := effects.Command; c != nil {
 		found = append(found, approval.Effect{
@@ -191,10 +195,7 @@ func diffsOf(call *hooks.Call) []approval.FileDiff {
 func wholeLines(text string) string { return text[:strings.LastIndexByte(text, '\n')+1] }
 
 func diffOf(f *hooks.FileEffect) approval.FileDiff {
-	d := approval.FileDiff{Path: f.Path, Note: noteOf(f)}
-	if f.To != "" {
-		d.Path += " → " + f.To
-	}
+	d := approval.FileDiff{Path: strings.Join(f.Paths(), " → "), Note: noteOf(f)}
 	if len(f.Before.Bytes)+len(f.After.Bytes) > maxDiffInput {
 		d.Note += ", too large for a diff"
 		d.Size = len(f.After.Bytes)

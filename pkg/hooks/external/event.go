@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -128,10 +129,7 @@ func (d describer) planned() []event {
 	for _, f := range d.call.Effects.Files {
 		switch {
 		case f.Mutates():
-			events = append(events, d.change(fileEvent{
-				path: f.Path, to: f.To, kind: f.Op.Verb(), whole: f.Knowledge == hooks.KnowsNothing,
-				before: f.Before.Bytes, after: f.After.Bytes, beforeHash: f.Before.Hash, afterHash: f.After.Hash,
-			})...)
+			events = append(events, d.change(&f.Change, f.Op.Verb(), f.Knowledge)...)
 		case !f.Directory && d.call.Class == hooks.Safe:
 			events = append(events, d.event(toolRead, readInput{d.path(f.Path)}, orchestra{Path: f.Path, Kind: f.Op.Verb()}))
 		}
@@ -148,32 +146,24 @@ func (d describer) command(c *hooks.CommandEffect) event {
 	return e
 }
 
-// fileEvent is one file, before or after it was changed.
-type fileEvent struct {
-	path, to, kind        string
-	whole                 bool // the new content replaces the old without quoting it
-	before, after         []byte
-	beforeHash, afterHash string
-}
-
-func (d describer) change(c fileEvent) []event {
-	o := orchestra{Path: c.path, Kind: c.kind, BeforeHash: c.beforeHash, AfterHash: c.afterHash}
+// change are the events of one file, before or after it was changed.
+func (d describer) change(c *change.Change, kind string, knows hooks.Knowledge) []event {
+	o := orchestra{Path: c.Path, From: c.From, Kind: kind, BeforeHash: c.Before.Hash, AfterHash: c.After.Hash}
+	before, after := textOf(c.Before.Bytes), textOf(c.After.Bytes)
+	removal := o
+	removal.Path, removal.From = c.Source(), ""
+	removed := d.event(toolEdit, editInput{FilePath: d.path(c.Source()), OldString: before}, removal)
+	written := d.event(toolWrite, writeInput{d.path(c.Path), after}, o)
 	switch {
-	case c.to != "":
-		moved := o
-		moved.Path, moved.From = c.to, c.path
-		return []event{d.removal(c, o), d.event(toolWrite, writeInput{d.path(c.to), textOf(c.after)}, moved)}
-	case c.afterHash == "":
-		return []event{d.removal(c, o)}
-	case c.beforeHash == "" || c.whole:
-		return []event{d.event(toolWrite, writeInput{d.path(c.path), textOf(c.after)}, o)}
+	case c.From != "":
+		return []event{removed, written}
+	case c.After.Hash == "":
+		return []event{removed}
+	case c.Before.Hash == "" || knows == hooks.KnowsNothing: // the new content replaces the old without quoting it
+		return []event{written}
 	}
-	before, after := stretch(textOf(c.before), textOf(c.after))
-	return []event{d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: before, NewString: after}, o)}
-}
-
-func (d describer) removal(c fileEvent, o orchestra) event {
-	return d.event(toolEdit, editInput{FilePath: d.path(c.path), OldString: textOf(c.before)}, o)
+	before, after = stretch(before, after)
+	return []event{d.event(toolEdit, editInput{FilePath: d.path(c.Path), OldString: before, NewString: after}, o)}
 }
 
 // textOf is a content as JSON can carry it. What is no text is shown all the same, with U+FFFD for its bytes: a program
@@ -195,12 +185,7 @@ func (d describer) done(o *hooks.Outcome) []event {
 	}
 	var events []event
 	for _, f := range o.Files {
-		c := fileEvent{path: f.Path, kind: string(f.Op), whole: f.Knowledge == hooks.KnowsNothing,
-			before: f.Before.Bytes, after: f.After.Bytes, beforeHash: f.Before.Hash, afterHash: f.After.Hash}
-		if f.From != "" {
-			c.path, c.to = f.From, f.Path
-		}
-		events = append(events, d.change(c)...)
+		events = append(events, d.change(&f.Change, string(f.Op), f.Knowledge)...)
 	}
 	if len(events) == 0 {
 		events = d.planned()

@@ -100,14 +100,14 @@ func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refu
 	}
 	if effect.ExpectedHash != "" {
 		if effect.ExpectedHash != effect.Before.Hash {
-			return f.Refuse(c, effect.Path, effect.ExpectedHash, effect.Before.Hash, effect.Before.Bytes)
+			return f.Refuse(c, effect.Source(), effect.ExpectedHash, effect.Before.Hash, effect.Before.Bytes)
 		}
 		return nil
 	}
-	view, seen := c.Views.Seen(effect.Path)
+	view, seen := c.Views.Seen(effect.Source())
 	switch {
 	case seen && view.Hash != effect.Before.Hash:
-		return f.Refuse(c, effect.Path, view.Hash, effect.Before.Hash, effect.Before.Bytes)
+		return f.Refuse(c, effect.Source(), view.Hash, effect.Before.Hash, effect.Before.Bytes)
 	case seen && effect.Op == change.Deleted && isBinary(effect.Before.Bytes):
 		// It has no lines to deliver; that read_file told its hash must do.
 		return nil
@@ -133,10 +133,10 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 		suggestion = "Its content is binary and cannot be delivered as lines: pass the content_hash that read_file tells as expected_content_hash."
 	}
 	r := refusal.Newf(refusal.ReadRequired,
-		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Path).
-		With("path", effect.Path).With("content_hash", effect.Before.Hash).
+		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Source()).
+		With("path", effect.Source()).With("content_hash", effect.Before.Hash).
 		Suggest("%s", suggestion)
-	return quoteWhole(r, effect.Path, effect.Before.Hash, effect.Before.Bytes)
+	return quoteWhole(r, effect.Source(), effect.Before.Hash, effect.Before.Bytes)
 }
 
 // Refuse makes the STALE_FILE refusal for a path whose content is now the

@@ -70,8 +70,8 @@ func effectsOf(does string) hooks.Effects {
 		f := &hooks.FileEffect{Requested: name, Knowledge: hooks.KnowsBySearch, Protection: workspace.Protect(name)}
 		f.Path, f.Op = name, map[string]change.Op{"create": change.Created, "modify": change.Modified, "delete": change.Deleted, "move": change.Moved, "read": change.Read}[word[0]]
 		if f.Op == change.Moved {
-			f.To = word[2]
-			f.Protection = max(f.Protection, workspace.Protect(f.To))
+			f.From, f.Path = name, word[2]
+			f.Protection = max(f.Protection, workspace.Protect(f.Path))
 		}
 		if blind {
 			f.Knowledge = hooks.KnowsNothing

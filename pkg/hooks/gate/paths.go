@@ -60,15 +60,15 @@ func protected(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 
 // strictest is the path of an effect that its protection comes from.
 func strictest(f *hooks.FileEffect) string {
-	if f.To != "" && workspace.Protect(f.Path) != f.Protection {
-		return f.To
+	if f.From != "" && workspace.Protect(f.From) == f.Protection {
+		return f.From
 	}
 	return f.Path
 }
 
 func ownPath(f *hooks.FileEffect) *refusal.Refusal {
-	return refusal.Newf(refusal.ProtectedPath, "%s belongs to what orchestra-mcp keeps of the user (settings, keys, caches), which no tool reads or changes.", f.Path).
-		With("path", f.Path).Suggest("Leave it as it is. The user's settings are the user's to change, in a terminal.")
+	return refusal.Newf(refusal.ProtectedPath, "%s belongs to what orchestra-mcp keeps of the user (settings, keys, caches), which no tool reads or changes.", f.Source()).
+		With("path", f.Source()).Suggest("Leave it as it is. The user's settings are the user's to change, in a terminal.")
 }
 
 func protectedPath(f *hooks.FileEffect) *refusal.Refusal {

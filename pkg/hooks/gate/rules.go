@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -173,7 +172,7 @@ func effectFacts(f *hooks.FileEffect) rule.Effect {
 	before := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.Before.Bytes) })
 	after := sync.OnceValues(func() (workspace.Text, error) { return workspace.Decode(f.After.Bytes) })
 	e := rule.Effect{
-		Kind: f.Op.Verb(), Path: f.Path, BeforeSize: len(f.Before.Bytes), AfterSize: len(f.After.Bytes),
+		Kind: f.Op.Verb(), Path: f.Path, From: f.From, BeforeSize: len(f.Before.Bytes), AfterSize: len(f.After.Bytes),
 		Before: func() string { text, _ := before(); return text.String },
 		After:  func() string { text, _ := after(); return text.String },
 		Binary: func() bool {
@@ -181,9 +180,6 @@ func effectFacts(f *hooks.FileEffect) rule.Effect {
 			_, errAfter := after()
 			return errBefore != nil || errAfter != nil
 		},
-	}
-	if f.Op == change.Moved && f.To != "" {
-		e.Path, e.From = f.To, f.Path
 	}
 	// Not every tool has hunks, and without them a change would seem to add nothing.
 	hunks := sync.OnceValue(func() [][4]int { return edit.Hunks(e.Before(), e.After()) })
