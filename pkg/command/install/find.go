@@ -84,11 +84,10 @@ type finder struct {
 // command adds what one simple command writes, if it is an install command.
 func (f *finder) command(m manager, p shell.Program, args []shell.Arg, start string) {
 	p.Name, p.Args = m.program, args
-	words, found := m.verb(p)
-	if !found || slices.ContainsFunc(args, func(a shell.Arg) bool { return slices.Contains(m.global, a.Text) }) {
+	words, w, found := m.verb(p)
+	if !found || slices.ContainsFunc(args, func(a shell.Arg) bool { return shell.Among(m.global, a.Text) }) {
 		return
 	}
-	w := m.installs[words]
 	if named := m.names(args, words); w&manifestIfNamed != 0 && named {
 		w |= manifest
 	}
@@ -130,26 +129,33 @@ func (f *finder) home(m manager, dir string) string {
 	return f.above(dir, func(at string) bool { return m.manifest != "" && f.exists(path.Join(at, m.manifest)) })
 }
 
-// verb finds the first words of the command in the table, the longest.
-func (m manager) verb(p shell.Program) (words string, found bool) {
-	for candidate := range m.installs {
-		if candidate != "" && policy.Begins(p, strings.Fields(candidate)...) && (!found || len(candidate) > len(words)) {
-			words, found = candidate, true
+// verb finds the first words of the command in the table, the longest, and what it writes.
+func (m manager) verb(p shell.Program) (words string, w writes, found bool) {
+	bare := false
+	for kind, list := range m.installs {
+		for candidate := range strings.SplitSeq(list, ", ") {
+			if candidate == alone {
+				bare = true
+				if words == "" {
+					w = kind
+				}
+			} else if len(candidate) > len(words) && policy.Begins(p, strings.Fields(candidate)...) {
+				words, w = candidate, kind
+			}
 		}
 	}
-	_, bare := m.installs[""]
-	if found || !bare {
-		return words, found
+	if words != "" || !bare {
+		return words, w, words != ""
 	}
 	// The bare program takes options only; what makes an environment takes its name.
-	return "", m.environment || !slices.ContainsFunc(p.Args, func(a shell.Arg) bool { return !strings.HasPrefix(a.Text, "-") })
+	return "", w, m.environment || !slices.ContainsFunc(p.Args, func(a shell.Arg) bool { return !a.Begins("-") })
 }
 
 // names reports whether the line names a package behind the words.
 func (m manager) names(args []shell.Arg, words string) bool {
 	operands := 0
 	for i, a := range args {
-		if !strings.HasPrefix(a.Text, "-") && (i == 0 || !slices.Contains(m.dir, args[i-1].Text)) {
+		if !a.Begins("-") && (i == 0 || !shell.Among(m.dir, args[i-1].Text)) {
 			operands++
 		}
 	}
@@ -159,14 +165,12 @@ func (m manager) names(args []shell.Arg, words string) bool {
 // optional is the directory that an option names, or dir.
 func (f *finder) optional(m manager, args []shell.Arg, dir string) string {
 	for i, a := range args {
-		for _, option := range m.dir {
-			value, joined := strings.CutPrefix(a.Text, option+"=")
-			if a.Text == option && i+1 < len(args) {
-				value, joined = args[i+1].Text, true
-			}
-			if named, inside := f.inside(dir, value); joined && inside && value != "" {
-				return named
-			}
+		option, value, joined := strings.Cut(a.Text, "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1].Text
+		}
+		if named, inside := f.inside(dir, value); shell.Among(m.dir, option) && inside && value != "" {
+			return named
 		}
 	}
 	return dir
@@ -191,18 +195,11 @@ func (f *finder) inside(from, name string) (string, bool) {
 // project adds what a manager writes that works in a directory.
 func (f *finder) project(m manager, w writes, dir string) {
 	home := cmp.Or(f.home(m, dir), dir)
-	group := f.above(home, func(at string) bool { return at != home && m.group.file != "" && f.marked(at, m.group, home) })
-	if group == "" {
-		group = home
-	}
-	add(&f.out.Dirs, home)
-	for _, name := range m.packages {
-		add(&f.out.Packages, path.Join(home, name))
-	}
-	if group != home {
-		add(&f.out.Dirs, group)
-		for _, name := range m.packages {
-			add(&f.out.Packages, path.Join(group, name))
+	group := cmp.Or(f.above(home, func(at string) bool { return at != home && m.group.file != "" && f.marked(at, m.group, home) }), home)
+	for _, dir := range []string{home, group} {
+		add(&f.out.Dirs, dir)
+		for name := range strings.FieldsSeq(m.packages) {
+			add(&f.out.Packages, path.Join(dir, name))
 		}
 	}
 	if w&manifest != 0 && m.manifest != "" {
@@ -211,7 +208,7 @@ func (f *finder) project(m manager, w writes, dir string) {
 	if w&locks == 0 {
 		return
 	}
-	if len(m.groupLocks) > 0 && group != home {
+	if m.groupLocks != "" && group != home {
 		f.locks(m.groupLocks, group)
 		group = home
 	}
@@ -220,18 +217,18 @@ func (f *finder) project(m manager, w writes, dir string) {
 
 // locks adds the lock files of some directories: those that exist, else the
 // first in the first.
-func (f *finder) locks(names []string, dirs ...string) {
+func (f *finder) locks(names string, dirs ...string) {
 	found := false
 	for _, dir := range dirs {
-		for _, name := range names {
+		for name := range strings.FieldsSeq(names) {
 			if f.exists(path.Join(dir, name)) {
 				add(&f.out.Files, path.Join(dir, name))
 				found = true
 			}
 		}
 	}
-	if !found && len(names) > 0 {
-		add(&f.out.Files, path.Join(dirs[0], names[0]))
+	if first, _, _ := strings.Cut(names, " "); !found && first != "" {
+		add(&f.out.Files, path.Join(dirs[0], first))
 	}
 }
 

@@ -113,11 +113,7 @@ func (p Policy) strict(rule Rule, action Action, program shell.Program) (Verdict
 // harmless knows the builtins that run nothing and write nothing but what stands in a Reading, so that a default of
 // deny does not need a rule for every cd.
 func harmless(p shell.Program) bool {
-	switch p.Path {
-	case "cd", "pushd", "popd", "dirs", "pwd", "echo", "printf", "true", "false", ":", "test", "[", "export", "unset", "set", "shift", "return", "exit",
-		"break", "continue", "read", "local", "declare", "typeset", "readonly", "wait", "jobs", "umask", "type", "hash", "ulimit", "times", "let", "getopts",
-		"shopt", "trap", "eval", "command", "builtin", "exec", "mapfile", "readarray":
-		return true
-	}
-	return false
+	return shell.Among(`cd pushd popd dirs pwd echo printf true false : test [ export unset set shift return exit
+		break continue read local declare typeset readonly wait jobs umask type hash ulimit times let getopts
+		shopt trap eval command builtin exec mapfile readarray`, p.Path)
 }

@@ -75,12 +75,8 @@ func (r Rule) matchesLine(line string) bool {
 
 // Begins reports whether a command can begin with a subcommand of these words, options before it left out.
 func Begins(p shell.Program, words ...string) bool {
-	for _, args := range readings(p, len(words) > 0 && !strings.HasPrefix(words[0], "-")) {
-		if begins(args, words) == yes {
-			return true
-		}
-	}
-	return false
+	best, _ := Rule{args: words}.begins(p)
+	return best == yes
 }
 
 type answer int
@@ -93,21 +89,21 @@ const (
 
 // match is the strictest answer for any reading of where the subcommand begins.
 func (r Rule) match(p shell.Program, in Policy) answer {
-	best, _ := r.answers(p, in)
-	return best
+	best, _ := r.begins(p)
+	return min(best, r.names(p, in))
 }
 
 // certain reports whether the rule matches in every reading.
 func (r Rule) certain(p shell.Program, in Policy) bool {
-	_, worst := r.answers(p, in)
-	return worst == yes
+	_, worst := r.begins(p)
+	return min(worst, r.names(p, in)) == yes
 }
 
-func (r Rule) answers(p shell.Program, in Policy) (best, worst answer) {
-	named := r.names(p, in)
-	best, worst = no, named
+// begins compares the arguments in all readings.
+func (r Rule) begins(p shell.Program) (best, worst answer) {
+	best, worst = no, yes
 	for _, args := range readings(p, len(r.args) > 0 && !strings.HasPrefix(r.args[0], "-")) {
-		a := min(named, begins(args, r.args))
+		a := begins(args, r.args)
 		best, worst = max(best, a), min(worst, a)
 	}
 	return best, worst
@@ -118,11 +114,10 @@ func (r Rule) names(p shell.Program, in Policy) answer {
 	if strings.Contains(r.program, "/") {
 		return r.stands(p, in)
 	}
-	name := strings.TrimSuffix(p.Name, ".exe")
-	if name == "." && p.Path == "." {
+	name, wanted := strings.TrimSuffix(p.Name, ".exe"), r.program
+	if p.Path == "." {
 		name = "source"
 	}
-	wanted := r.program
 	if wanted == "." {
 		wanted = "source"
 	}
@@ -165,17 +160,15 @@ func begins(args []shell.Arg, wanted []string) answer {
 		case i >= len(args):
 			return no
 		case args[i].Exact && args[i].Text == want:
-		case args[i].Exact:
-			return no
-		case args[i].Many && (args[i].Open || strings.HasPrefix(want, args[i].Text)):
+		case args[i].Many && args[i].Open:
 			return perhaps
-		case !strings.HasPrefix(want, args[i].Text):
+		case args[i].Exact || !strings.HasPrefix(want, args[i].Text):
 			return no
+		case args[i].Many:
+			return perhaps
 		default:
-			return perhapsThen(begins(args[i+1:], wanted[i+1:]))
+			return min(perhaps, begins(args[i+1:], wanted[i+1:]))
 		}
 	}
 	return yes
 }
-
-func perhapsThen(rest answer) answer { return min(rest, perhaps) }

@@ -45,7 +45,7 @@ func ReadLine(reading *shell.Reading) Line {
 			l.git(p.Args)
 		case p.ByGit:
 			l.Pure = false
-		case !slices.Contains(printing(), p.Name):
+		case !shell.Among(printing, p.Name):
 			l.Alone = false
 		}
 	}
@@ -55,10 +55,8 @@ func ReadLine(reading *shell.Reading) Line {
 
 // printing are programs that change nothing by themselves: a line with them can
 // run twice.
-func printing() []string {
-	return strings.Fields(`cd echo printf true false : pwd head tail cat grep wc sort uniq cut tr test [
-		ls set exit timeout time command env`)
-}
+const printing = `cd echo printf true false : pwd head tail cat grep wc sort uniq cut tr test [
+	ls set exit timeout time command env`
 
 // leaving are the subcommands that leave the work tree alone, or change it in no
 // way that a scope has to yield to.
@@ -84,10 +82,6 @@ const onPaths = ` apply checkout-index clean mv rm `
 // does too, where there is something to prune.
 const ofTrees = ` add lock move remove repair unlock `
 
-func among(list, name string) bool {
-	return slices.Contains(strings.Fields(list), name)
-}
-
 // git reads one git command.
 func (l *Line) git(args []shell.Arg) {
 	name, rest, plain := subcommand(args)
@@ -98,17 +92,17 @@ func (l *Line) git(args []shell.Arg) {
 		return // git --version
 	}
 	rests := texts(rest)
-	if !among(leaving, name) && !looks(name, rests) {
+	if !shell.Among(leaving, name) && !looks(name, rests) {
 		if !l.Changes {
 			l.First = "git " + name
 		}
 		l.Changes = true
-		l.Paths = l.Paths && among(onPaths, name)
-		if !among(known, name) {
+		l.Paths = l.Paths && shell.Among(onPaths, name)
+		if !shell.Among(known, name) {
 			l.Remotes = false
 		}
 	}
-	if among(movers, name) {
+	if shell.Among(movers, name) {
 		l.Remotes = false
 	}
 	switch name {
@@ -118,7 +112,7 @@ func (l *Line) git(args []shell.Arg) {
 	case "clone", "ls-remote", "submodule":
 		l.Fetches = true
 	case "worktree":
-		if len(rests) > 0 && among(ofTrees, rests[0]) {
+		if len(rests) > 0 && shell.Among(ofTrees, rests[0]) {
 			l.Tree = "git worktree " + rests[0]
 		}
 	case "push", "send-pack":
@@ -127,7 +121,7 @@ func (l *Line) git(args []shell.Arg) {
 	}
 	for _, word := range rests {
 		switch {
-		case word == "--squash" || (name == "cherry-pick" || name == "revert") && (word == "-n" || word == "--no-commit"):
+		case word == "--squash" || shell.Among("cherry-pick revert", name) && shell.Among("-n --no-commit", word):
 			l.Uncommitted = true
 		case !strings.HasPrefix(word, "-"):
 			l.Words = append(l.Words, word)
@@ -144,14 +138,14 @@ func subcommand(args []shell.Arg) (name string, rest []shell.Arg, plain bool) {
 		switch {
 		case !a.Exact:
 			return "", nil, false
-		case !strings.HasPrefix(a.Text, "-"):
+		case !a.Begins("-"):
 			return a.Text, args[i+1:], plain
 		case a.Text == "-C":
 			i++
-		case among("-c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source", a.Text):
+		case shell.Among("-c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source", a.Text):
 			i++
 			plain = false
-		case among("-p -P --paginate --no-pager --version -v --help -h --no-optional-locks --literal-pathspecs", a.Text):
+		case shell.Among("-p -P --paginate --no-pager --version -v --help -h --no-optional-locks --literal-pathspecs", a.Text):
 		default:
 			plain = false
 		}
@@ -161,23 +155,19 @@ func subcommand(args []shell.Arg) (name string, rest []shell.Arg, plain bool) {
 
 // looks reports whether a command that can change the work tree only looks.
 func looks(name string, rest []string) bool {
-	first := ""
-	if len(rest) > 0 {
-		first = rest[0]
+	looking := map[string]string{
+		"stash": "list show drop clear create store", "worktree": "list", "bisect": "log view terms", "submodule": "status summary",
 	}
-	switch name {
-	case "stash":
-		return first == "list" || first == "show" || first == "drop" || first == "clear" || first == "create" || first == "store"
-	case "worktree":
-		return first == "list"
-	case "bisect":
-		return first == "log" || first == "view" || first == "terms"
-	case "submodule":
-		return first == "status" || first == "summary"
-	case "apply":
-		return slices.ContainsFunc(rest, func(o string) bool { return o == "--stat" || o == "--numstat" || o == "--summary" || o == "--check" }) && !slices.Contains(rest, "--apply")
+	if words, has := looking[name]; has {
+		return len(rest) > 0 && shell.Among(words, rest[0])
 	}
-	return slices.Contains(rest, "-h") || slices.Contains(rest, "--help")
+	options := "-h --help"
+	if name == "apply" {
+		if options = "--stat --numstat --summary --check"; slices.Contains(rest, "--apply") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(rest, func(o string) bool { return shell.Among(options, o) })
 }
 
 // fetch reads what a fetch or pull names: remotes, and what of them.
@@ -187,7 +177,7 @@ func (l *Line) fetch(args []shell.Arg) {
 		switch {
 		case !a.Exact:
 			l.Remotes = false
-		case strings.HasPrefix(a.Text, "-"):
+		case a.Begins("-"):
 			if !harmlessFetch(a.Text) {
 				l.Remotes = false
 			}
@@ -206,7 +196,7 @@ func (l *Line) fetch(args []shell.Arg) {
 // commits come from nor which branches get them.
 func harmlessFetch(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
-	return among(`-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
+	return shell.Among(`-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
 		--unshallow --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-autostash --no-edit --progress --no-commit
 		--squash --stat --no-stat --atomic --no-recurse-submodules --dry-run`, name)
 }

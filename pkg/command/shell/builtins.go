@@ -15,7 +15,10 @@ func (r *reader) builtin(name string, args []Arg, s scope) {
 			r.unjudged("an alias is defined, which changes what later words mean")
 		}
 	case "shopt":
-		r.refuseOption(name, args, "expand_aliases", "lastpipe", "extglob", "assoc_expand_once", "execfail", "cdable_vars", "cdspell")
+		const options = "expand_aliases lastpipe extglob assoc_expand_once execfail cdable_vars cdspell"
+		if slices.ContainsFunc(args, func(a Arg) bool { return !a.Exact || Among(options, a.Text) }) {
+			r.unjudged("%s changes how the line is read", name)
+		}
 	case "set":
 		r.setOptions(args)
 	case "enable", "compgen", "complete", "bind", "fc":
@@ -44,21 +47,9 @@ func (r *reader) builtin(name string, args []Arg, s scope) {
 	}
 }
 
-func (r *reader) refuseOption(name string, args []Arg, options ...string) {
-	for _, a := range args {
-		if !a.Exact || slices.Contains(options, a.Text) {
-			r.unjudged("%s changes how the line is read", name)
-			return
-		}
-	}
-}
-
 func (r *reader) refuseLetter(name string, args []Arg, letter string) {
-	for _, a := range args {
-		if !a.Exact || strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, letter) {
-			r.unjudged("%s has options that change or run what the line does not show", name)
-			return
-		}
+	if slices.ContainsFunc(args, func(a Arg) bool { return !a.Exact || a.Begins("-") && strings.Contains(a.Text, letter) }) {
+		r.unjudged("%s has options that change or run what the line does not show", name)
 	}
 }
 
@@ -77,7 +68,7 @@ func (r *reader) variables(name string, args []Arg, strict bool) {
 			r.numbers.arrays[a.Text] = r.numbers.arrays[a.Text] || name != "unset" && name != "getopts"
 		}
 	}
-	if name == "read" || name == "mapfile" || name == "readarray" {
+	if Among("read mapfile readarray", name) {
 		r.numbers.taint("REPLY")
 		r.numbers.taint("MAPFILE")
 	}
@@ -90,9 +81,9 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 		variable, value, assigned := strings.Cut(a.Text, "=")
 		variable = strings.TrimSuffix(variable, "+")
 		switch {
-		case strings.HasPrefix(a.Text, "-") && !a.Exact:
+		case a.Begins("-") && !a.Exact:
 			r.unjudged("an option of %s is not literal", name)
-		case strings.HasPrefix(a.Text, "-"):
+		case a.Begins("-"):
 			array = array || strings.ContainsAny(a.Text, "aA")
 			if strings.Contains(a.Text, "i") || strings.Contains(a.Text, "n") && name != "export" && name != "readonly" {
 				r.unjudged("%s %s has values evaluated", name, clip(a.Text))
@@ -123,7 +114,7 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 
 // declaredList judges a value that is read as the list of an array if the variable is one: its text is expanded once more.
 func (r *reader) declaredList(variable string, value Arg, array bool) {
-	if value.Text != "" && !strings.HasPrefix(value.Text, "(") || value.Text == "" && len(value.from) == 0 {
+	if value.Text != "" && !value.Begins("(") || value.Text == "" && len(value.from) == 0 {
 		r.numbers.arrays[variable] = r.numbers.arrays[variable] || array
 		return
 	}
@@ -153,19 +144,19 @@ func (r *reader) list(name string, value Arg) {
 func (r *reader) setOptions(args []Arg) {
 	for i, a := range args {
 		switch {
-		case a.Exact && (a.Text == "--" || a.Text == "-"):
+		case a.Is("-- -"):
 			return
-		case !a.Exact && (a.Text == "" || strings.HasPrefix(a.Text, "-")):
+		case !a.Exact && (a.Text == "" || a.Begins("-")):
 			r.unjudged("an option of set is not literal")
 			return
-		case !strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "+"):
+		case !a.Begins("-") && !a.Begins("+"):
 			if i == 0 || !strings.HasSuffix(args[i-1].Text, "o") {
 				return // the arguments
 			}
-			if among("history histexpand keyword posix", a.Text) {
+			if Among("history histexpand keyword posix", a.Text) {
 				r.unjudged("set -o %s changes how the line is read", a.Text)
 			}
-		case strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, "Hk"):
+		case a.Begins("-") && strings.ContainsAny(a.Text, "Hk"):
 			r.unjudged("set %s changes how the line is read", clip(a.Text))
 		}
 	}
@@ -177,10 +168,11 @@ func (r *reader) printf(args []Arg) {
 		return
 	}
 	first := args[0]
+	name, sets := strings.CutPrefix(first.Text, "-v")
 	switch {
-	case first.Exact && strings.HasPrefix(first.Text, "-v"):
-		r.variables("printf", append([]Arg{{Text: strings.TrimPrefix(first.Text, "-v"), Exact: true}}, args[1:min(2, len(args))]...), true)
-	case !first.Exact && strings.HasPrefix(first.Text, "-v"):
+	case sets && first.Exact:
+		r.variables("printf", append([]Arg{{Text: name, Exact: true}}, args[1:min(2, len(args))]...), true)
+	case sets:
 		r.unjudged("printf sets a variable whose name is not literal")
 	case first.Exact || first.Text != "" && first.Text != "-":
 	case slices.ContainsFunc(args[1:], func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "[") || runs(a.Text) }):
@@ -201,7 +193,7 @@ func (r *reader) test(args []Arg) {
 			return
 		}
 		next := args[i+1]
-		sure := a.Exact && (a.Text == "-v" || a.Text == "-R")
+		sure := a.Is("-v -R")
 		could := !a.Exact && (strings.HasPrefix("-v", a.Text) || strings.HasPrefix("-R", a.Text))
 		switch {
 		case (sure || could) && strings.Contains(next.Text, "[") && next.Text != "[":
@@ -217,7 +209,7 @@ func (r *reader) test(args []Arg) {
 // wait takes the name of a variable behind -p.
 func (r *reader) wait(args []Arg) {
 	for i, a := range args {
-		if a.Exact && strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, "p") && i+1 < len(args) && !args[i+1].Exact {
+		if a.Exact && a.Begins("-") && strings.Contains(a.Text, "p") && i+1 < len(args) && !args[i+1].Exact {
 			r.unjudged("wait sets a variable whose name is not literal")
 		}
 		r.numbers.hold(a, "wait evaluates an argument that is not literal", r)

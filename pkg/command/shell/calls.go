@@ -76,14 +76,14 @@ func (r *reader) cd(args []Arg, c command) flow {
 	r.moves++
 	r.moved = true
 	args = args[1:]
-	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
-		args = args[1:]
-	}
-	if len(args) != 1 || !args[0].Exact || args[0].Text == "" || strings.HasPrefix(args[0].Text, "-") {
+	args = operands(args)
+	if len(args) != 1 || !args[0].Exact || args[0].Text == "" || args[0].Begins("-") {
 		return flow{elsewhere, c.in}
 	}
 	return flow{c.in.enter(args[0].Text), c.in}
 }
+
+const otherShells = "zsh ksh ksh93 mksh oksh lksh yash posh fish csh tcsh elvish nu xonsh pwsh powershell cmd cmd.exe"
 
 // code reads builtins whose arguments are code that runs in this shell, and the shells.
 func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
@@ -96,22 +96,21 @@ func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
 		r.trap(args, c)
 	case "sh", "bash", "dash", "ash", "rbash":
 		r.shell(name, args, c)
-	case "zsh", "ksh", "ksh93", "mksh", "oksh", "lksh", "yash", "posh", "fish", "csh", "tcsh", "elvish", "nu", "xonsh", "pwsh", "powershell", "cmd", "cmd.exe":
-		if len(args) == 0 || !args[0].Exact || strings.HasPrefix(args[0].Text, "-") || strings.HasPrefix(args[0].Text, "/") && strings.Contains(name, "cmd") {
+	default:
+		if !Among(otherShells, name) {
+			r.builtin(name, args, c.scope)
+			return flow{}, false
+		}
+		if len(args) == 0 || !args[0].Exact || args[0].Begins("-") || args[0].Begins("/") && strings.Contains(name, "cmd") {
 			r.unjudged("what %s runs is not read", name)
 		}
-	default:
-		r.builtin(name, args, c.scope)
-		return flow{}, false
 	}
 	return stay(c.in), true
 }
 
 // eval joins its arguments to code.
 func (r *reader) eval(args []Arg, c command) flow {
-	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
-		args = args[1:]
-	}
+	args = operands(args)
 	text, ok := join(args)
 	if !ok || c.fed {
 		r.unjudged("the text of eval is not literal")
@@ -141,7 +140,7 @@ func join(args []Arg) (string, bool) {
 
 // builtinWrapper reads what runs its arguments in this shell.
 func (r *reader) builtinWrapper(name string, args []Arg, c command) (flow, bool) {
-	if name == "command" && len(args) > 0 && args[0].Exact && strings.HasPrefix(args[0].Text, "-") && strings.ContainsAny(args[0].Text, "vV") {
+	if name == "command" && len(args) > 0 && args[0].Exact && args[0].Begins("-") && strings.ContainsAny(args[0].Text, "vV") {
 		return stay(c.in), true
 	}
 	if name == "builtin" {
@@ -159,14 +158,12 @@ func (r *reader) builtinWrapper(name string, args []Arg, c command) (flow, bool)
 
 // trap takes code for later.
 func (r *reader) trap(args []Arg, c command) {
-	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
-		args = args[1:]
-	}
+	args = operands(args)
 	switch {
 	case len(args) == 0:
 	case !args[0].Exact:
 		r.unjudged("the text of trap is not literal")
-	case args[0].Text == "-" || args[0].Text == "-l" || args[0].Text == "-p" || args[0].Text == "-P":
+	case Among("- -l -p -P", args[0].Text):
 	default:
 		r.afterwards(func() { r.text(args[0].Text, c.language(), c.scope) })
 	}
@@ -209,9 +206,7 @@ func (r *reader) script(name string, file Arg, c command) {
 
 // source reads a file as code of this shell.
 func (r *reader) source(args []Arg, c command) {
-	if len(args) > 0 && args[0].Exact && args[0].Text == "--" {
-		args = args[1:]
-	}
+	args = operands(args)
 	const why = "the file that source reads is not literal"
 	switch {
 	case len(args) == 0:
@@ -246,20 +241,19 @@ type shellCall struct {
 func shellOptions(args []Arg) (call shellCall, ok bool) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
-		option := a.Exact && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+')
 		switch {
 		case !a.Exact:
 			return call, false
-		case a.Text == "--" || a.Text == "-":
+		case a.Is("-- -"):
 			if i+1 < len(args) {
 				call.operand = &args[i+1]
 			}
 			return call, true
-		case !option:
+		case len(a.Text) < 2 || !a.Begins("- +"):
 			call.operand = &args[i]
 			return call, true
-		case a.Text == "--norc" || a.Text == "--noprofile" || a.Text == "--posix" || a.Text == "--verbose" || a.Text == "--login" || a.Text == "--restricted" || a.Text == "--noediting":
-		case strings.HasPrefix(a.Text, "--"):
+		case a.Is("--norc --noprofile --posix --verbose --login --restricted --noediting"):
+		case a.Begins("--"):
 			return call, false
 		default:
 			call.text = call.text || strings.Contains(a.Text, "c")

@@ -1,16 +1,11 @@
 package shell
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // takesOne are the predicates of find with one argument.
-func takesOne() []string {
-	return strings.Fields(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -maxdepth -mindepth
+const takesOne = `-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -maxdepth -mindepth
 		-newer -anewer -cnewer -newermt -newerct -newerat -mtime -atime -ctime -mmin -amin -cmin -size -perm -user -group
-		-uid -gid -links -inum -samefile -fstype -printf -regextype -used -context`)
-}
+		-uid -gid -links -inum -samefile -fstype -printf -regextype -used -context`
 
 // find reads what -exec and its like run, and where -fprint and its like write.
 func (r *reader) find(args []Arg, c command) {
@@ -22,17 +17,17 @@ func (r *reader) find(args []Arg, c command) {
 				r.unjudged("an argument of find is not literal, and can be -exec")
 				return
 			}
-		case among("-exec -execdir -ok -okdir", a.Text):
+		case Among("-exec -execdir -ok -okdir", a.Text):
 			end := i + 1
 			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 				end++
 			}
 			r.execute(args[i+1:end], strings.HasSuffix(a.Text, "dir"), c)
 			i = end
-		case strings.HasPrefix(a.Text, "-fprint") || a.Text == "-fls":
+		case a.Begins("-fprint") || a.Text == "-fls":
 			r.output(args[min(i+1, len(args)):], c)
 			i++
-		case slices.Contains(takesOne(), a.Text):
+		case Among(takesOne, a.Text):
 			if i+1 < len(args) && !args[i+1].Many {
 				i++
 			}
@@ -46,7 +41,7 @@ func couldRun(args []Arg, i int) bool {
 	switch {
 	case a.Many && a.Open:
 		return true
-	case a.Text != "" && !strings.HasPrefix("-exec", a.Text) && !strings.HasPrefix("-ok", a.Text) && !strings.HasPrefix(a.Text, "-"):
+	case a.Text != "" && !strings.HasPrefix("-exec", a.Text) && !strings.HasPrefix("-ok", a.Text) && !a.Begins("-"):
 		return false
 	case a.Many:
 		return true
@@ -54,7 +49,7 @@ func couldRun(args []Arg, i int) bool {
 		return false
 	}
 	next := args[i+1]
-	return !strings.HasPrefix(next.Text, "-")
+	return !next.Begins("-")
 }
 
 func (r *reader) execute(words []Arg, each bool, c command) {

@@ -9,12 +9,12 @@ import (
 func (r *reader) git(args []Arg, c command) {
 	for i, a := range args {
 		switch {
-		case strings.HasPrefix(a.Text, "--exec-path="), strings.HasPrefix(a.Text, "--config-env"):
+		case a.Begins("--exec-path= --config-env"):
 			r.unjudged("git %s can change what git runs", clip(a.Text))
-		case a.Exact && !strings.HasPrefix(a.Text, "-") && (i == 0 || args[i-1].Text != "-c" && args[i-1].Text != "-C"):
+		case a.Exact && !a.Begins("-") && (i == 0 || !Among("-c -C", args[i-1].Text)):
 			r.subcommand(a.Text, args[i+1:], c)
 			return
-		case strings.HasPrefix(a.Text, "-c"):
+		case a.Begins("-c"):
 			r.setting(args[i:], "-c")
 		}
 	}
@@ -39,12 +39,12 @@ func (r *reader) subcommand(name string, args []Arg, c command) {
 		case name == "bisect" && a.Text == "run", name == "submodule" && a.Text == "foreach":
 			r.foreach(name, rest[1:], c)
 			return
-		case name == "rebase" && (a.Text == "-x" || a.Text == "--exec"):
+		case name == "rebase" && Among("-x --exec", a.Text):
 			r.shellText(name, rest[1:min(2, len(rest))], c)
-		case name == "rebase" && (strings.HasPrefix(a.Text, "-x") || strings.HasPrefix(a.Text, "--exec=")):
+		case name == "rebase" && a.Begins("-x --exec="):
 			r.shellText(name, []Arg{{Text: strings.TrimPrefix(strings.TrimPrefix(a.Text, "-x"), "--exec="), Exact: a.Exact}}, c)
-		case name == "clone" && (strings.HasPrefix(a.Text, "-c") || strings.HasPrefix(a.Text, "--config")):
-			r.setting(rest, map[bool]string{true: "--config", false: "-c"}[strings.HasPrefix(a.Text, "--")])
+		case name == "clone" && a.Begins("-c --config"):
+			r.setting(rest, map[bool]string{true: "--config", false: "-c"}[a.Begins("--")])
 		case strings.Contains(a.Text, "ext::"), namesProgram(name, a.Text):
 			r.unjudged("git %s %s can name a program", name, clip(a.Text))
 		}
@@ -70,7 +70,7 @@ func (r *reader) shellText(name string, text []Arg, c command) {
 
 // foreach is a program with its arguments, or one text for a shell.
 func (r *reader) foreach(name string, args []Arg, c command) {
-	for len(args) > 0 && name == "submodule" && strings.HasPrefix(args[0].Text, "-") {
+	for len(args) > 0 && name == "submodule" && args[0].Begins("-") {
 		args = args[1:]
 	}
 	switch {
@@ -89,10 +89,10 @@ func (r *reader) foreach(name string, args []Arg, c command) {
 func namesProgram(subcommand, option string) bool {
 	if strings.HasPrefix(option, "--") {
 		name, _, _ := strings.Cut(option, "=")
-		return slices.ContainsFunc([]string{"--upload-pack", "--receive-pack", "--exec", "--extcmd", "--open-files-in-pager", "--sendmail-cmd", "--smtp-server", "--to-cmd", "--cc-cmd", "--header-cmd"},
-			func(known string) bool {
-				return name == known || len(name) > 5 && strings.HasPrefix(known, name)
-			}) && subcommand != "commit" && subcommand != "log"
+		return slices.ContainsFunc(strings.Fields(`--upload-pack --receive-pack --exec --extcmd --open-files-in-pager
+			--sendmail-cmd --smtp-server --to-cmd --cc-cmd --header-cmd`), func(known string) bool {
+			return name == known || len(name) > 5 && strings.HasPrefix(known, name)
+		}) && !Among("commit log", subcommand)
 	}
 	letter := map[string]string{"clone": "u", "grep": "O", "difftool": "x"}[subcommand]
 	return letter != "" && strings.HasPrefix(option, "-") && strings.Contains(option, letter)
@@ -102,15 +102,15 @@ func namesProgram(subcommand, option string) bool {
 func (r *reader) configured(args []Arg) {
 	var operands []Arg
 	for i, a := range args {
-		if strings.HasPrefix(a.Text, "-") {
+		if a.Begins("-") {
 			continue
 		}
-		if i > 0 && among("-f --file --blob --type -t --default", args[i-1].Text) {
+		if i > 0 && Among("-f --file --blob --type -t --default", args[i-1].Text) {
 			continue
 		}
 		operands = append(operands, a)
 	}
-	if len(operands) > 0 && among("get list unset get-all edit", operands[0].Text) {
+	if len(operands) > 0 && Among("get list unset get-all edit", operands[0].Text) {
 		return
 	}
 	if len(operands) > 0 && operands[0].Text == "set" {
@@ -123,7 +123,6 @@ func (r *reader) configured(args []Arg) {
 
 // harmlessKey knows the settings of git that name no program and no file.
 func harmlessKey(key string) bool {
-	return slices.ContainsFunc([]string{"user.", "color.", "advice.", "core.quotepath", "core.autocrlf", "core.safecrlf", "core.abbrev", "commit.gpgsign", "tag.gpgsign",
-		"init.defaultbranch", "safe.directory", "log.", "pull.", "push.", "merge.conflictstyle", "rebase.auto", "diff.algorithm", "diff.noprefix", "gc.auto", "column.", "fetch.", "protocol.version"},
-		func(known string) bool { return strings.HasPrefix(key, known) })
+	return begins(key, `user. color. advice. core.quotepath core.autocrlf core.safecrlf core.abbrev commit.gpgsign tag.gpgsign
+		init.defaultbranch safe.directory log. pull. push. merge.conflictstyle rebase.auto diff.algorithm diff.noprefix gc.auto column. fetch. protocol.version`)
 }

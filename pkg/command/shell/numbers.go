@@ -139,7 +139,7 @@ func (n *numbers) text(text string, r *reader) {
 func (n *numbers) parameter(p *syntax.ParamExp, r *reader) {
 	switch {
 	case p.Param == nil || p.Length:
-	case among("# ? $ !", p.Param.Value):
+	case Among("# ? $ !", p.Param.Value):
 	case syntax.ValidName(p.Param.Value):
 		n.used[p.Param.Value] = true
 		if p.Exp != nil || p.Repl != nil || p.Excl {
@@ -217,7 +217,7 @@ func (n *numbers) isArithmetic(w *syntax.Word) bool {
 	case *syntax.ArithmExp:
 		return true
 	case *syntax.ParamExp:
-		return p.Length || p.Short && p.Param != nil && (among("# ? $ ! EPOCHSECONDS", p.Param.Value) || isInteger(p.Param.Value))
+		return p.Length || p.Short && p.Param != nil && (Among("# ? $ ! EPOCHSECONDS", p.Param.Value) || isInteger(p.Param.Value))
 	case *syntax.CmdSubst:
 		return n.counts(p)
 	}

@@ -22,21 +22,10 @@ func (r *reader) redirect(d *syntax.Redirect, s scope) {
 		r.inside(d.Hdoc, s)
 	}
 	target := r.word(d.Word, s)
-	switch d.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return
-	case syntax.DplIn:
-		return
-	case syntax.DplOut:
-		if target.Exact && isDescriptor(target.Text) {
-			return
-		}
-	}
-	if isProcess(d.Word) {
-		return
-	}
 	write := d.Op != syntax.RdrIn
 	switch {
+	case d.Op == syntax.Hdoc, d.Op == syntax.DashHdoc, d.Op == syntax.WordHdoc, d.Op == syntax.DplIn, isProcess(d.Word):
+	case d.Op == syntax.DplOut && target.Exact && isDescriptor(target.Text):
 	case !target.Exact && write:
 		r.unjudged("the target of the redirection %s is not literal", d.Op)
 	case !target.Exact, target.Text == "", isDevice(target.Text):
@@ -62,12 +51,9 @@ func isProcess(w *syntax.Word) bool {
 
 // isDevice knows the devices whose use changes no file.
 func isDevice(text string) bool {
-	switch text {
-	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom":
-		return true
-	}
 	fd, ok := strings.CutPrefix(text, "/dev/fd/")
-	return ok && fd != "" && strings.Trim(fd, "0123456789") == ""
+	return Among("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/zero /dev/full /dev/random /dev/urandom", text) ||
+		ok && fd != "" && strings.Trim(fd, "0123456789") == ""
 }
 
 // input is what a command has as its standard input.
@@ -113,7 +99,7 @@ func inputOf(d *syntax.Redirect) (input, string) {
 			return literal, text
 		}
 	case syntax.RdrIn:
-		if word := resolve(d.Word); word.Exact && !strings.HasPrefix(word.Text, "/dev/") && !strings.HasPrefix(word.Text, "/proc/") {
+		if word := resolve(d.Word); word.Exact && !word.Begins("/dev/ /proc/") {
 			return file, ""
 		}
 	}

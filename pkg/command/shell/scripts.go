@@ -10,22 +10,22 @@ func (r *reader) awk(name string, args []Arg) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
-		case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
+		case !a.Begins("-") || a.Text == "-":
 			if awkRuns(a.Text) {
 				r.unjudged("the text of %s runs commands", name)
 			}
 			return
 		case a.Text == "--":
-		case strings.HasPrefix(a.Text, "-f"), strings.HasPrefix(a.Text, "--file"), strings.HasPrefix(a.Text, "-E"), strings.HasPrefix(a.Text, "--exec"):
+		case a.Begins("-f --file -E --exec"):
 			return // a script is its own matter
-		case a.Text == "-F", a.Text == "-v", a.Text == "-i", a.Text == "-l", a.Text == "--assign", a.Text == "--field-separator":
+		case Among("-F -v -i -l --assign --field-separator", a.Text):
 			i++
-		case a.Text == "-e" || a.Text == "--source":
+		case Among("-e --source", a.Text):
 			if i+1 < len(args) && awkRuns(args[i+1].Text) {
 				r.unjudged("the text of %s runs commands", name)
 			}
 			i++
-		case strings.HasPrefix(a.Text, "-e"), strings.HasPrefix(a.Text, "--source="):
+		case a.Begins("-e --source="):
 			if awkRuns(strings.TrimPrefix(strings.TrimPrefix(a.Text, "-e"), "--source=")) {
 				r.unjudged("the text of %s runs commands", name)
 			}
@@ -64,7 +64,7 @@ func awkRuns(text string) bool {
 				return true
 			}
 			// A regular expression can follow these, and nothing can be divided.
-			value = word != "return" && word != "in" && word != "print" && word != "printf" && word != "case"
+			value = !Among("return in print printf case", word)
 		default:
 			value = c == ')' || c == ']' || c == '$'
 		}
@@ -163,12 +163,12 @@ func sedScripts(args []Arg) []Arg {
 // sedOption is which option a word is, 0 for none, '-' for one that does not matter, and whether its value is the next word.
 func sedOption(a Arg) (option byte, takes bool) {
 	switch {
-	case !strings.HasPrefix(a.Text, "-") || a.Text == "-":
+	case !a.Begins("-") || a.Text == "-":
 		return 0, false
 	case a.Text == "--sandbox":
 		return 's', false
-	case strings.HasPrefix(a.Text, "--"):
-		if len(a.Text) > 2 && strings.IndexByte("efl", a.Text[2]) >= 0 && !strings.HasPrefix(a.Text, "--fo") {
+	case a.Begins("--"):
+		if len(a.Text) > 2 && strings.IndexByte("efl", a.Text[2]) >= 0 && !a.Begins("--fo") {
 			return a.Text[2], !strings.Contains(a.Text, "=")
 		}
 		return '-', false

@@ -164,7 +164,7 @@ func (r *reader) choice(c *syntax.CaseClause, s scope) flow {
 // declare reads a function where it stands: when it runs, and from where, is not followed.
 func (r *reader) declare(c *syntax.FuncDecl, s scope) {
 	r.functions = true
-	if c.Name != nil && among("cd pushd popd command builtin", c.Name.Value) {
+	if c.Name != nil && Among("cd pushd popd command builtin", c.Name.Value) {
 		r.moved = true
 	}
 	r.afterwards(func() { r.stmt(c.Body, s) })

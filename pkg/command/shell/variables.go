@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -77,19 +76,12 @@ func (r *reader) assignName(name string) {
 
 // runs knows the variables that decide what a name stands for, or that hold code or options for shells, loaders and tools.
 func runs(name string) bool {
-	switch name {
-	case "PATH", "BASH_ENV", "ENV", "IFS", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "PS0", "CDPATH", "SHELL", "BASH_ALIASES", "BASH_CMDS",
-		"EXECIGNORE", "BASH_LOADABLES_PATH", "POSIXLY_CORRECT", "HOME", "XDG_CONFIG_HOME", "PATHEXT", "COMSPEC",
-		"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "LESS", "GOFLAGS", "RUSTFLAGS", "PERL5DB", "PERL5OPT":
-		return true
-	}
-	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GCONV_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
 	setting, ok := strings.CutPrefix(strings.ToLower(name), "npm_config_")
-	return ok && among("script_shell shell git editor viewer browser node_options node_gyp init_module userconfig globalconfig", setting)
+	return begins(name, "LD_ DYLD_ BASH_FUNC_ GCONV_") ||
+		Among(`PATH BASH_ENV ENV IFS PROMPT_COMMAND SHELLOPTS BASHOPTS PS4 PS0 CDPATH SHELL BASH_ALIASES BASH_CMDS
+			EXECIGNORE BASH_LOADABLES_PATH POSIXLY_CORRECT HOME XDG_CONFIG_HOME PATHEXT COMSPEC
+			MAKEFLAGS GNUMAKEFLAGS MAKEFILES TAR_OPTIONS LESS GOFLAGS RUSTFLAGS PERL5DB PERL5OPT`, name) ||
+		ok && Among("script_shell shell git editor viewer browser node_options node_gyp init_module userconfig globalconfig", setting)
 }
 
 // harmlessValue knows values of such variables in daily use that name no program.
@@ -114,31 +106,26 @@ func harmlessValue(name string, value Arg) bool {
 
 // isInteger knows the variables of bash that evaluate what they are set to.
 func isInteger(name string) bool {
-	return among("RANDOM SRANDOM OPTIND HISTCMD BASHPID SECONDS LINENO", name)
+	return Among("RANDOM SRANDOM OPTIND HISTCMD BASHPID SECONDS LINENO", name)
 }
 
 // isCommandLine knows the variables whose value other programs give to a shell, or run.
 func isCommandLine(name string) bool {
-	for _, suffix := range []string{"PAGER", "EDITOR", "BROWSER", "_ASKPASS", "_RSH", "_WRAPPER", "_RUNNER"} {
+	for suffix := range strings.FieldsSeq("PAGER EDITOR BROWSER _ASKPASS _RSH _WRAPPER _RUNNER") {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
-	return among(`VISUAL LESSOPEN LESSCLOSE SVN_SSH HGMERGE MERGE RSYNC_CONNECT_PROG
+	return Among(`VISUAL LESSOPEN LESSCLOSE SVN_SSH HGMERGE MERGE RSYNC_CONNECT_PROG
 		GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND
 		CC CXX CPP LD AR AS FC RUSTC RUSTDOC`, name)
 }
 
 // harmlessGit knows what may be said to git without changing what it runs or where it writes.
 func harmlessGit(name string, value Arg) bool {
-	if strings.HasPrefix(name, "GIT_AUTHOR_") || strings.HasPrefix(name, "GIT_COMMITTER_") {
-		return true
-	}
-	switch name {
-	case "GIT_TERMINAL_PROMPT", "GIT_MERGE_AUTOEDIT", "GIT_OPTIONAL_LOCKS", "GIT_ADVICE", "GIT_LITERAL_PATHSPECS", "GIT_PAGER_IN_USE", "GIT_LFS_SKIP_SMUDGE", "GIT_FLUSH":
-		return true
-	}
-	return strings.HasPrefix(name, "GIT_TRACE") && value.Exact && slices.Contains([]string{"", "0", "1", "2", "true", "false"}, value.Text)
+	return begins(name, "GIT_AUTHOR_ GIT_COMMITTER_") ||
+		Among("GIT_TERMINAL_PROMPT GIT_MERGE_AUTOEDIT GIT_OPTIONAL_LOCKS GIT_ADVICE GIT_LITERAL_PATHSPECS GIT_PAGER_IN_USE GIT_LFS_SKIP_SMUDGE GIT_FLUSH", name) ||
+		strings.HasPrefix(name, "GIT_TRACE") && value.Exact && (value.Text == "" || Among("0 1 2 true false", value.Text))
 }
 
 // declClause reads export, declare and their like where they stand as keywords.

@@ -207,7 +207,7 @@ func sources(part syntax.WordPart) []string {
 		return nil
 	case *syntax.ParamExp:
 		switch {
-		case p.Length || p.Param != nil && among("# ? $ !", p.Param.Value):
+		case p.Length || p.Param != nil && Among("# ? $ !", p.Param.Value):
 			return nil
 		case p.Param == nil || !syntax.ValidName(p.Param.Value) || p.Excl || p.Repl != nil:
 			return []string{anything}
@@ -278,5 +278,28 @@ func (b *builder) ansi(text string) {
 	}
 }
 
-// among reports whether a list of words with blanks between them has a word.
-func among(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+// operands are the words behind a first "--", if there is one.
+func operands(args []Arg) []Arg {
+	if len(args) > 0 && args[0].Is("--") {
+		return args[1:]
+	}
+	return args
+}
+
+// Is reports whether the word is known, and one of a list with blanks between.
+func (a Arg) Is(words string) bool { return a.Exact && Among(words, a.Text) }
+
+// Begins reports whether what is known of the word begins with one of a list with blanks between.
+func (a Arg) Begins(prefixes string) bool { return begins(a.Text, prefixes) }
+
+func begins(text, prefixes string) bool {
+	for prefix := range strings.FieldsSeq(prefixes) {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Among reports whether a list of words with blanks between them has a word.
+func Among(list, word string) bool { return slices.Contains(strings.Fields(list), word) }

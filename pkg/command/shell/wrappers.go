@@ -8,99 +8,93 @@ import (
 
 // wrapper is how a program takes the program that it runs: behind its own options and operands.
 type wrapper struct {
-	flags, values         string   // one-letter options without and with a value
-	longFlags, longValues []string // long options; what is in longFlags may have a value behind "="
-	operands              int      // words before the program
-	assigns               bool     // NAME=value words before the program
-	moves                 string   // options that change its directory
-	digits                bool     // -10 is an option
+	flags, values         string // one-letter options without and with a value
+	longFlags, longValues string // long options; what is in longFlags may have a value behind "="
+	operands              int    // words before the program
+	assigns               bool   // NAME=value words before the program
+	moves                 string // options that change its directory
+	digits                bool   // -10 is an option
 }
 
 // wrappers are the programs whose arguments are read for the program that they run. Their options are those of the GNU
 // and BSD tools; an unknown one makes the line unjudged, as it could take a value.
 var wrappers = sync.OnceValue(func() map[string]wrapper {
-	common := []string{"--help", "--version"}
+	const common = "--help --version "
 	return map[string]wrapper{
 		"command": {flags: "p"},
 		"exec":    {flags: "cl", values: "a"},
 		"env": {flags: "i0v", values: "uC", assigns: true, moves: "C",
-			longFlags: append(common, "--ignore-environment", "--null", "--debug", "--block-signal", "--default-signal", "--ignore-signal"), longValues: []string{"--unset", "--chdir"}},
+			longFlags: common + "--ignore-environment --null --debug --block-signal --default-signal --ignore-signal", longValues: "--unset --chdir"},
 		"nohup":   {longFlags: common},
-		"setsid":  {flags: "cfwhV", longFlags: append(common, "--ctty", "--fork", "--wait")},
-		"nice":    {values: "n", longFlags: common, longValues: []string{"--adjustment"}, digits: true},
-		"ionice":  {flags: "t", values: "cn", longFlags: append(common, "--ignore"), longValues: []string{"--class", "--classdata"}},
-		"stdbuf":  {values: "ioe", longFlags: common, longValues: []string{"--input", "--output", "--error"}},
-		"timeout": {flags: "vfp", values: "sk", operands: 1, longFlags: append(common, "--foreground", "--preserve-status", "--verbose"), longValues: []string{"--signal", "--kill-after"}},
-		"time":    {flags: "pvaqlh", values: "fo", longFlags: append(common, "--portability", "--verbose", "--append", "--quiet"), longValues: []string{"--format", "--output"}},
+		"setsid":  {flags: "cfwhV", longFlags: common + "--ctty --fork --wait"},
+		"nice":    {values: "n", longFlags: common, longValues: "--adjustment", digits: true},
+		"ionice":  {flags: "t", values: "cn", longFlags: common + "--ignore", longValues: "--class --classdata"},
+		"stdbuf":  {values: "ioe", longFlags: common, longValues: "--input --output --error"},
+		"timeout": {flags: "vfp", values: "sk", operands: 1, longFlags: common + "--foreground --preserve-status --verbose", longValues: "--signal --kill-after"},
+		"time":    {flags: "pvaqlh", values: "fo", longFlags: common + "--portability --verbose --append --quiet", longValues: "--format --output"},
 		"sudo": {flags: "AbEHnPSkKBNis", values: "CDghpRrtTuU", assigns: true, moves: "DR",
-			longFlags:  append(common, "--askpass", "--background", "--preserve-env", "--set-home", "--non-interactive", "--preserve-groups", "--stdin", "--reset-timestamp", "--login", "--shell"),
-			longValues: strings.Fields("--user --group --host --prompt --chdir --chroot --role --type --other-user --close-from --command-timeout")},
-		"doas":       {flags: "nLs", values: "Cu", assigns: false},
+			longFlags:  common + "--askpass --background --preserve-env --set-home --non-interactive --preserve-groups --stdin --reset-timestamp --login --shell",
+			longValues: "--user --group --host --prompt --chdir --chroot --role --type --other-user --close-from --command-timeout"},
+		"doas":       {flags: "nLs", values: "Cu"},
 		"busybox":    {},
 		"toybox":     {},
-		"chroot":     {operands: 1, longFlags: common, longValues: []string{"--userspec", "--groups"}, moves: "*"},
-		"taskset":    {flags: "ac", operands: 1, longFlags: append(common, "--all-tasks", "--cpu-list")},
+		"chroot":     {operands: 1, longFlags: common, longValues: "--userspec --groups", moves: "*"},
+		"taskset":    {flags: "ac", operands: 1, longFlags: common + "--all-tasks --cpu-list"},
 		"caffeinate": {flags: "disu", values: "tw"},
 		"flock": {flags: "sxeunoFv", values: "wE", operands: 1,
-			longFlags:  append(common, "--shared", "--exclusive", "--unlock", "--nonblock", "--nb", "--close", "--no-fork", "--verbose"),
-			longValues: []string{"--timeout", "--wait", "--conflict-exit-code"}},
+			longFlags:  common + "--shared --exclusive --unlock --nonblock --nb --close --no-fork --verbose",
+			longValues: "--timeout --wait --conflict-exit-code"},
 		"xargs": {flags: "0rtpxo", values: "adEILnPsRJS",
-			longFlags:  append(common, "--null", "--no-run-if-empty", "--verbose", "--interactive", "--exit", "--open-tty", "--show-limits"),
-			longValues: strings.Fields("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var")},
+			longFlags:  common + "--null --no-run-if-empty --verbose --interactive --exit --open-tty --show-limits",
+			longValues: "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"},
 	}
 })
 
 // opaque run other programs in ways that are not read.
-func opaque() []string {
-	return strings.Fields(`su runuser pkexec script strace ltrace gdb lldb valgrind unshare nsenter setpriv systemd-run firejail bwrap
+const opaque = `su runuser pkexec script strace ltrace gdb lldb valgrind unshare nsenter setpriv systemd-run firejail bwrap
 		parallel watch unbuffer rlwrap catchsegv chrt numactl prlimit dbus-run-session dbus-launch start-stop-daemon
 		setarch linux32 linux64 i386 x86_64 uname26 faketime fakeroot proot chpst setuidgid envdir run-parts entr at batch crontab
 		expect screen tmux xvfb-run ssh-agent sg newgrp gosu su-exec tini dumb-init s6-setuidgid eatmydata capsh agetty vlock dc m4
 		ssh sshpass autossh mosh vi vim nvim ex view vimdiff rvim ed red emacs emacsclient hyperfine perf rr heaptrack
 		torsocks torify proxychains proxychains4 cpulimit logsave multitime systemd-inhibit systemd-cat systemd-nspawn machinectl lxc-attach
-		cgexec runcon nodemon watchexec cross-env dotenv direnv conda mamba micromamba nix nix-shell xcrun openvpn pdsh ansible`)
-}
+		cgexec runcon nodemon watchexec cross-env dotenv direnv conda mamba micromamba nix nix-shell xcrun openvpn pdsh ansible`
 
-// isLoader knows the dynamic loader, which runs the program that it is given.
-func isLoader(name string) bool {
-	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld64.so")
-}
+// loaders begin the names of the dynamic loader, which runs the program that it is given.
+const loaders = "ld-linux ld-musl ld.so ld64.so"
 
 // carried reads what a program runs for its caller.
 func (r *reader) carried(name string, args []Arg, c command) {
 	c.apart = true
-	switch {
-	case name == "find" || name == "gfind":
+	switch name {
+	case "find", "gfind":
 		r.find(args, c)
-	case name == "xargs" || name == "gxargs":
+	case "xargs", "gxargs":
 		r.xargs(args, c)
-	case name == "git":
+	case "git":
 		r.git(args, c)
-	case name == "sed" || name == "gsed" || name == "ssed":
+	case "sed", "gsed", "ssed":
 		r.sed(name, args)
-	case name == "awk" || name == "gawk" || name == "mawk" || name == "nawk":
+	case "awk", "gawk", "mawk", "nawk":
 		r.awk(name, args)
-	case name == "make" || name == "gmake":
+	case "make", "gmake":
 		r.assigned(args, c)
 		r.named(name, namers()["make"], args)
-	case name == "flock" || name == "gflock":
+	case "flock", "gflock":
 		r.flock(args, c)
-	case name == "cmake":
-		if len(args) > 1 && args[0].Text == "-E" && among("env time chdir __run_co_compile", args[1].Text) {
+	case "cmake":
+		if len(args) > 1 && args[0].Text == "-E" && Among("env time chdir __run_co_compile", args[1].Text) {
 			r.unjudged("what cmake -E %s runs is not read", args[1].Text)
 		}
-	case len(starters()[name]) > 0:
-		r.started(name, starters()[name], args, c)
-	case slices.Contains(opaque(), name) || isLoader(name):
-		r.unjudged("what %s runs is not read", name)
-	case name == "fd" || name == "fdfind":
-		if slices.ContainsFunc(args, func(a Arg) bool {
-			return strings.HasPrefix(a.Text, "-x") || strings.HasPrefix(a.Text, "-X") || strings.HasPrefix(a.Text, "--exec")
-		}) {
+	case "fd", "fdfind":
+		if slices.ContainsFunc(args, func(a Arg) bool { return a.Begins("-x -X --exec") }) {
 			r.unjudged("what %s runs is not read", name)
 		}
 	default:
-		if how, ok := namers()[name]; ok {
+		if subcommands, ok := starters()[name]; ok {
+			r.started(name, subcommands, args, c)
+		} else if Among(opaque, name) || begins(name, loaders) {
+			r.unjudged("what %s runs is not read", name)
+		} else if how, ok := namers()[name]; ok {
 			r.named(name, how, args)
 		} else if how, ok := wrappers()[strings.TrimPrefix(name, "g")]; ok && name != "gexec" {
 			r.wrapped(strings.TrimPrefix(name, "g"), how, args, c)
@@ -118,7 +112,7 @@ func (r *reader) wrapped(name string, how wrapper, args []Arg, c command) {
 		r.run(rest, c)
 	case c.fed:
 		r.unjudged("what %s runs is not literal", name)
-	case (name == "sudo" || name == "doas" || name == "chroot") && len(args) > 0:
+	case Among("sudo doas chroot", name) && len(args) > 0:
 		r.unjudged("what %s runs is not known: it starts a shell", name)
 	}
 }
@@ -128,7 +122,7 @@ func (r *reader) flock(args []Arg, c command) {
 	rest, ok := r.unwrap("flock", wrappers()["flock"], args, &c)
 	switch {
 	case !ok || len(rest) == 0:
-	case !rest[0].Exact || rest[0].Text != "-c" && rest[0].Text != "--command":
+	case !rest[0].Is("-c --command"):
 		r.run(rest, c)
 	case len(rest) < 2 || !rest[1].Exact:
 		r.unjudged("what flock runs is not literal")
@@ -147,7 +141,7 @@ func (r *reader) unwrap(name string, how wrapper, args []Arg, c *command) ([]Arg
 		a := args[i]
 		variable, value, assigned := strings.Cut(a.Text, "=")
 		switch {
-		case how.assigns && assigned && !a.Many && !strings.HasPrefix(a.Text, "-"):
+		case how.assigns && assigned && !a.Many && !a.Begins("-"):
 			r.variable(variable, Arg{Text: value, Exact: a.Exact}, c.scope)
 		case !a.Exact:
 			r.unjudged("what %s runs is not literal", name)
@@ -157,7 +151,7 @@ func (r *reader) unwrap(name string, how wrapper, args []Arg, c *command) ([]Arg
 				return nil, true
 			}
 			return args[i+1+operands:], true
-		case strings.HasPrefix(a.Text, "-") && (len(a.Text) > 1 || name == "env"):
+		case a.Begins("-") && (len(a.Text) > 1 || name == "env"):
 			takes, ok := how.option(a.Text, c)
 			if ok && takes && (i+1 == len(args) || args[i+1].Many) {
 				ok = false
@@ -188,10 +182,10 @@ func (w wrapper) option(text string, c *command) (takes, ok bool) {
 		if name == "--chdir" || name == "--chroot" {
 			c.in = elsewhere
 		}
-		if slices.Contains(w.longFlags, name) {
+		if Among(w.longFlags, name) {
 			return false, true
 		}
-		return !valued, slices.Contains(w.longValues, name)
+		return !valued, Among(w.longValues, name)
 	}
 	if w.digits && strings.Trim(text[1:], "-+0123456789") == "" {
 		return false, true
@@ -236,7 +230,7 @@ func (r *reader) xargs(args []Arg, c command) {
 // replacement finds what -I, -J or -R of xargs replaces.
 func replacement(options []Arg) (mark string, ok bool) {
 	for i, a := range options {
-		if strings.HasPrefix(a.Text, "--") || !strings.HasPrefix(a.Text, "-") {
+		if a.Begins("--") || !a.Begins("-") {
 			continue
 		}
 		at := strings.IndexAny(a.Text, "IJ")
