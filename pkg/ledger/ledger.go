@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -294,3 +295,33 @@ func (l *Ledger) reportLost(kind, call, id string, err error) {
 	l.opts.Logger.Error().Err(err).Str("kind", kind).Str("call", call).Str("record", id).
 		Msg("a ledger record could not be written and is lost")
 }
+
+// What reading and checking give.
+type (
+	Result      = query.Result
+	RawLine     = segment.RawLine
+	HashedLine  = segment.HashedLine
+	Problem     = segment.Problem
+	ProblemKind = segment.ProblemKind
+)
+
+// The kinds of problems.
+const (
+	ProblemMissing    = segment.ProblemMissing
+	ProblemIncomplete = segment.ProblemIncomplete
+	ProblemMalformed  = segment.ProblemMalformed
+	ProblemTorn       = segment.ProblemTorn
+	ProblemTooLong    = segment.ProblemTooLong
+	ProblemUnreadable = segment.ProblemUnreadable
+	ProblemArchive    = segment.ProblemArchive
+	ProblemSealed     = segment.ProblemSealed
+	ProblemUnrecorded = segment.ProblemUnrecorded
+)
+
+// The errors that a caller may test for.
+var (
+	ErrClosed         = errors.New("the ledger is closed") // the Ledger was used after Close
+	ErrNotInitialized = segment.ErrNotInitialized
+	ErrBusy           = segment.ErrBusy
+	ErrUnavailable    = segment.ErrUnavailable
+)

@@ -138,7 +138,7 @@ func (c *carrier) genuine(ctx context.Context, a, b refSegment) (refSegment, err
 	if err != nil {
 		return a, err
 	}
-	defer func() { objects.Close() }()
+	defer objects.Close()
 	if _, err := objects.Open(b.blob); err != nil {
 		return a, err
 	}
@@ -174,24 +174,23 @@ func (c *carrier) packNew(ctx context.Context, there map[string]refSegment, keep
 
 // sent are the lines that the segments of this workspace have.
 func (c *carrier) sent(ctx context.Context, segments map[string]refSegment) (map[record.Hash]struct{}, error) {
-	in := &importer{carrier: c}
-	var err error
-	if in.objects, err = c.git.Objects(ctx, "--batch"); err != nil {
+	objects, err := c.git.Objects(ctx, "--batch")
+	if err != nil {
 		return nil, err
 	}
-	defer func() { in.objects.Close() }()
+	defer objects.Close()
 	sent := map[record.Hash]struct{}{}
 	for path, s := range segments {
 		if !strings.HasPrefix(path, c.key+"-") {
 			continue
 		}
-		text, err := in.text(s)
-		if err == nil {
-			err = segment.HashLines(text, func(line ledger.HashedLine) error {
-				sent[line.Hash] = struct{}{}
-				return ctx.Err()
-			})
-		}
+		err := s.lines(objects, func(data []byte) error {
+			line := segment.Line{Data: segment.TrimEnd(data), TooLong: len(data) >= segment.MaxLine}
+			if id, _, kind := segment.ReadChain(line); kind == record.LineRecord || kind == record.LineForeign {
+				sent[id] = struct{}{}
+			}
+			return ctx.Err()
+		})
 		if err != nil && !errors.Is(err, segment.ErrDamagedArchive) { // of that one, what could be read counts
 			return nil, err
 		}
@@ -230,7 +229,7 @@ func (p *packing) end() error {
 	if p.text == nil {
 		return nil
 	}
-	if err := p.text.close(); err != nil {
+	if err := p.text.Close(); err != nil {
 		return err
 	}
 	p.text = nil
@@ -326,4 +325,29 @@ func (c *carrier) writeWith(ctx context.Context, environ []string, input io.Read
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// Withheld says what of the ledger stays on this machine.
+type Withheld struct {
+	Reads, Decisions, Lessons bool
+	Marks                     bool // records that have marks of lines
+}
+
+// of is what goes out in the place of a line.
+func (w Withheld) of(line []byte) []byte {
+	if w == (Withheld{}) {
+		return line
+	}
+	e, err := record.Parse(line)
+	if err != nil {
+		return line
+	}
+	switch {
+	case w.Reads && e.Kind == record.KindRead,
+		w.Decisions && e.Kind == record.KindDecision,
+		w.Lessons && e.Kind == record.KindLifecycle && e.Call == "record_lesson",
+		w.Marks && slices.ContainsFunc(e.Changes, func(c record.Change) bool { return len(c.Marks) > 0 }):
+		return record.Withhold(line, e.Kind)
+	}
+	return line
 }

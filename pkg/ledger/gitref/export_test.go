@@ -1,9 +1,6 @@
 package gitref
 
-import (
-	"bytes"
-	"io"
-)
+import "bytes"
 
 // LimitImport bounds the lines of one import.
 func LimitImport(lines int) (restore func()) {
@@ -30,16 +27,17 @@ func WriteSegment(lines [][]byte) ([]byte, error) {
 		err = w.add(lines[i])
 	}
 	if err == nil {
-		err = w.close()
+		err = w.Close()
 	}
 	return file.Bytes(), err
 }
 
 // ReadSegment gives the text of a segment.
 func ReadSegment(file []byte) ([]byte, error) {
-	r, err := newSegmentReader(bytes.NewReader(file))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
+	var text []byte
+	err := eachLine(bytes.NewReader(file), func(line []byte) error {
+		text = append(append(text, line...), '\n')
+		return nil
+	})
+	return text, err
 }

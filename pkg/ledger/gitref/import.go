@@ -2,11 +2,11 @@ package gitref
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -114,7 +114,7 @@ func (in *importer) run(ctx context.Context, fresh map[string]refSegment) (err e
 	if in.objects, err = in.git.Objects(ctx, "--batch"); err != nil {
 		return err
 	}
-	defer func() { in.objects.Close() }()
+	defer in.objects.Close()
 	root, leave, err := locate.Stands(in.root)
 	if err != nil {
 		return err
@@ -127,7 +127,14 @@ func (in *importer) run(ctx context.Context, fresh map[string]refSegment) (err e
 	defer u.Discard()
 	for _, path := range slices.Sorted(maps.Keys(fresh)) {
 		s := fresh[path]
-		lines := func(yield func([]byte) error) error { return in.lines(s, yield) }
+		lines := func(yield func([]byte) error) error {
+			return s.lines(in.objects, func(line []byte) error {
+				if len(line) > segment.MaxLine {
+					return bufio.ErrTooLong
+				}
+				return yield(bytes.TrimSuffix(line, []byte("\r")))
+			})
+		}
 		reason, err := in.check(s, u.Check, lines)
 		if err != nil {
 			return err
@@ -183,26 +190,11 @@ func (in *importer) check(s refSegment, check func(union.Lines) error, lines uni
 }
 
 // lines gives the lines of a segment.
-func (in *importer) lines(s refSegment, yield func([]byte) error) error {
-	text, err := in.text(s)
-	if err != nil {
+func (s refSegment) lines(objects *gitread.Objects, yield func([]byte) error) error {
+	if _, err := objects.Open(s.blob); err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(text)
-	lines.Buffer(make([]byte, 0, 64<<10), segment.MaxLine+1)
-	for lines.Scan() {
-		if err := yield(lines.Bytes()); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
-}
-
-func (in *importer) text(s refSegment) (io.Reader, error) {
-	if _, err := in.objects.Open(s.blob); err != nil {
-		return nil, err
-	}
-	return newSegmentReader(in.objects)
+	return eachLine(objects, yield)
 }
 
 // seenName is a note of what was imported: ids of the refs' commits, and hashes of segments. It can be lost.

@@ -3,7 +3,6 @@ package gitref
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -34,13 +33,13 @@ var first = framed.Dictionary{ID: 0x8c01, Text: `"outcome":"approved","outcome":
 
 // segmentWriter compresses the lines of a segment. What two writers are given makes the same bytes if it is the same.
 type segmentWriter struct {
-	text   *framed.Writer
+	*framed.Writer
 	follow []byte // how a line begins that follows the one above it alone
 }
 
 func newSegmentWriter(to io.Writer) (*segmentWriter, error) {
 	text, err := framed.NewWriter(to, first)
-	return &segmentWriter{text: text}, err
+	return &segmentWriter{Writer: text}, err
 }
 
 // The first byte of a line that does not stand in a segment as it is.
@@ -62,31 +61,36 @@ func (w *segmentWriter) add(line []byte) error {
 		short = append([]byte{literal}, line...)
 	}
 	w.follow = following(line)
-	_, err := w.text.Write(append(short[:len(short):len(short)], '\n'))
+	_, err := w.Write(append(short[:len(short):len(short)], '\n'))
 	return err
 }
 
-// close does not close what is written to.
-func (w *segmentWriter) close() error { return w.text.Close() }
-
-// segmentReader gives the lines of a segment as they were written, each with its newline. What cannot be decompressed ends it
-// with ledger.ErrDamagedArchive, a line that is too long with bufio.ErrTooLong. There is nothing to close.
-type segmentReader struct {
-	lines  *bufio.Scanner
-	follow []byte
-	line   []byte // with its newline
-	rest   []byte // of the line
-}
-
-func newSegmentReader(content io.Reader) (*segmentReader, error) {
+// eachLine gives the lines of a segment as they were written, without newlines, each valid until yield returns. What cannot be
+// decompressed ends it with segment.ErrDamagedArchive, a line that is too long with bufio.ErrTooLong.
+func eachLine(content io.Reader, yield func(line []byte) error) error {
 	text, err := framed.NewStream(content, first)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(make([]byte, 0, 64<<10), segment.MaxLine+2)
 	lines.Split(wholeLines)
-	return &segmentReader{lines: lines}, nil
+	for follow := []byte(nil); lines.Scan(); {
+		line := lines.Bytes()
+		switch {
+		case len(line) > 0 && line[0] == follows && follow == nil:
+			return fmt.Errorf("%w: its first line follows another one", segment.ErrDamagedArchive)
+		case len(line) > 0 && line[0] == follows:
+			line = slices.Concat(follow, line[1:])
+		case len(line) > 0 && line[0] == literal:
+			line = line[1:]
+		}
+		follow = following(line)
+		if err := yield(line); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }
 
 // wholeLines is bufio.ScanLines that takes nothing from a line but its newline.
@@ -98,27 +102,4 @@ func wholeLines(data []byte, atEnd bool) (advance int, line []byte, err error) {
 		return 0, nil, fmt.Errorf("%w: its last line has no end", segment.ErrDamagedArchive)
 	}
 	return 0, nil, nil
-}
-
-func (r *segmentReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		if !r.lines.Scan() {
-			return 0, cmp.Or(r.lines.Err(), io.EOF)
-		}
-		line := r.lines.Bytes()
-		switch {
-		case len(line) > 0 && line[0] == follows && r.follow == nil:
-			return 0, fmt.Errorf("%w: its first line follows another one", segment.ErrDamagedArchive)
-		case len(line) > 0 && line[0] == follows:
-			line = slices.Concat(r.follow, line[1:])
-		case len(line) > 0 && line[0] == literal:
-			line = line[1:]
-		}
-		r.follow = following(line)
-		r.line = append(append(r.line[:0], line...), '\n')
-		r.rest = r.line
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }

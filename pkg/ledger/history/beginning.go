@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 // blob: its id is the hash of its size and those bytes. Segments grow at the end, so most are.
 type beginnings struct {
 	git   *gitdir.Git
-	sizes *objects
+	sizes *gitread.Objects
 	held  []*heldContent // the last one used last
 }
 
@@ -29,7 +30,7 @@ type heldContent struct {
 }
 
 func newBeginnings(ctx context.Context, r repository) (*beginnings, error) {
-	sizes, err := r.objects(ctx, "--batch-check")
+	sizes, err := r.Objects(ctx, "--batch-check")
 	return &beginnings{git: gitdir.New(r.Dir), sizes: sizes}, err
 }
 

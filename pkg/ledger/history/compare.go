@@ -1,14 +1,11 @@
 package history
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"maps"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -45,41 +42,28 @@ func (c *comparison) lines() error {
 		if kept && id != "" && id == c.old.segments[name] {
 			continue
 		}
-		if err := c.segment(name, kept); err != nil {
+		if kept {
+			if grew, err := c.grew(name); err != nil {
+				return err
+			} else if grew {
+				continue
+			}
+		}
+		if err := c.segment(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *comparison) segment(name string, kept bool) error {
-	var same shared
-	if kept {
-		if grew, err := c.grew(name); err != nil || grew {
-			return err
-		}
-		before, err := c.old.open(name)
-		if err != nil {
-			return err
-		}
-		after, err := c.now.open(name)
-		if err != nil {
-			return err
-		}
-		if same, err = sharedLines(before, after); err != nil || same.all {
-			return err
-		}
-	}
+func (c *comparison) segment(name string) error {
 	before, err := c.old.open(name)
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyN(io.Discard, before, same.bytes); err != nil {
-		return err
-	}
 	c.wanted = map[record.Hash]dropped{}
-	err = segment.HashLines(before, func(line ledger.HashedLine) error {
-		c.wanted[line.Hash] = dropped{segment: name, line: same.lines + line.Number, from: c.old.name, into: c.now.name}
+	err = segment.HashLines(before, func(line segment.HashedLine) error {
+		c.wanted[line.Hash] = dropped{segment: name, line: line.Number, from: c.old.name, into: c.now.name}
 		if len(c.wanted) < c.limit {
 			return nil
 		}
@@ -138,8 +122,6 @@ func (c *comparison) look(name string) error {
 	return nil
 }
 
-var errFound = errors.New("nothing is wanted any more")
-
 // search takes out of wanted what a side has. It looks into the first ones first, as far as the side has them.
 func search(in side, first []string, wanted map[record.Hash]dropped) error {
 	names := slices.Sorted(maps.Keys(in.segments))
@@ -152,14 +134,14 @@ func search(in side, first []string, wanted map[record.Hash]dropped) error {
 		if err != nil {
 			return err
 		}
-		err = segment.HashLines(content, func(line ledger.HashedLine) error {
+		err = segment.HashLines(content, func(line segment.HashedLine) error {
 			delete(wanted, line.Hash)
 			if len(wanted) == 0 {
-				return errFound
+				return segment.ErrEnough
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errFound) {
+		if err != nil && !errors.Is(err, segment.ErrEnough) {
 			return err
 		}
 	}
@@ -171,64 +153,4 @@ func rankIn(first []string, name string) int {
 		return i
 	}
 	return len(first)
-}
-
-// shared is how much two segments have in common from the start, in whole lines.
-type shared struct {
-	bytes int64
-	lines int
-	all   bool // the whole of the first
-}
-
-func sharedLines(before, after io.Reader) (same shared, err error) {
-	a, b := bufio.NewReaderSize(before, blockSize), bufio.NewReaderSize(after, blockSize)
-	var partial int64 // equal bytes behind the last newline
-	for {
-		x, errA := a.Peek(1)
-		if errors.Is(errA, io.EOF) {
-			same.all = partial == 0
-			return same, nil
-		}
-		y, errB := b.Peek(1)
-		if err := errors.Join(realError(errA), realError(errB)); err != nil || len(y) == 0 {
-			return same, err
-		}
-		n := min(a.Buffered(), b.Buffered())
-		x, _ = a.Peek(n)
-		y, _ = b.Peek(n)
-		equal := commonPrefix(x, y)
-		if end := bytes.LastIndexByte(x[:equal], '\n'); end >= 0 {
-			same.bytes += partial + int64(end) + 1
-			same.lines += bytes.Count(x[:end+1], []byte("\n"))
-			partial = int64(equal - end - 1)
-		} else {
-			partial += int64(equal)
-		}
-		if equal < n {
-			return same, nil
-		}
-		a.Discard(n)
-		b.Discard(n)
-	}
-}
-
-const blockSize = 128 << 10
-
-func realError(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-func commonPrefix(x, y []byte) int {
-	if bytes.Equal(x, y) {
-		return len(x)
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			return i
-		}
-	}
-	return len(x)
 }

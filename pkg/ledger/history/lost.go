@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -58,10 +57,10 @@ func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) e
 		selection = append(selection, w.head)
 	}
 	c, err := w.newCollection(ctx)
-	if err != nil {
-		return fmt.Errorf("look for lost lines: %w", err)
+	if err == nil {
+		err = c.collect(ctx, visit, selection...)
 	}
-	if err := c.collect(ctx, visit, selection...); err != nil {
+	if err != nil {
 		return fmt.Errorf("look for lost lines: %w", err)
 	}
 	return nil
@@ -81,15 +80,14 @@ func Elsewhere(root *os.Root) verify.Elsewhere {
 		}
 		defer w.close()
 		c, err := w.newCollection(ctx)
+		if err == nil {
+			err = c.collect(ctx, Visit{Line: func(LostLine) error { return nil }}, "--end-of-options", w.head)
+		}
+		if err == nil {
+			foreign := Visit{Line: func(l LostLine) error { return visit(l.Data, "commit "+short(l.Commit)) }}
+			err = c.collect(ctx, foreign, "--all", "--reflog", "--not", w.head)
+		}
 		if err != nil {
-			return fmt.Errorf("look at other branches: %w", err)
-		}
-		own := Visit{Line: func(LostLine) error { return nil }}
-		if err := c.collect(ctx, own, "--end-of-options", w.head); err != nil {
-			return fmt.Errorf("look at other branches: %w", err)
-		}
-		foreign := Visit{Line: func(l LostLine) error { return visit(l.Data, "commit "+short(l.Commit)) }}
-		if err := c.collect(ctx, foreign, "--all", "--reflog", "--not", w.head); err != nil {
 			return fmt.Errorf("look at other branches: %w", err)
 		}
 		return nil
@@ -100,13 +98,11 @@ func Elsewhere(root *os.Root) verify.Elsewhere {
 type collection struct {
 	*walk
 	lines map[record.Hash]struct{}
-	trees map[string]bool // of .orchestration
-	blobs map[string]bool
-	seals map[string]bool // by name and id
+	seen  map[string]bool // trees of .orchestration, versions of segments, and seals by name and id
 }
 
 func (w *walk) newCollection(ctx context.Context) (*collection, error) {
-	c := &collection{walk: w, lines: map[record.Hash]struct{}{}, trees: map[string]bool{"": true}, blobs: map[string]bool{}, seals: map[string]bool{}}
+	c := &collection{walk: w, lines: map[record.Hash]struct{}{}, seen: map[string]bool{"": true}}
 	if err := c.hold(w.files.segments); err != nil {
 		return nil, err
 	}
@@ -133,7 +129,7 @@ func (c *collection) hold(segments map[string]string) error {
 		if !isArchive(name) {
 			content = c.begins.keep(name, content)
 		}
-		if err := segment.HashLines(content, func(l ledger.HashedLine) error {
+		if err := segment.HashLines(content, func(l segment.HashedLine) error {
 			c.lines[l.Hash] = struct{}{}
 			return nil
 		}); err != nil {
@@ -145,12 +141,12 @@ func (c *collection) hold(segments map[string]string) error {
 
 func (c *collection) collect(ctx context.Context, visit Visit, selection ...string) error {
 	return c.commits(ctx, func(commit string, _ []string) error {
-		tree, err := c.walk.trees.home(commit, c.way)
-		if err != nil || c.trees[tree] {
+		tree, err := homeTree(c.trees, commit, c.way)
+		if err != nil || c.seen[tree] {
 			return err
 		}
-		c.trees[tree] = true
-		segments, err := c.walk.trees.readContent(tree)
+		c.seen[tree] = true
+		segments, err := readContent(c.trees, tree)
 		if err != nil {
 			return err
 		}
@@ -177,10 +173,10 @@ const maxSeal = 1 << 20
 // seal looks at one file among the seals.
 func (c *collection) seal(commit, name, id string, visit func(LostSeal) error) error {
 	key := name + "\x00" + id
-	if c.seals[key] || c.files.seals[name] == id {
+	if c.seen[key] || c.files.seals[name] == id {
 		return nil
 	}
-	c.seals[key] = true
+	c.seen[key] = true
 	found, err := c.before.Open(id)
 	if err != nil || found.Kind != "blob" || found.Size > maxSeal {
 		return err
@@ -195,10 +191,10 @@ func (c *collection) seal(commit, name, id string, visit func(LostSeal) error) e
 // segment looks at one version of a segment.
 func (c *collection) segment(commit, name string, of *content, visit func(LostLine) error) error {
 	id := of.segments[name]
-	if c.blobs[id] {
+	if c.seen[id] {
 		return nil
 	}
-	c.blobs[id] = true
+	c.seen[id] = true
 	known, err := c.begins.known(id)
 	if err != nil || known {
 		return err
@@ -210,7 +206,7 @@ func (c *collection) segment(commit, name string, of *content, visit func(LostLi
 	if !isArchive(name) { // which nothing grows from
 		content = c.begins.keep(id, content)
 	}
-	return segment.HashLines(content, func(l ledger.HashedLine) error {
+	return segment.HashLines(content, func(l segment.HashedLine) error {
 		if _, seen := c.lines[l.Hash]; seen {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -56,7 +57,7 @@ func lost(remains []string) []ledger.Problem {
 	if len(remains) == 0 {
 		return nil
 	}
-	return []ledger.Problem{{Kind: ProblemLost, Segment: singleName,
+	return []ledger.Problem{{Kind: ProblemLost, Segment: segment.SingleName,
 		Detail: "the ledger has no record, and there were some: " + strings.Join(remains, "; ")}}
 }
 
@@ -73,7 +74,7 @@ func fileRemains(root *os.Root) []string {
 		{"state/sessions", "is a session that selected an intent", func(name string) bool { return selected(root, name) }},
 		{"state", "has lines of a record that a crash tore", func(name string) bool { return strings.HasPrefix(path.Base(name), "torn-") }},
 	} {
-		dir := path.Join(home, sign.dir)
+		dir := path.Join(segment.Home, sign.dir)
 		entries, _ := durable.ReadDirectoryIn(root, dir) // what is not there or cannot be read shows nothing
 		for _, e := range entries {
 			if name := path.Join(dir, e.Name()); e.Type().IsRegular() && sign.is(name) {
@@ -102,14 +103,14 @@ func commitRemains(ctx context.Context, root *os.Root, commit string) []string {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil
 	}
-	r := repositoryAt(root.Name())
+	r := repositoryAt(root)
 	var found []string
 	if id := r.withLedger(ctx, commit); id != "" {
 		found = append(found, fmt.Sprintf("commit %s has ledger lines or seals", id))
 	}
 	// In a repository with several workspaces the trailer is another one's, if this one was not there yet.
 	if id := r.newest(ctx, commit, "--grep=^"+trailerKey+": ", "--", "."); id != "" {
-		if _, err := r.Ask(ctx, "rev-parse", "--verify", "--quiet", id+":./"+home+"/active_intents.yaml"); err == nil {
+		if _, err := r.Ask(ctx, "rev-parse", "--verify", "--quiet", id+":./"+segment.Home+"/active_intents.yaml"); err == nil {
 			found = append(found, fmt.Sprintf("the message of commit %s names the intent of recorded changes", id))
 		}
 	}
@@ -132,8 +133,8 @@ func HasLedger(ctx context.Context, root *os.Root, revisions ...string) bool {
 		revisions = []string{"HEAD"}
 	}
 	return slices.ContainsFunc(revisions, func(revision string) bool {
-		id, err := repositoryAt(root.Name()).resolve(ctx, revision)
-		return err == nil && repositoryAt(root.Name()).withLedger(ctx, id) != ""
+		id, err := repositoryAt(root).resolve(ctx, revision)
+		return err == nil && repositoryAt(root).withLedger(ctx, id) != ""
 	})
 }
 
@@ -141,5 +142,5 @@ func HasLedger(ctx context.Context, root *os.Root, revisions ...string) bool {
 // A merge may have dropped them, so every side is looked at.
 func (r repository) withLedger(ctx context.Context, commit string) string {
 	return r.newest(ctx, commit, "-G.", "--text", "--full-history", "--",
-		home+"/"+singleName, home+"/"+traceDir, home+"/"+archiveDir, home+"/"+sealsDir)
+		segment.Home+"/"+segment.SingleName, segment.Home+"/"+segment.TraceDir, segment.Home+"/"+segment.ArchiveDir, segment.Home+"/"+sealsDir)
 }

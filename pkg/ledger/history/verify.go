@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -65,7 +67,7 @@ func Verify(ctx context.Context, root *os.Root, opts Options) (Report, error) {
 // for sizes.
 type walk struct {
 	repository
-	trees, before, after *objects
+	trees, before, after *gitread.Objects
 	begins               *beginnings
 	damages              damages
 	files                *workTree
@@ -82,7 +84,7 @@ type walk struct {
 
 func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
-		repository: repositoryAt(root.Name()), workspace: root, limit: limit, homes: map[string]string{}, pending: map[record.Hash]dropped{}, seals: map[string]droppedSeal{},
+		repository: repositoryAt(root), workspace: root, limit: limit, homes: map[string]string{}, pending: map[record.Hash]dropped{}, seals: map[string]droppedSeal{},
 		damages: damages{},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
@@ -92,15 +94,15 @@ func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 	}
-	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), home)
+	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), segment.Home)
 	if w.head, err = w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
 		if opts.Head != "" {
 			return nil, fmt.Errorf("%s is not a commit that this repository has: %w", opts.Head, err)
 		}
 		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
 	}
-	for _, o := range []**objects{&w.trees, &w.before, &w.after} {
-		if *o, err = w.objects(ctx, "--batch"); err != nil {
+	for _, o := range []**gitread.Objects{&w.trees, &w.before, &w.after} {
+		if *o, err = w.Objects(ctx, "--batch"); err != nil {
 			w.close()
 			return nil, fmt.Errorf("run git: %w", err)
 		}
@@ -123,11 +125,11 @@ func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk
 
 // committed stands in for the work tree where that does not count.
 func (w *walk) committed() (*workTree, error) {
-	tree, err := w.trees.home(w.head, w.way)
+	tree, err := homeTree(w.trees, w.head, w.way)
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.trees.readContent(tree)
+	c, err := readContent(w.trees, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func (w *walk) committed() (*workTree, error) {
 }
 
 func (w *walk) close() {
-	for _, o := range []*objects{w.trees, w.before, w.after} {
+	for _, o := range []*gitread.Objects{w.trees, w.before, w.after} {
 		if o != nil {
 			o.Close()
 		}
@@ -178,14 +180,6 @@ func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
 	return w.report, nil
 }
 
-func (r repository) resolve(ctx context.Context, revision string) (string, error) {
-	commit, err := r.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	if err != nil {
-		return "", fmt.Errorf("%s is not a commit that this repository has: %w", revision, err)
-	}
-	return commit, nil
-}
-
 // checkFiles compares the work tree with the commit that is checked out.
 func (w *walk) checkFiles(ctx context.Context) error {
 	tree, err := w.homeOf(w.head)
@@ -199,7 +193,7 @@ func (w *walk) checkFiles(ctx context.Context) error {
 		w.report.Unproven = append(w.report.Unproven, "the commit that is checked out has no ledger: git can tell nothing of records that were never committed")
 		return nil
 	}
-	old, err := w.trees.readContent(tree)
+	old, err := readContent(w.trees, tree)
 	if err != nil {
 		return err
 	}
@@ -233,7 +227,7 @@ func (w *walk) homeOf(commit string) (string, error) {
 	if tree, known := w.homes[commit]; known {
 		return tree, nil
 	}
-	tree, err := w.trees.home(commit, w.way)
+	tree, err := homeTree(w.trees, commit, w.way)
 	if err == nil {
 		w.homes[commit] = tree
 	}
@@ -241,11 +235,11 @@ func (w *walk) homeOf(commit string) (string, error) {
 }
 
 func (w *walk) pair(ctx context.Context, commit, mine, parent, theirs string) error {
-	old, err := w.trees.readContent(theirs)
+	old, err := readContent(w.trees, theirs)
 	if err != nil {
 		return err
 	}
-	now, err := w.trees.readContent(mine)
+	now, err := readContent(w.trees, mine)
 	if err != nil {
 		return err
 	}
@@ -356,7 +350,7 @@ func (w *walk) finish() {
 	w.report.Unproven = append(w.report.Unproven, slices.Sorted(maps.Keys(w.damages))...)
 	if w.unlisted > 0 {
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: ProblemDropped, Segment: singleName, Detail: fmt.Sprintf("%d more lines were dropped", w.unlisted),
+			Kind: ProblemDropped, Segment: segment.SingleName, Detail: fmt.Sprintf("%d more lines were dropped", w.unlisted),
 		})
 	}
 }

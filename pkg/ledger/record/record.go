@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/google/uuid"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Kind says what a record is about.
@@ -267,4 +268,75 @@ func isContentHash(h string) bool {
 func isPublicID(id string) bool {
 	u, err := uuid.Parse(id)
 	return err == nil && u.String() == id
+}
+
+// The errors that a caller may test for with errors.Is, by when they occur.
+var (
+	// ErrInvalidRecord: the record breaks the format (an unknown kind, a path that leaves the workspace, text that
+	// is not UTF-8, a range that ends before it starts). Nothing was written. [Record.Check] finds it beforehand.
+	ErrInvalidRecord = errors.New("the record cannot be written as given")
+
+	// ErrTooLarge: a record is larger than a line may be, and not because of its changes (those are spread over
+	// several lines). Nothing was written.
+	ErrTooLarge = errors.New("the record is too large for one ledger line")
+
+	// ErrMalformed: a line is not a record: not JSON, a duplicate key, a field of another type.
+	ErrMalformed = errors.New("the line is not a ledger record")
+)
+
+// Inverse is the change that leads back. It has no ranges: what its lines are is not known from the change alone.
+func (c Change) Inverse() Change { return Change{Change: c.Change.Inverse(), Coarse: c.Coarse} }
+
+// Lines counts the lines that a change added and removed, by its hunks; where it has none, by its ranges. A coarse change
+// counts all lines from its first to its last. A line that was edited is one added and one removed.
+func (c Change) Lines() (added, removed int) {
+	for _, h := range c.Hunks {
+		removed += max(h[1], 0)
+		added += max(h[3], 0)
+	}
+	if len(c.Hunks) > 0 {
+		return added, removed
+	}
+	for _, r := range c.Ranges {
+		added += max(r.EndLine-r.StartLine+1, 0)
+	}
+	return added, removed
+}
+
+// checkModes: what stood before and what stands after have permissions both, or neither does.
+func (c *Change) checkModes() error {
+	for _, m := range []change.Mode{c.Before.Mode, c.After.Mode} {
+		if _, ok := m.FileMode(); m != "" && !ok {
+			return fmt.Errorf("%w: %s: %q is not a mode in four octal digits", ErrInvalidRecord, c.Path, m)
+		}
+	}
+	var wrong bool
+	switch c.Op {
+	case change.Created:
+		wrong = c.Before.Mode != ""
+	case change.Deleted:
+		wrong = c.After.Mode != ""
+	default:
+		wrong = (c.Before.Mode == "") != (c.After.Mode == "")
+	}
+	if wrong {
+		return fmt.Errorf("%w: %s: a file that was %s has not the modes %q and %q", ErrInvalidRecord, c.Path, c.Op, c.Before.Mode, c.After.Mode)
+	}
+	return nil
+}
+
+// newMode is the mode after a change as lines have it: left out where it is the one before.
+func (c *Change) newMode() change.Mode {
+	if c.After.Mode == c.Before.Mode {
+		return ""
+	}
+	return c.After.Mode
+}
+
+// modeAfter reads it back.
+func (c *changeJSON) modeAfter() change.Mode {
+	if c.AfterMode == "" && c.Op != change.Deleted {
+		return c.BeforeMode
+	}
+	return c.AfterMode
 }

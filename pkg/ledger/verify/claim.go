@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"slices"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"os"
-	"slices"
 )
 
 // Claim says that a ledger once had these heads, which stand for all lines before them. Who says so, and why to
@@ -147,4 +148,40 @@ func brokenClaim(c Claim, s ClaimStanding) segment.Problem {
 	}
 	p.Detail = fmt.Sprintf("it seals %d lines and %d of them are in the ledger: sealed records were changed or removed", c.Lines, s.Lines)
 	return p
+}
+
+// Closure calls visit for each line that is one of the heads or precedes one, in the order of EachLine, each once. It
+// returns those heads that the ledger does not have. It holds the chain of the whole ledger.
+func Closure(ctx context.Context, root *os.Root, heads []record.Hash, visit func(segment.RawLine) error) (missing []record.Hash, err error) {
+	chain := newLineage()
+	if _, err := locate.EachLine(ctx, root, func(line segment.RawLine) error {
+		if prev, kind := record.Classify(line.Data); line.Whole {
+			chain.add(line.Hash, prev, kind == record.LineRecord)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var from []int32
+	for _, head := range heads {
+		if chain.has(head) {
+			from = append(from, chain.number(head))
+		} else {
+			missing = append(missing, head)
+		}
+	}
+	wanted := make([]bool, len(chain.nodes))
+	chain.closure(from, wanted)
+	_, err = locate.EachLine(ctx, root, func(line segment.RawLine) error {
+		n, known := chain.index[line.Hash]
+		if !line.Whole || !known || !wanted[n] {
+			return nil
+		}
+		wanted[n] = false
+		return visit(line)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the lines before %d heads: %w", len(heads), err)
+	}
+	return missing, nil
 }

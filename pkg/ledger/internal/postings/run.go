@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"sync"
 )
 
 // Run reads a file of this package. Its methods may be called at the same time. It holds the directory in memory,
@@ -160,4 +161,35 @@ func (r *Run) Load() (*Builder, error) {
 		}
 	}
 	return b, nil
+}
+
+const (
+	maxRemembered     = 64 // keys of a run
+	maxRememberedRows = 64 // of a key: what many lines have is found in few runs
+)
+
+// remembered has what was found last, so that a question that is asked again reads nothing. Keys that no row has count
+// most: they are looked for in every run.
+type remembered struct {
+	mu   sync.Mutex
+	rows map[Key][]uint32
+}
+
+func (r *remembered) get(k Key) (rows []uint32, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rows, known = r.rows[k]
+	return rows, known
+}
+
+func (r *remembered) put(k Key, rows []uint32) {
+	if len(rows) > maxRememberedRows {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rows == nil || len(r.rows) >= maxRemembered {
+		r.rows = map[Key][]uint32{}
+	}
+	r.rows[k] = rows
 }

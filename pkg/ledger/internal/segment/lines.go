@@ -5,8 +5,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // MaxLine is how long a line can be that is read, in bytes. A longer one is none of ours; it is passed over without being
@@ -171,3 +178,114 @@ func (r ReaderAt) ReadAt(p []byte, off int64) (int, error) {
 }
 
 var ErrEnough = errors.New("enough")
+
+// HeadFinder finds the heads of lines that come in any order, with duplicates. In a chain it holds one line at a time,
+// however long the chain is.
+type HeadFinder map[record.Hash]struct{}
+
+// Take holds the line until one that follows it comes. A line whose follower came before it stays, as one that comes
+// twice may: candidates, which FindHeads sorts out.
+func (h HeadFinder) Take(id record.Hash, prev []record.Hash) {
+	for _, p := range prev {
+		delete(h, p)
+	}
+	h[id] = struct{}{}
+}
+
+// FindHeads gives the sorted heads of the first size bytes, and calls each with each line that is whole and its kind.
+// Where there is more than one candidate all is read twice.
+func FindHeads(file io.ReaderAt, size int64, each func(Line, record.Hash, record.LineKind)) ([]record.Hash, error) {
+	found := HeadFinder{}
+	err := Forward(io.NewSectionReader(file, 0, size), 0, func(line Line) error {
+		id, prev, kind := ReadChain(line)
+		if line.Torn {
+			return nil
+		}
+		if kind == record.LineRecord || kind == record.LineForeign {
+			found.Take(id, prev)
+		}
+		each(line, id, kind)
+		return nil
+	})
+	if err == nil && len(found) > 1 {
+		err = Forward(io.NewSectionReader(file, 0, size), 0, func(line Line) error {
+			if line.Torn || line.TooLong {
+				return nil
+			}
+			if prev, ok := record.ParsePrev(line.Data); ok {
+				for _, p := range prev {
+					delete(found, p)
+				}
+			}
+			return nil
+		})
+	}
+	return slices.SortedFunc(maps.Keys(found), record.CompareHash), err
+}
+
+// ReadChain gives a line's identity and whom it follows. A line that is too long is garbage to the chain.
+func ReadChain(line Line) (record.Hash, []record.Hash, record.LineKind) {
+	if line.TooLong {
+		return record.Hash{}, nil, record.LineGarbage
+	}
+	prev, kind := record.Classify(line.Data)
+	return record.Identity(line.Data), prev, kind
+}
+
+// Reached is how far a segment is known: up to the end of a whole line.
+type Reached struct {
+	End    int64 // of the last line that is known
+	LastAt int64 // where that begins
+	Last   record.Hash
+}
+
+// Continues reports whether the content has the last line that is known where it was.
+func (c Reached) Continues(file io.ReaderAt, size int64) bool {
+	if c.End == 0 || c.End > size || c.End-c.LastAt > MaxLine {
+		return false
+	}
+	line := make([]byte, c.End-c.LastAt)
+	_, err := file.ReadAt(line, c.LastAt)
+	return (err == nil || errors.Is(err, io.EOF)) && record.Identity(TrimEnd(line)) == c.Last
+}
+
+func Unchanged(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// IgnoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
+// report.
+func IgnoreGone(err error) error {
+	_, damaged := errors.AsType[*framed.Damage](err)
+	if damaged || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrRotated) {
+		return nil
+	}
+	return err
+}
+
+// InPlace reports whether the last line stands where it stood.
+func (at Reached) InPlace(root *os.Root, name string) bool {
+	file, info, err := OpenRegular(root, path.Join(Home, name), os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return at.Continues(file, info.Size())
+}
+
+// TakeOut removes from wanted the lines that a file has.
+func TakeOut(file io.ReaderAt, size int64, wanted map[record.Hash]bool) error {
+	err := ReadLines(file, size, true, func(line Line) error {
+		if !line.TooLong && !line.Torn {
+			delete(wanted, record.Identity(line.Data))
+		}
+		if len(wanted) == 0 {
+			return ErrEnough
+		}
+		return nil
+	}, func(*framed.Damage) {})
+	if errors.Is(err, ErrEnough) {
+		return nil
+	}
+	return err
+}

@@ -164,3 +164,57 @@ func OpenRegular(root *os.Root, name string, flag int) (file *os.File, info fs.F
 	}
 	return file, info, err
 }
+
+// Disk is what the ledger does to files and must not believe blindly. Tests make it fail.
+type Disk struct {
+	Write    func(*os.File, []byte) (int, error)
+	Rewrite  func(*os.File, []byte, int64) error // of what is there already
+	Truncate func(*os.File, int64) error
+	Flush    func(*os.File) error // of data and size
+	FlushDir func(*os.File) error
+	Rename   func(root *os.Root, from, to string) error
+}
+
+func RealDisk() Disk {
+	return Disk{
+		Write:    (*os.File).Write,
+		Rewrite:  func(f *os.File, b []byte, at int64) error { _, err := f.WriteAt(b, at); return err },
+		Truncate: (*os.File).Truncate,
+		Flush:    durable.FlushData,
+		FlushDir: (*os.File).Sync,
+		Rename:   (*os.Root).Rename,
+	}
+}
+
+// FlushDir does nothing on Windows, where directories cannot be flushed.
+func FlushDir(root *os.Root, d Disk, name string) error {
+	dir, err := durable.OpenDirectoryIn(root, name)
+	if err != nil {
+		return fmt.Errorf("flush %s: %w", name, err)
+	}
+	defer dir.Close()
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	if err := d.FlushDir(dir); err != nil {
+		return fmt.Errorf("flush %s: %w", name, err)
+	}
+	return nil
+}
+
+// The errors that a caller may test for with errors.Is, by when they occur.
+var (
+	// ErrNotInitialized: the workspace has no .orchestration directory, so there is no ledger yet. Nothing was
+	// written. The operator creates one with `orchestra-mcp init`.
+	ErrNotInitialized = errors.New("the workspace has no .orchestration directory")
+
+	// ErrBusy: another process held the lock on .orchestration for longer than Options.LockWait. Nothing was
+	// written; the same append can be tried again.
+	ErrBusy = errors.New("the ledger is locked by another process")
+
+	// ErrUnavailable: the ledger cannot be written. Either the place does not allow it now (no permission, a link
+	// or a directory where the file should be), or an earlier write or flush failed. The latter poisons this
+	// Ledger: how much of that group is on disk is unknown, so everything after is refused until [Ledger.Reopen] has
+	// checked what there is.
+	ErrUnavailable = errors.New("the ledger cannot be written")
+)
