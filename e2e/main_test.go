@@ -10,12 +10,10 @@ package e2e_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,12 +30,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveExample) != "" {
 		os.Exit(serveExampleStdio())
 	}
-	// A test mostly waits for other processes, so more run at once than there are processors. A -parallel that was
-	// given is parsed later, and stands.
-	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	check.Waiting()
 	os.Exit(run(m))
 }
 

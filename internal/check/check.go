@@ -5,10 +5,13 @@
 package check
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -29,6 +32,14 @@ func Rounds(usual, long int) int {
 		return long
 	}
 	return usual
+}
+
+// Waiting is for a TestMain whose tests mostly wait for other processes: more of them run at once than there are
+// processors. A -parallel that was given is parsed later, and stands.
+func Waiting() {
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 }
 
 // OK ends the test where err is not nil.

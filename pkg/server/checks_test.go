@@ -114,7 +114,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).connect()
 	s := b.selects("INT-001")
 	fail := func(hour int) {
-		for i := range 25 {
+		for i := range 21 {
 			b.ok("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})
 		}
 	}

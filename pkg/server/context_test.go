@@ -142,11 +142,8 @@ func TestContextIsNeverOverItsBudget(t *testing.T) {
 		b := start(t, dir, func(o *server.Options) { o.Settings.Limits.ContextSize = settings.Size(budget) }).connect()
 		b.selects("INT-001")
 		b.ok("write_to_file", args{"path": "src/" + strings.Repeat("&", 200), "content": "x\n"})
-		full, rounds := 0, 40
-		if check.Short() {
-			rounds = 8
-		}
-		for range rounds {
+		full := 0
+		for range check.Rounds(12, 200) {
 			most := 1 << next.IntN(15)
 			var brain strings.Builder
 			for range next.IntN(8) {

@@ -35,7 +35,7 @@ const (
 // In the long form it kills 300 times.
 func TestKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
-	kills := check.Rounds(30, 300)
+	kills := check.Rounds(20, 300)
 	var total crashTotals
 	t.Run("ledgers", func(t *testing.T) {
 		for done := 0; done < kills; done += killsPerLedger {

@@ -37,23 +37,28 @@ var passing = []string{
 //
 // strace counts the calls of each thread for itself, so each run names a call
 // and its number, and goes on until no thread makes so many. The short form
-// takes the first of each call; ORCHESTRA_LONG=1 takes all.
+// takes the first of each call, in one of the ways by turns, under the race
+// detector of every other one; ORCHESTRA_LONG=1 takes all.
 func TestFailingDiskLosesNothing(t *testing.T) {
+	t.Parallel()
 	check.Needs(t, "strace")
 	f := &faultRun{t: t}
 	f.renew()
 	calls := f.discover()
 	deepest := check.Rounds(1, 1000)
 	for i, call := range calls {
-		f.renew() // a short ledger is audited fast
+		if check.Long() || i%5 == 0 {
+			f.renew() // a short ledger is audited fast
+		}
 		for j, fault := range faults {
-			if check.Short() && (i%2 != 0 || j != i/2%len(faults)) {
+			if !check.Long() && j != i%len(faults) || check.Short() && i%2 != 0 {
 				continue
 			}
 			for n := 1; n <= deepest && f.inject(fmt.Sprintf("%s:%s:when=%d", call, fault, n)); n++ {
 			}
 		}
 	}
+	f.settle()
 	f.total.add(f.audit)
 	t.Logf("%d faults in %v: %d calls acknowledged, %d refused with nothing changed, %d refused with something changed, %d unanswered; %d records, %d recovered (%d probable)",
 		f.injected, calls, f.acknowledged, f.refused, f.standing, f.unanswered, f.total.records, f.total.recovered, f.total.probable)
@@ -68,6 +73,7 @@ type faultRun struct {
 	dir   string
 	audit *audit
 	round int
+	after string // when the next server comes
 	total crashTotals
 
 	injected, acknowledged, refused, standing, unanswered int
@@ -76,13 +82,21 @@ type faultRun struct {
 // renew begins with a new workspace.
 func (f *faultRun) renew() {
 	if f.audit != nil {
+		f.settle()
 		f.total.add(f.audit)
 	}
 	f.dir = crashWorkspace(f.t)
 	f.audit = newAudit(f.t, f.dir)
 }
 
-// server starts a server whose first change has been made.
+// settle has a server settle what the last one left.
+func (f *faultRun) settle() {
+	f.t.Helper()
+	c, _ := f.server(f.after)
+	c.kill()
+}
+
+// server starts a server whose first change has been made, and audits what it made of the last one's end.
 func (f *faultRun) server(when string) (*child, string) {
 	f.t.Helper()
 	f.round++
@@ -150,7 +164,7 @@ func (f *faultRun) discover() []string {
 // makes of it. It reports whether the fault was met.
 func (f *faultRun) inject(fault string) bool {
 	f.t.Helper()
-	c, session := f.server("before " + fault)
+	c, session := f.server(f.after)
 	if made, err := f.patch(c, session); err != nil || made.IsError {
 		f.t.Fatal(err, made)
 	}
@@ -171,8 +185,7 @@ func (f *faultRun) inject(fault string) bool {
 		}
 	}
 	c.kill()
-	last, _ := f.server("after " + fault)
-	last.kill()
+	f.after = "after " + fault
 	if met {
 		f.injected++
 	}

@@ -90,7 +90,7 @@ func TestAgentsUseGit(t *testing.T) {
 	const other = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
 	world := gitWorld(t)
 	// quick are tried without ORCHESTRA_LONG too.
-	quick := []string{"merge", "merge that conflicts", "merge --abort", "rebase", "cherry-pick", "revert", "reset --hard", "checkout -b", "stash pop of a person's", "pull",
+	quick := []string{"merge", "merge --abort", "rebase", "cherry-pick", "stash pop of a person's", "pull",
 		"clean, with a person's file out of scope", "commit-tree with another content", "fetch from a directory", "rebase --exec that writes out of scope",
 		"a branch with program configuration", "a secret, and a command behind it", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
 	var table []string

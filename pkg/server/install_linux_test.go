@@ -147,9 +147,11 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 	if b.read("README.md") != "# Shop\n" || b.exists(".vscode") || b.exists(".git/hooks") {
 		t.Error("a package's script wrote out of scope")
 	}
-	r = b.installs(s, "rm -rf node_modules && npm ci"+quiet)
-	b.wantChanges(b.lastRecord(record.KindCommand))
-	check.Equal(t, b.read("node_modules/dep/lib/7.js"), "module.exports = 7\n", "npm ci installed nothing")
+	if check.Long() {
+		b.installs(s, "rm -rf node_modules && npm ci"+quiet)
+		b.wantChanges(b.lastRecord(record.KindCommand))
+	}
+	check.Equal(t, b.read("node_modules/dep/lib/7.js"), "module.exports = 7\n")
 }
 
 // modules is a proxy with one module, as GOPROXY has it.

@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 func TestMain(m *testing.M) {
 	serveIfChild()
+	check.Waiting()
 	os.Exit(run(m))
 }
 

@@ -23,17 +23,17 @@ import (
 
 // TestPowerCutLosesNothing records with strace what a server does to its disk
 // while it creates, overwrites, edits, deletes, moves and patches files. Then
-// it cuts the power after each single operation, in each model of what a disk
-// keeps of what was not flushed, starts a server on what is left, and holds
-// the files against the ledger.
+// it cuts the power, in each model of what a disk keeps of what was not
+// flushed, starts a server on what is left, and holds the files against the
+// ledger.
 //
-// Each cut has the two extremes of what is kept, and something between.
-// ORCHESTRA_LONG=1 tries many more disks for each cut, under the race detector it cuts after every
-// fortieth operation.
+// It cuts after every seventh operation, in each model after others, and keeps
+// the two extremes and something between. ORCHESTRA_LONG=1 cuts after each and
+// tries many more disks, under the race detector it is every fortieth.
 func TestPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	check.Needs(t, "strace")
-	perCut, every := check.Rounds(3, 60), 1
+	perCut, every := check.Rounds(3, 60), check.Rounds(7, 1)
 	if check.Short() {
 		every = 40
 	}
@@ -46,11 +46,11 @@ func TestPowerCutLosesNothing(t *testing.T) {
 		place = t.TempDir()
 	}
 	defer os.RemoveAll(place)
-	for _, m := range cutModels {
+	for i, m := range cutModels {
 		t.Run(m.name, func(t *testing.T) {
 			run := &cutRun{t: t, disk: disk, model: m, start: start, seen: map[cutLook]bool{}, place: place}
 			dice := rand.New(rand.NewPCG(12, 26))
-			for n := 0; n <= len(disk.ops); n += every {
+			for n := i % every; n <= len(disk.ops); n += every {
 				for k, s := range disk.states(n, m, perCut, dice) {
 					run.check(n, k, s)
 				}
