@@ -36,7 +36,7 @@ func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Work
 		if err != nil {
 			return err
 		}
-		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Images: kept.Open(q.root, kept.Options{}).Get}, path)
+		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Kept: kept.Open(q.root, kept.Options{}).Get}, path)
 		if err != nil {
 			return q.blameError(err, path)
 		}

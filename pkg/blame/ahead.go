@@ -19,10 +19,10 @@ const fewLines = 8
 func (q *question) startBlame() *blameAhead {
 	ctx, cancel := context.WithCancel(q.ctx)
 	a := &blameAhead{path: q.path, cancel: cancel, done: make(chan struct{})}
-	git, revision := q.git, q.revision
+	git := q.git
 	go func() {
 		defer close(a.done)
-		a.commits, a.err = git.blameRanges(ctx, revision, a.path, nil, false)
+		a.commits, a.err = git.blameRanges(ctx, a.path, nil, false)
 	}()
 	return a
 }

@@ -9,33 +9,32 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 )
 
-// largeWorld is a file of about 2,000 lines with 500 records on it; every gapEvery-th change is one from outside too.
-func largeWorld(gapEvery int) *world {
-	w := newWorld(1)
-	for len(w.file) < 1900 {
-		w.file = append(w.file, w.function("")...)
+// largePaper is a file of about 2,000 lines with 500 records on it; every gapEvery-th change is one from outside too.
+func largePaper(p *paper, gapEvery int, outside func()) {
+	for len(p.lines) < 1900 {
+		p.lines = append(p.lines, p.chunk(100, "")...)
 	}
-	for i := 0; len(w.entries) < 500; i++ {
+	for i := range 500 {
 		owner := intents[i%len(intents)]
-		w.record(owner, w.change(owner), w.path)
+		from, to := p.span(p.lines, 4)
+		p.record(owner, put(p.lines, from, to, p.chunk(1+p.rand.IntN(4), owner)), p.path)
 		if gapEvery > 0 && i%gapEvery == 0 {
-			w.outside(w.change(""))
+			from, to = p.span(p.lines, 4)
+			p.become(put(p.lines, from, to, p.chunk(1+p.rand.IntN(4), "")))
+			outside()
 		}
 	}
-	return w
 }
 
 // BenchmarkFile blames 2,000 lines with 500 records on them; the bound is 50 ms.
 func BenchmarkFile(b *testing.B) {
 	for _, gapEvery := range []int{0, 50, 10} {
-		w := largeWorld(gapEvery)
-		now := []byte(w.file.String())
+		p := heldOutRun(1, 0, texts(b))
+		largePaper(p, gapEvery, func() {})
 		for _, known := range []string{"all", "none"} {
-			b.Run(fmt.Sprintf("%dlines/outside=%d/known=%s", len(w.file), gapEvery, known), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%dlines/outside=%d/known=%s", len(p.lines), gapEvery, known), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := blame.File(context.Background(), w.path, now, w.entries, w.contents(known)); err != nil {
-						b.Fatal(err)
-					}
+					p.blame(b, p.records.contents(known))
 				}
 			})
 		}
@@ -44,26 +43,14 @@ func BenchmarkFile(b *testing.B) {
 
 // BenchmarkWorkspace is the same from the ledger on disk, with git.
 func BenchmarkWorkspace(b *testing.B) {
-	r := newRepo(b, 1)
-	for len(r.file) < 1900 {
-		r.file = append(r.file, r.function("")...)
-	}
-	r.commit()
-	for i := range 500 {
-		owner := intents[i%len(intents)]
-		r.record(owner, r.change(owner), r.path)
-		if i%50 == 0 {
-			r.outside(r.change(""))
-			r.commit()
-		}
-	}
-	r.save()
-	check.OK(b, r.ledger.Flush(context.Background()))
-	w := blame.Workspace{Root: r.root, Ledger: r.ledger}
+	p := newProject(b, 1, texts(b))
+	f := p.papers[0]
+	largePaper(f, 50, p.commitAll)
+	p.write()
+	check.OK(b, p.ledger.Flush(context.Background()))
+	w := blame.Workspace{Root: p.root, Ledger: p.ledger}
 	for b.Loop() {
-		if _, err := w.File(context.Background(), r.path); err != nil {
-			b.Fatal(err)
-		}
+		check.Value(w.File(context.Background(), f.path))(b)
 	}
-	b.ReportMetric(float64(len(r.file)), "lines")
+	b.ReportMetric(float64(len(f.lines)), "lines")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -37,9 +38,12 @@ const (
 	moved
 )
 
-func (s strength) confidence() Confidence {
-	return [...]Confidence{Exact, Shifted, Reformatted, Moved}[s]
-}
+var byStrength = []Confidence{exact: Exact, shifted: Shifted, reformatted: Reformatted, moved: Moved}
+
+func (s strength) confidence() Confidence { return byStrength[s] }
+
+// strength of Untracked is that of Exact: no step on its way was a weak one.
+func (c Confidence) strength() strength { return strength(max(slices.Index(byStrength, c), 0)) }
 
 // Line is one line of a file and where it comes from.
 type Line struct {
@@ -71,15 +75,11 @@ type Contents func(oid string) ([]byte, bool)
 // the file under this and its older names, the oldest first; others do no harm. contents may be nil. The errors are
 // the context's, and workspace.ErrBinary for what has no lines.
 func File(ctx context.Context, path string, now []byte, records []record.Entry, contents Contents) ([]Line, error) {
-	return file(ctx, path, now, files{records: records}, contents)
-}
-
-func file(ctx context.Context, path string, now []byte, past files, contents Contents) ([]Line, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	return newHistory(path, past, contents).file(ctx, path, now, texts)
+	return newHistory(path, files{records: records}, contents).file(ctx, path, now, texts)
 }
 
 // file tells where the lines of a content come from; texts are those of now.
@@ -92,7 +92,7 @@ func (h *history) file(ctx context.Context, path string, now []byte, texts []str
 		marks[i] = mark{line: i, at: i, text: ids[i]}
 	}
 	at := state{path: path, hash: string(workspace.HashOf(now)), content: &cells{lines: ids}}
-	return lines, h.fill(ctx, lines, at, len(h.steps), marks)
+	return lines, h.fill(ctx, nil, lines, at, len(h.steps), marks)
 }
 
 // origin names a line as a record wrote it. It stands once: of two lines that seem to come from there, one is a copy.
@@ -117,13 +117,9 @@ func origins(lines []Line) map[origin]bool {
 	return given
 }
 
-// fill follows marks from a state over the steps before limit, and notes in lines what it finds.
-func (h *history) fill(ctx context.Context, lines []Line, at state, limit int, marks []mark) error {
-	return h.fillBut(ctx, nil, lines, at, limit, marks)
-}
-
-// fillBut is fill where some lines of records stand elsewhere.
-func (h *history) fillBut(ctx context.Context, elsewhere map[origin]bool, lines []Line, at state, limit int, marks []mark) error {
+// fill follows marks from a state over the steps before limit, and notes in lines what it finds. Those lines of records that
+// stand elsewhere are none of these.
+func (h *history) fill(ctx context.Context, elsewhere map[origin]bool, lines []Line, at state, limit int, marks []mark) error {
 	t := tracer{ctx: ctx, history: h}
 	given := origins(lines)
 	maps.Copy(given, elsewhere)
@@ -141,20 +137,7 @@ func (h *history) fillBut(ctx context.Context, elsewhere map[origin]bool, lines 
 	return nil
 }
 
-// Story tells which records, the newest first, wrote line number line of the content now or the lines in whose place
-// it stands. The arguments are those of File.
-func Story(ctx context.Context, path string, line int, now []byte, records []record.Entry, contents Contents) ([]Touch, error) {
-	texts, err := textLines(now)
-	if err != nil {
-		return nil, fmt.Errorf("blame %s: %w", path, err)
-	}
-	if line < 1 || line > len(texts) {
-		return nil, fmt.Errorf("%w: %s has %d lines, there is no line %d", ErrNoSuchLine, path, len(texts), line)
-	}
-	h := newHistory(path, files{records: records}, contents)
-	return h.story(ctx, path, line, now, texts, len(h.steps))
-}
-
+// story tells which records, the newest first, wrote line number line of the content now or the lines in whose place it stands.
 func (h *history) story(ctx context.Context, path string, line int, now []byte, texts []string, limit int) ([]Touch, error) {
 	var touches []Touch
 	t := tracer{ctx: ctx, history: h}

@@ -8,31 +8,21 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // fileOf gives lines that belong to owner.
-func (w *world) fileOf(owner string, lines ...string) simFile {
-	var f simFile
-	for _, l := range lines {
-		f = append(f, w.line(l, owner))
-	}
-	return f
-}
+func (h *hand) fileOf(owner string, lines ...string) simFile { return h.ownAll(lines, owner) }
 
-func emptyWorld() *world {
-	w := newWorld(0)
-	w.file = nil
-	return w
-}
+func emptyPaper() *paper { return &paper{hand: &hand{}, path: "src/a.go", records: newRecorder()} }
 
 // answers renders each line as its intent, or -, and its confidence.
-func answers(t *testing.T, w *world, known string) string {
+func answers(t *testing.T, w *paper, known string) string {
 	t.Helper()
-	lines := check.Value(blame.File(context.Background(), w.path, []byte(w.file.String()), w.entries, w.contents(known)))(t)
 	var words []string
-	for _, l := range lines {
+	for _, l := range w.blame(t, w.records.contents(known)) {
 		if l.Record == nil {
 			words = append(words, string(l.Confidence))
 			continue
@@ -42,49 +32,101 @@ func answers(t *testing.T, w *world, known string) string {
 	return strings.Join(words, " ")
 }
 
+const sixA = "A:exact A:exact A:exact A:exact A:exact A:exact"
+
 func TestFile(t *testing.T) {
-	code := []string{"alpha := first()", "bravo := second()", "charlie := third()", "delta := fourth()", "echo := fifth()", "foxtrot := sixth()"}
 	cases := map[string]struct {
-		do         func(w *world)
+		do         func(w *paper)
 		all, blind string // with all contents known, and with none
 	}{
-		"recorded changes only": {func(w *world) {
-			w.record("B", append(w.fileOf("B", "new := zero()"), w.file...), w.path)
-		}, "B:exact A:exact A:exact A:exact A:exact A:exact A:exact", "B:exact A:exact A:exact A:exact A:exact A:exact A:exact"},
-		"a line from outside above": {func(w *world) {
-			w.outside(append(w.fileOf("", "new := zero()"), w.file...))
+		"recorded changes only": {func(w *paper) {
+			w.record("B", append(w.fileOf("B", "new := zero()"), w.lines...), w.path)
+		}, "B:exact " + sixA, "B:exact " + sixA},
+		"a line from outside above": {func(w *paper) {
+			w.become(append(w.fileOf("", "new := zero()"), w.lines...))
 		}, "untracked A:shifted A:shifted A:shifted A:shifted A:shifted A:shifted", "untracked A:shifted A:shifted A:shifted A:shifted A:shifted A:shifted"},
-		"a line from outside below": {func(w *world) {
-			w.outside(append(w.file[:6:6], w.fileOf("", "new := zero()")...))
+		"a line from outside below": {func(w *paper) {
+			w.become(append(w.lines[:6:6], w.fileOf("", "new := zero()")...))
 		}, "A:exact A:exact A:exact A:exact A:exact A:exact untracked", "A:exact A:exact A:exact A:exact A:exact A:exact untracked"},
-		"indented from outside": {func(w *world) {
-			for i := range w.file {
-				w.file[i].text = "\t" + w.file[i].text
+		"indented from outside": {func(w *paper) {
+			for i := range w.lines {
+				w.lines[i].text = "\t" + w.lines[i].text
 			}
 		}, strings.TrimSpace(strings.Repeat("A:reformatted ", 6)), strings.TrimSpace(strings.Repeat("A:reformatted ", 6))},
-		"a block moved from outside": {func(w *world) {
-			w.record("B", append(w.file[:6:6], w.fileOf("B", "golf := seventh()", "hotel := eighth()")...), w.path)
-			w.outside(append(append(simFile{}, w.file[3:]...), w.file[:3]...))
+		"a block moved from outside": {func(w *paper) {
+			w.record("B", append(w.lines[:6:6], w.fileOf("B", "golf := seventh()", "hotel := eighth()")...), w.path)
+			w.become(append(append(simFile{}, w.lines[3:]...), w.lines[:3]...))
 		}, "A:shifted A:shifted A:shifted B:shifted B:shifted A:moved A:moved A:moved", ""},
-		"put back to an older content": {func(w *world) {
-			old := w.file
+		"put back to an older content": {func(w *paper) {
+			old := w.lines
 			w.record("B", w.fileOf("B", "golf := seventh()"), w.path)
-			w.outside(old)
-		}, strings.TrimSpace(strings.Repeat("A:exact ", 6)), strings.TrimSpace(strings.Repeat("A:exact ", 6))},
-		"moved by a record": {func(w *world) {
-			w.record("B", w.file, "src/b.go")
-		}, strings.TrimSpace(strings.Repeat("A:exact ", 6)), strings.TrimSpace(strings.Repeat("A:exact ", 6))},
+			w.become(old)
+		}, sixA, sixA},
+		"moved by a record": {func(w *paper) {
+			w.record("B", w.lines, "src/b.go")
+		}, sixA, sixA},
+		"an undo gives the line back to who wrote it": {func(w *paper) {
+			before := w.lines
+			w.record("B", append(before[:2:2], append(w.fileOf("B", "changed()"), before[3:]...)...), w.path)
+			w.undo(1, before, "undoes")
+		}, sixA, sixA},
+		"a retraction": {func(w *paper) {
+			before := w.lines
+			w.record("B", before[:2], w.path)
+			w.undo(1, before, "retracts")
+		}, sixA, sixA},
+		"an undo of what was done to a content from outside": {func(w *paper) {
+			w.become(append(w.fileOf("", "new := zero()"), w.lines...))
+			before := w.lines
+			w.record("B", before[:3], w.path)
+			w.undo(1, before, "undoes")
+		}, "untracked A:shifted A:shifted A:shifted A:shifted A:shifted A:shifted", ""},
+		"an undo that merges": {func(w *paper) {
+			before := w.lines
+			w.record("B", append(before[:2:2], before[4:]...), w.path)
+			w.record("C", append(w.lines, w.fileOf("C", "golf := seventh()")...), w.path)
+			w.undo(1, append(before[:6:6], w.lines[4:]...), "undoes")
+		}, "A:exact A:exact A:exact A:exact A:exact A:exact C:exact", ""},
+		"an undo of nothing that is known": {func(w *paper) {
+			w.undo(0, append(w.lines, w.fileOf("UNDO", "golf := seventh()")...), "undoes")
+			w.records.entries[1].Detail["undoes"] = []any{"no such record", 7, nil}
+		}, "A:exact A:exact A:exact A:exact A:exact A:exact UNDO:exact", ""},
+		"coarse hunks": {func(w *paper) {
+			w.record("B", append(w.fileOf("B", "new := zero()"), w.lines...), w.path)
+			c := w.last()
+			c.Coarse, c.Hunks, c.Ranges = true, [][4]int{{1, 6, 1, 7}}, []record.Range{{StartLine: 1, EndLine: 7}}
+		}, "B:exact " + sixA, "B:exact B:exact B:exact B:exact B:exact B:exact B:exact"},
+		"no hunks at all": {func(w *paper) {
+			w.record("B", append(w.fileOf("B", "new := zero()"), w.lines...), w.path)
+			w.last().Hunks, w.last().Ranges = nil, nil
+		}, "B:exact " + sixA, ""},
+		"the half of a move that happened": {func(w *paper) {
+			w.record("B", append(w.lines, w.fileOf("B", "golf := seventh()")...), "src/b.go")
+			c := w.last()
+			w.records.entries[1].Kind, w.records.entries[1].Detail = record.KindRecovered, map[string]any{"partial": true}
+			c.Op, c.From, c.Before.Hash, c.Before.OID = change.Created, "", "", ""
+			c.Hunks = [][4]int{{0, 0, 1, 7}}
+		}, "B:exact B:exact B:exact B:exact B:exact B:exact B:exact", ""},
+		"each record twice": {func(w *paper) {
+			w.record("B", append(w.fileOf("B", "new := zero()"), w.lines...), w.path)
+			w.records.entries = append(w.records.entries, w.records.entries...)
+		}, "B:exact " + sixA, "B:exact " + sixA},
+		"states that come back": {func(w *paper) {
+			one := w.lines
+			two := append(w.fileOf("B", "new := zero()"), w.lines...)
+			w.record("B", two, w.path)
+			w.record("C", one, w.path)
+			w.record("D", append(w.fileOf("D", "new := zero()"), one...), w.path)
+		}, "D:exact " + sixA, "D:exact " + sixA},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld()
-			w.record("A", w.fileOf("A", code...), w.path)
+			w := emptyPaper()
+			w.record("A", w.fileOf("A", sixLines...), w.path)
 			c.do(w)
-			if got := answers(t, w, "all"); got != c.all {
-				t.Errorf("contents known:\n got %s\nwant %s", got, c.all)
-			}
-			if got := answers(t, w, "none"); c.blind != "" && got != c.blind {
-				t.Errorf("contents not known:\n got %s\nwant %s", got, c.blind)
+			check.Equal(t, answers(t, w, "all"), c.all, "contents known")
+			if c.blind != "" {
+				check.Equal(t, answers(t, w, "none"), c.blind, "contents not known")
 			}
 		})
 	}
@@ -92,17 +134,14 @@ func TestFile(t *testing.T) {
 
 // Two branches changed the file; the newest record is not the one that the lines are like.
 func TestMergedBranches(t *testing.T) {
-	w := emptyWorld()
-	w.outside(w.fileOf("", "alpha := first()", "bravo := second()", "charlie := third()", "delta := fourth()"))
-	base := w.file
+	w := emptyPaper()
+	w.become(w.fileOf("", "alpha := first()", "bravo := second()", "charlie := third()", "delta := fourth()"))
+	base := w.lines
 	w.record("A", append(w.fileOf("A", "one := branchOne()"), base...), w.path)
-	w.file = base
+	w.lines = base
 	w.record("B", append(base[:4:4], w.fileOf("B", "two := branchTwo()")...), w.path)
-	w.outside(append(append(w.fileOf("A", "one := branchOne()"), base...), w.fileOf("B", "two := branchTwo()")...))
-	want := "A:exact untracked untracked untracked untracked B:shifted"
-	if got := answers(t, w, "all"); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	w.become(append(append(w.fileOf("A", "one := branchOne()"), base...), w.fileOf("B", "two := branchTwo()")...))
+	check.Equal(t, answers(t, w, "all"), "A:exact untracked untracked untracked untracked B:shifted")
 }
 
 // What a ledger line claims can be anything. The answer may be wrong then, it may not be a crash.
@@ -110,24 +149,24 @@ func TestForgedHunks(t *testing.T) {
 	for _, hunks := range [][][4]int{
 		{{-5, -1, -3, -9}}, {{1 << 60, 1, 1, 1}}, {{1, 1 << 60, 1, 1 << 60}}, {{2, 1, 2, 1}, {1, 1, 1, 1}}, {{0, 0, 0, 0}}, {{1, 0, 5, 0}},
 	} {
-		w := emptyWorld()
+		w := emptyPaper()
 		w.record("A", w.fileOf("A", "alpha := first()", "bravo := second()"), w.path)
 		w.record("B", w.fileOf("B", "alpha := first()", "charlie := third()"), w.path)
-		w.entries[1].Changes[0].Hunks = hunks
-		w.entries[1].Changes[0].Ranges = []record.Range{{StartLine: 1, EndLine: 1 << 60, ContentHash: sum256("x")}}
+		w.records.entries[1].Changes[0].Hunks = hunks
+		w.records.entries[1].Changes[0].Ranges = []record.Range{{StartLine: 1, EndLine: 1 << 60, ContentHash: sum256("x")}}
 		answers(t, w, "none")
-		w.outside(append(w.file, w.fileOf("", "delta := fourth()")...))
+		w.become(append(w.lines, w.fileOf("", "delta := fourth()")...))
 		answers(t, w, "none")
 		answers(t, w, "all")
 	}
 }
 
 func TestStory(t *testing.T) {
-	w := emptyWorld()
+	w := emptyPaper()
 	w.record("A", w.fileOf("A", "alpha", "bravo"), w.path)
 	w.record("B", w.fileOf("B", "alpha", "charlie"), w.path)
-	w.record("C", append(w.fileOf("C", "new"), w.file...), "src/b.go")
-	story, err := blame.Story(context.Background(), w.path, 3, []byte(w.file.String()), w.entries, nil)
+	w.record("C", append(w.fileOf("C", "new"), w.lines...), "src/b.go")
+	story, err := blame.Story(context.Background(), w.path, 3, []byte(w.String()), w.records.entries, nil)
 	check.OK(t, err)
 	var got []string
 	for _, touch := range story {
@@ -138,10 +177,6 @@ func TestStory(t *testing.T) {
 	}
 	if strings.Join(got, " ") != "B A" {
 		t.Errorf("the story is %v, want B before A", got)
-	}
-	_, err = blame.Story(context.Background(), w.path, 4, []byte(w.file.String()), w.entries, nil)
-	if !errors.Is(err, blame.ErrNoSuchLine) {
-		t.Errorf("line 4 of 3: %v", err)
 	}
 }
 

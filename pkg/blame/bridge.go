@@ -9,7 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// head is the version in HEAD, or in the commit that is asked about, beside the present one.
+// head is the version in HEAD beside the present one.
 type head struct {
 	path string
 	match
@@ -21,7 +21,7 @@ func (q *question) atHead() *head {
 		return nil
 	}
 	for _, path := range q.names { // a move that is not committed yet leaves it under an older name
-		content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(path))
+		content, ok := q.inHead(path)
 		if !ok {
 			continue
 		}
@@ -52,7 +52,7 @@ func (q *question) addCommits(h *head, lines []Line, wanted func(Line) bool, mov
 	}
 	if !known {
 		var err error
-		if commits, err = q.git.blame(q.ctx, q.revision, h.path, ask, moves); err != nil {
+		if commits, err = q.git.blame(q.ctx, h.path, ask, moves); err != nil {
 			return q.ctx.Err() // what git cannot tell is not known
 		}
 	}
@@ -185,20 +185,7 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 // take takes over the answer for the line in a commit, which is no surer than the way to it.
 func (l *Line) take(there Line, way strength) {
 	l.Record, l.Path, l.Origin = there.Record, there.Path, there.Origin
-	l.Confidence = max(there.strength(), way).confidence()
-}
-
-func (l *Line) strength() strength {
-	switch l.Confidence {
-	case Shifted:
-		return shifted
-	case Reformatted:
-		return reformatted
-	case Moved:
-		return moved
-	default:
-		return exact
-	}
+	l.Confidence = max(there.Confidence.strength(), way).confidence()
 }
 
 // over gives the strength of the way from the commit to a line: another path that is not the file's old name is a move.
@@ -229,7 +216,7 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 		marks[i] = mark{line: i, at: i, text: id, escort: !wanted[i+1]}
 	}
 	at := state{path: c.Path, hash: string(workspace.HashOf(content)), content: &cells{lines: ids}}
-	return lines, h.fill(q.ctx, lines, at, limit, marks)
+	return lines, h.fill(q.ctx, nil, lines, at, limit, marks)
 }
 
 // until gives the history of a commit's file, and how many of its steps can have led to the commit. Commits know their
@@ -256,7 +243,7 @@ func (q *question) until(c *Commit) (*history, int, error) {
 
 // contentAt gives a file as it was in a commit.
 func (q *question) contentAt(c *Commit) (content []byte, texts []string, ok bool) {
-	content, ok = q.blobs.content(c.ID + ":" + q.git.inRepository(c.Path))
+	content, ok = q.blobs.blob(c.ID + ":" + q.git.inRepository(c.Path))
 	if !ok {
 		return nil, nil, false
 	}
@@ -276,9 +263,7 @@ func (q *question) storyInGit(l Line) ([]Touch, error) {
 	}
 	story, err := h.story(q.ctx, l.Commit.Path, l.Commit.Line, content, texts, limit)
 	for i := range story {
-		t := &story[i]
-		at := Line{Confidence: t.Confidence}
-		t.Confidence = max(at.strength(), l.strength()).confidence()
+		story[i].Confidence = max(story[i].Confidence.strength(), l.Confidence.strength()).confidence()
 	}
 	return story, err
 }

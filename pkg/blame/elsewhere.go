@@ -161,12 +161,12 @@ func (q *question) fromOther(name string, lines []Line, movable map[int]bool) er
 		}
 		marks = append(marks, mark{line: i, at: i, text: id, strength: moved})
 	}
-	return h.fillBut(q.ctx, claimed, lines, state{path: name, content: now}, len(h.steps), marks)
+	return h.fill(q.ctx, claimed, lines, state{path: name, content: now}, len(h.steps), marks)
 }
 
 // stay gives what still stands in another file, without white space, and which lines of records that is.
 func (q *question) stay(h *history, name string) (stays map[lineID]bool, claimed map[origin]bool, err error) {
-	content, ok := q.blobs.content(q.revision + ":" + q.git.inRepository(name))
+	content, ok := q.inHead(name)
 	if !ok {
 		return nil, nil, nil
 	}

@@ -6,8 +6,6 @@ import "errors"
 var (
 	// ErrNoSuchLine: the file has fewer lines.
 	ErrNoSuchLine = errors.New("no such line")
-	// ErrNoCommit: git does not know the commit, or there is no git.
-	ErrNoCommit = errors.New("no such commit")
 	// ErrNotAFile: the path names nothing, or no regular file of a size that can be blamed.
 	ErrNotAFile = errors.New("not a file that can be blamed")
 )

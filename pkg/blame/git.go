@@ -15,6 +15,19 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
+// Commit is where git has a line from.
+type Commit struct {
+	ID      string // the whole object id
+	Path    string // relative to the workspace; starts with ../ outside of it
+	Line    int    // 1-based, in that commit
+	Author  string
+	Time    time.Time // of the commit
+	Summary string
+
+	root     bool     // it has no parents here: nothing in it was anywhere before
+	strength strength // of the way from the line as it is now to HEAD
+}
+
 // git asks the repository around a workspace.
 type git struct {
 	gitread.Repository
@@ -37,75 +50,75 @@ func openGit(ctx context.Context, dir string) *git {
 // maxBlob bounds a content that is taken from git.
 const maxBlob = 64 << 20
 
-// blobs reads objects from one git process. It is started by the first question.
-type blobs struct {
-	git     *git
+// Objects gives the contents of git's blobs, from one git process that the first question starts. Not for use by
+// several goroutines.
+type Objects struct {
+	git     *git // nil where there is none
 	ctx     context.Context
 	objects *gitread.Objects
 	dead    bool
 }
 
-// openBlobs starts the process. It gives nil where there is no git or no repository.
-func openBlobs(ctx context.Context, dir string) *blobs {
+var _ Contents = (*Objects)(nil).Content
+
+// OpenObjects asks the repository around dir. Where there is none, no content is known.
+func OpenObjects(ctx context.Context, dir string) *Objects {
 	g := openGit(ctx, dir)
-	if g == nil {
-		return nil
-	}
-	b := &blobs{git: g, ctx: ctx}
-	b.start()
-	return b
+	return &Objects{git: g, ctx: ctx, dead: g == nil}
 }
 
-func (b *blobs) start() {
-	var err error
-	b.objects, err = b.git.Objects(b.ctx, "--batch")
-	b.dead = err != nil
+// Content gives a blob by its id. A content over 64 MiB is not known.
+func (o *Objects) Content(oid string) ([]byte, bool) {
+	if !gitread.IsID(oid) {
+		return nil, false
+	}
+	return o.blob(oid)
 }
 
-// content gives a blob by its id, or by the form commit:path. What cannot be read is not known.
-func (b *blobs) content(name string) ([]byte, bool) {
-	if strings.ContainsAny(name, "\n\x00") {
+// start starts the process, if there is none yet.
+func (o *Objects) start() {
+	if o.objects == nil && !o.dead {
+		var err error
+		o.objects, err = o.git.Objects(o.ctx, "--batch")
+		o.dead = err != nil
+	}
+}
+
+// blob gives a blob by its id, or by the form commit:path. What cannot be read is not known.
+func (o *Objects) blob(name string) ([]byte, bool) {
+	if o.start(); o.dead || strings.ContainsAny(name, "\n\x00") {
 		return nil, false
 	}
-	if b.objects == nil && !b.dead {
-		b.start()
-	}
-	if b.dead {
-		return nil, false
-	}
-	found, err := b.objects.Open(name)
+	found, err := o.objects.Open(name)
 	if err == nil && (found.Kind != "blob" || found.Size > maxBlob) {
 		return nil, false
 	}
 	content := make([]byte, found.Size)
 	if err == nil {
-		_, err = io.ReadFull(b.objects, content)
+		_, err = io.ReadFull(o.objects, content)
 	}
 	if err != nil {
-		b.close()
-		b.dead = true
+		o.Close()
+		o.dead = true
 	}
 	return content, err == nil
 }
 
-// exists reports whether there is such a blob.
-func (b *blobs) exists(name string) bool { _, ok := b.content(name); return ok }
-
-// close ends the process. It says nothing of use at its end.
-func (b *blobs) close() {
-	if b.objects != nil {
-		_ = b.objects.Close()
+// Close ends the process. It says nothing of use at its end.
+func (o *Objects) Close() {
+	if o.objects != nil {
+		_ = o.objects.Close()
 	}
-	b.objects = nil
+	o.objects = nil
 }
 
 // maxRanges bounds what a command line has to hold.
 const maxRanges = 200
 
-// blame tells where git has lines of a revision's version of a file from. Lines are 0-based, and those that were not asked
+// blame tells where git has lines of HEAD's version of a file from. Lines are 0-based, and those that were not asked
 // for may be missing. Git's work grows with the lines that it has to follow; with moves, it follows them within the
 // file and from others too, which costs ten times as much.
-func (g *git) blame(ctx context.Context, revision, file string, lines []int, moves bool) (map[int]*Commit, error) {
+func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (map[int]*Commit, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -113,11 +126,11 @@ func (g *git) blame(ctx context.Context, revision, file string, lines []int, mov
 	if len(ranges) > maxRanges {
 		ranges = nil
 	}
-	return g.blameRanges(ctx, revision, file, ranges, moves)
+	return g.blameRanges(ctx, file, ranges, moves)
 }
 
 // blameRanges is blame for all lines, if there are no ranges.
-func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []span, moves bool) (map[int]*Commit, error) {
+func (g *git) blameRanges(ctx context.Context, file string, ranges []span, moves bool) (map[int]*Commit, error) {
 	args := []string{"blame", "--porcelain", "-w", "--no-textconv", "--no-progress", "--ignore-revs-file="}
 	if moves {
 		args = append(args, "-M", "-C")
@@ -125,7 +138,7 @@ func (g *git) blameRanges(ctx context.Context, revision, file string, ranges []s
 	for _, r := range ranges {
 		args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
 	}
-	out, err := g.Ask(ctx, append(args, revision, "--", file)...)
+	out, err := g.Ask(ctx, append(args, "HEAD", "--", file)...)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +194,8 @@ func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
 		}
 		key, value, _ := strings.Cut(line, " ")
 		if at == nil {
-			var err error
-			if origin, final, err = lineNumbers(value); err != nil {
+			// The numbers are those in the commit and in the file that was asked for.
+			if _, err := fmt.Sscanf(value, "%d %d", &origin, &final); err != nil || origin < 1 || final < 1 {
 				return nil, fmt.Errorf("git blame: %q is no header", line)
 			}
 			if known[key] == nil {
@@ -196,21 +209,6 @@ func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
 		}
 	}
 	return lines, nil
-}
-
-// lineNumbers reads the numbers in the commit and in the file that was asked for.
-func lineNumbers(header string) (origin, final int, err error) {
-	numbers := strings.Fields(header)
-	if len(numbers) < 2 {
-		return 0, 0, errors.New("two numbers are missing")
-	}
-	if origin, err = strconv.Atoi(numbers[0]); err != nil {
-		return 0, 0, err
-	}
-	if final, err = strconv.Atoi(numbers[1]); err == nil && (origin < 1 || final < 1) {
-		err = errors.New("lines count from 1")
-	}
-	return origin, final, err
 }
 
 func (g *git) detail(c *Commit, key, value string) error {
@@ -228,21 +226,16 @@ func (g *git) detail(c *Commit, key, value string) error {
 		}
 		c.Time = time.Unix(seconds, 0).UTC()
 	case "filename":
-		name, err := unquote(value)
-		if err != nil {
-			return fmt.Errorf("git blame: file name %s: %w", value, err)
+		if strings.HasPrefix(value, `"`) { // as a C string
+			name, err := strconv.Unquote(value)
+			if err != nil {
+				return fmt.Errorf("git blame: file name %s: %w", value, err)
+			}
+			value = name
 		}
-		c.Path = g.inWorkspace(name)
+		c.Path = g.inWorkspace(value)
 	}
 	return nil
-}
-
-// unquote reads a name that git has put in quotes, as a C string.
-func unquote(name string) (string, error) {
-	if !strings.HasPrefix(name, `"`) {
-		return name, nil
-	}
-	return strconv.Unquote(name)
 }
 
 // inWorkspace makes a path of the repository one of the workspace.

@@ -25,8 +25,7 @@ type project struct {
 
 func newProject(t testing.TB, seed int, all map[string][]string) *project {
 	t.Helper()
-	p := &project{repo: newRepo(t, 0), rand: rand.New(rand.NewPCG(uint64(seed), 815)), notes: newRecorder()}
-	p.git("rm", "-q", "-f", p.path)
+	p := &project{repo: newRepo(t), rand: rand.New(rand.NewPCG(uint64(seed), 815)), notes: newRecorder()}
 	p.notes.clock = p.clock
 	p.notes.append = func(r record.Record) {
 		p.clock = p.notes.clock
@@ -51,9 +50,7 @@ func newProject(t testing.TB, seed int, all map[string][]string) *project {
 
 func (p *project) write() {
 	for _, paper := range p.papers {
-		name := filepath.Join(p.dir, filepath.FromSlash(paper.path))
-		check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-		check.OK(p.t, os.WriteFile(name, []byte(paper.String()), 0o644))
+		check.Write(p.t, p.dir, paper.path, paper.String())
 	}
 }
 
@@ -162,11 +159,9 @@ func (p *project) merge(how string) {
 // TestHeldOutInGit is TestHeldOut with three files in a repository: commits, merges, rebases, squashes, renames and moves
 // between files.
 func TestHeldOutInGit(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	all := texts(t)
 	var git, images figures
-	for seed := range runs(4, 60) {
+	for seed := range check.Rounds(4, 60) {
 		p := newProject(t, heldOutSeed(t)+seed, all)
 		for i := range 40 {
 			if i%13 == 12 {
@@ -180,7 +175,7 @@ func TestHeldOutInGit(t *testing.T) {
 			images blame.Contents
 			*figures
 		}{{nil, &git}, {p.notes.contents("images"), &images}} {
-			w := blame.Workspace{Root: p.root, Ledger: p.ledger, Images: known.images}
+			w := blame.Workspace{Root: p.root, Ledger: p.ledger, Kept: known.images}
 			for _, f := range p.papers {
 				result := check.Value(w.File(context.Background(), f.path))(t)
 				known.addLines(t, result.Lines, f.lines)

@@ -80,7 +80,9 @@ func newHistory(path string, f files, contents Contents) *history {
 		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
 		pieced: map[int]*cells{}, left: map[int]lineSet{}, begun: map[int]map[string][]lineID{}, budget: hashBudget,
 	}
-	for _, e := range ordered(f.records) {
+	records := ordered(f.records)
+	for i := range records {
+		e := &records[i]
 		for j := range e.Changes {
 			c := &e.Changes[j]
 			if c.Op != change.Unchanged && c.After.Hash != "" {

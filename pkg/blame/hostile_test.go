@@ -114,7 +114,7 @@ func FuzzFile(f *testing.F) {
 
 // A ledger line may be 8 MiB long, and each of its numbers may ask for memory.
 func TestManyForgedHunks(t *testing.T) {
-	w := emptyWorld()
+	w := emptyPaper()
 	w.record("A", w.fileOf("A", sixLines...), w.path)
 	w.record("B", w.fileOf("B", "alpha := first()", "golf := seventh()"), w.path)
 	c := w.last()
@@ -123,7 +123,7 @@ func TestManyForgedHunks(t *testing.T) {
 		c.Hunks = append(c.Hunks, [4]int{1 + i, 1, 1 + i, 1})
 		c.Ranges = append(c.Ranges, record.Range{StartLine: 1 + i, EndLine: 1 << 20, ContentHash: sum256(fmt.Sprint(i))})
 	}
-	w.outside(append(w.fileOf("", "zulu := zero()"), w.file...))
+	w.become(append(w.fileOf("", "zulu := zero()"), w.lines...))
 	answers(t, w, "none")
 	answers(t, w, "all")
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 var function = []string{"func fahrenheit(celsius float64) float64 {", "\treturn celsius*9/5 + 32", "}"}
@@ -12,52 +14,48 @@ var function = []string{"func fahrenheit(celsius float64) float64 {", "\treturn 
 func TestCopyIsNotItsOriginal(t *testing.T) {
 	filler := []string{"alpha := first()", "bravo := second()", "charlie := third()", "delta := fourth()", "echo := fifth()"}
 	for name, c := range map[string]struct {
-		later func(w *world)
+		later func(w *paper)
 		want  string
 	}{
-		"as it was left": {func(*world) {},
+		"as it was left": {func(*paper) {},
 			"untracked untracked untracked untracked untracked untracked untracked untracked A:exact A:exact A:exact"},
-		"somebody adds a line between them": {func(w *world) {
-			w.outside(slices.Insert(slices.Clone(w.file), 5, w.fileOf("", "foxtrot := sixth()")...))
+		"somebody adds a line between them": {func(w *paper) {
+			w.become(slices.Insert(slices.Clone(w.lines), 5, w.fileOf("", "foxtrot := sixth()")...))
 		},
 			"untracked untracked untracked untracked untracked untracked untracked untracked untracked A:shifted A:shifted A:shifted"},
-		"somebody indents the copy": {func(w *world) {
-			next := slices.Clone(w.file)
+		"somebody indents the copy": {func(w *paper) {
+			next := slices.Clone(w.lines)
 			for i := range next[8:] {
 				next[8+i].text = "\t" + next[8+i].text
 			}
-			w.outside(next)
+			w.become(next)
 		}, "untracked untracked untracked untracked untracked untracked untracked untracked A:reformatted A:reformatted A:reformatted"},
-		"somebody puts as many lines above both as there are between them": {func(w *world) {
-			w.outside(append(w.fileOf("", "one()", "two()", "three()", "four()", "five()", "six()", "seven()", "eight()"), w.file...))
+		"somebody puts as many lines above both as there are between them": {func(w *paper) {
+			w.become(append(w.fileOf("", "one()", "two()", "three()", "four()", "five()", "six()", "seven()", "eight()"), w.lines...))
 		}, strings.Repeat("untracked ", 16) + "A:shifted A:shifted A:shifted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := emptyWorld()
-			w.outside(append(w.fileOf("", function...), w.fileOf("", filler...)...))
-			w.record("A", append(slices.Clone(w.file), w.fileOf("A", function...)...), w.path)
+			w := emptyPaper()
+			w.become(append(w.fileOf("", function...), w.fileOf("", filler...)...))
+			w.record("A", append(slices.Clone(w.lines), w.fileOf("A", function...)...), w.path)
 			c.later(w)
-			if got := answers(t, w, "none"); got != c.want {
-				t.Errorf("\n got %s\nwant %s", got, c.want)
-			}
+			check.Equal(t, answers(t, w, "none"), c.want)
 		})
 	}
 }
 
 // Where the original alone is left, somebody took the copy away, or the copy was edited: nothing says that it is the copy.
 func TestOriginalIsNoCopy(t *testing.T) {
-	w := emptyWorld()
-	w.outside(w.fileOf("", append(append([]string{}, sixLines...), function...)...))
-	before := w.file
-	w.record("A", append(w.fileOf("A", function...), w.file...), w.path)
-	w.outside(append(before[:0:0], before...))
-	w.outside(append(w.fileOf("", "new := zero()", "more := one()", "and := another()"), w.file...))
-	for _, entry := range w.entries {
+	w := emptyPaper()
+	w.become(w.fileOf("", append(append([]string{}, sixLines...), function...)...))
+	before := w.lines
+	w.record("A", append(w.fileOf("A", function...), w.lines...), w.path)
+	w.become(append(before[:0:0], before...))
+	w.become(append(w.fileOf("", "new := zero()", "more := one()", "and := another()"), w.lines...))
+	for _, entry := range w.records.entries {
 		if !entry.Changes[0].Marks[0].Twin() {
 			t.Fatal("the function stands there once")
 		}
 	}
-	if got := answers(t, w, "none"); got != "untracked untracked untracked untracked untracked untracked untracked untracked untracked untracked untracked untracked" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, answers(t, w, "none"), strings.TrimSpace(strings.Repeat("untracked ", 12)))
 }

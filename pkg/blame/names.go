@@ -46,7 +46,7 @@ func (q *question) goneNames(lines []Line) (gone []string) {
 			continue
 		}
 		asked[l.Commit.Path] = true
-		if !q.blobs.exists(q.revision + ":" + q.git.inRepository(l.Commit.Path)) {
+		if !q.stands(l.Commit.Path) {
 			gone = append(gone, l.Commit.Path)
 		}
 	}
@@ -70,12 +70,22 @@ func (q *question) namesakes(known []string) (gone []string, err error) {
 				continue
 			}
 			asked[c.Path] = true
-			if len(gone) < maxNames && !q.blobs.exists(q.revision+":"+q.git.inRepository(c.Path)) {
+			if len(gone) < maxNames && !q.stands(c.Path) {
 				gone = append(gone, c.Path)
 			}
 		}
 	}
 	return gone, nil
+}
+
+// inHead is the content of a path of the workspace in HEAD, and stands reports whether there is one.
+func (q *question) inHead(path string) ([]byte, bool) {
+	return q.blobs.blob("HEAD:" + q.git.inRepository(path))
+}
+
+func (q *question) stands(path string) bool {
+	_, ok := q.inHead(path)
+	return ok
 }
 
 // appendNew adds the entries that are not there yet.

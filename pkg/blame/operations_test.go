@@ -32,7 +32,7 @@ func (p *past) measure(got map[string]*figures) {
 
 func (p *past) ask(place string, g *figures, root *os.Root, l *ledger.Ledger, images blame.Contents) {
 	for _, f := range p.papers {
-		result := check.Value(blame.Workspace{Root: root, Ledger: l, Images: images}.File(context.Background(), f.path))(p.t)
+		result := check.Value(blame.Workspace{Root: root, Ledger: l, Kept: images}.File(context.Background(), f.path))(p.t)
 		g.addLines(p.t, result.Lines, f.lines)
 		if shown := os.Getenv("ORCHESTRA_BLAME_SHOW"); shown == place || shown == "all" {
 			p.t.Logf("%s:", place)
@@ -57,8 +57,6 @@ func (o operation) bounds(place string) (precision, recall float64) {
 // history of each says nothing of an operation by itself: the short form holds all of them together to the bounds, and those
 // that have a bound of their own, the formatters, each by some more histories.
 func TestOperations(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	t.Setenv("FILTER_BRANCH_SQUELCH_WARNING", "1")
 	all := texts(t)
 	together := newFigures()
@@ -69,9 +67,9 @@ func TestOperations(t *testing.T) {
 			if o.recall > 0 {
 				few = 5
 			}
-			for seed := 0; done < runs(few, 20) && parted < 40; seed++ {
+			for seed := 0; done < check.Rounds(few, 20) && parted < 40; seed++ {
 				p := newPast(t, heldOutSeed(t)+1000*k+seed, all, o.files)
-				p.live(o, runs(1, 2))
+				p.live(o, check.Rounds(1, 2))
 				if p.parted {
 					parted++
 					continue
@@ -83,7 +81,7 @@ func TestOperations(t *testing.T) {
 			for _, place := range places {
 				t.Logf("%s: %s: precision %.4f, recall %.4f of %d lines, %d runs (%d left out)", o.name, place, got[place].precision(), got[place].recall(),
 					got[place].owned, done, parted)
-				if runs(few, 20) > 1 {
+				if check.Rounds(few, 20) > 1 {
 					precision, recall := o.bounds(place)
 					got[place].want(t, precision, recall)
 				} else {

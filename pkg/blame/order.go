@@ -2,7 +2,6 @@ package blame
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // ordered puts records in the order in which they happened, as far as that can be known. The clocks of two machines
 // differ, so time alone does not tell. A segment keeps the order of its appends, also through a merge by union; time
 // only interleaves segments, and a record is never taken for older than one that its segment has before it.
-func ordered(records []record.Entry) []*record.Entry {
+func ordered(records []record.Entry) []record.Entry {
 	bySegment := map[string][]*record.Entry{}
 	var segments []string
 	for i := range records {
@@ -39,18 +38,9 @@ func ordered(records []record.Entry) []*record.Entry {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
-	out := make([]*record.Entry, len(all))
+	out := make([]record.Entry, len(all))
 	for i, d := range all {
-		out[i] = d.Entry
-	}
-	return out
-}
-
-// inOrder is ordered, with the records themselves.
-func inOrder(records []record.Entry) []record.Entry {
-	out := make([]record.Entry, len(records))
-	for i, e := range ordered(records) {
-		out[i] = *e
+		out[i] = *d.Entry
 	}
 	return out
 }
@@ -74,28 +64,26 @@ func (h *history) afterCauses(steps []step) []step {
 	}
 	out := make([]step, 0, len(steps))
 	done := make([]bool, len(steps))
-	ready := &indexHeap{}
+	var ready []int // ascending: the first goes on
 	for i := range steps {
 		if waits[i] == 0 {
-			heap.Push(ready, i)
+			ready = append(ready, i)
 		}
 	}
-	for first := 0; len(out) < len(steps); {
-		if ready.Len() == 0 {
-			for done[first] {
-				first++
-			}
-			heap.Push(ready, first)
+	for len(out) < len(steps) {
+		if len(ready) == 0 {
+			ready = append(ready, slices.Index(done, false))
 		}
-		i := heap.Pop(ready).(int)
-		if done[i] {
+		i := ready[0]
+		if ready = ready[1:]; done[i] {
 			continue
 		}
 		done[i] = true
 		out = append(out, steps[i])
 		for _, n := range next[i] {
 			if waits[n]--; waits[n] == 0 {
-				heap.Push(ready, n)
+				at, _ := slices.BinarySearch(ready, n)
+				ready = slices.Insert(ready, at, n)
 			}
 		}
 	}
@@ -152,18 +140,4 @@ func (h *history) mayPrecede(steps []step, made map[node]int, later, i int) bool
 		later = maker
 	}
 	return false
-}
-
-// indexHeap gives the least index first.
-type indexHeap []int
-
-func (h indexHeap) Len() int           { return len(h) }
-func (h indexHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h indexHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *indexHeap) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *indexHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

@@ -80,20 +80,14 @@ func (p *past) save() {
 			p.owners[l.id] = l.owner
 			b.WriteString(l.text + tag + strconv.Itoa(l.id) + end)
 		}
-		name := filepath.Join(p.twin.dir, filepath.FromSlash(f.path))
-		check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-		check.OK(p.t, os.WriteFile(name, []byte(b.String()), 0o644))
+		check.Write(p.t, p.twin.dir, f.path, b.String())
 	}
 }
 
 func (p *past) commit() {
 	p.tick()
 	p.save()
-	p.commitStaged("add", "-A")
-}
-
-func (p *past) commitStaged(add ...string) {
-	p.must(add...)
+	p.must("add", "-A")
 	p.must("commit", "-q", "--allow-empty", "-m", "work")
 }
 

@@ -19,8 +19,7 @@ import (
 type Workspace struct {
 	Root   *os.Root
 	Ledger *ledger.Ledger
-	// Images gives contents that are kept beside git, if there are some.
-	Images Contents
+	Kept   Contents // contents that are kept beside git; nil for none
 }
 
 // Result is the answer for a file. The problems are ledger lines that could not be read; the lines do not depend on
@@ -94,12 +93,11 @@ type question struct {
 	names    []string // that records tell of, the present one first
 	asked    map[string][]record.Entry
 	problems []ledger.Problem
-	revision string // that git is asked about
 	own      *history
 	others   map[string]*history // of other files, by path
 	git      *git
 	inGit    map[string]bool // of contents that records name, whether git has them; nil until the first is asked for
-	blobs    *blobs
+	blobs    *Objects
 	ahead    *blameAhead // nil if git was not asked
 }
 
@@ -112,14 +110,17 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts, revision: "HEAD",
+	q := &question{Workspace: w, ctx: ctx, path: path, now: now, texts: texts,
 		asked: map[string][]record.Entry{}, others: map[string]*history{}}
-	opened := make(chan *blobs, 1)
-	go func() { opened <- openBlobs(ctx, w.Root.Name()) }() // while the ledger is read
+	opened := make(chan *Objects, 1)
+	go func() { // while the ledger is read
+		objects := OpenObjects(ctx, w.Root.Name())
+		objects.start()
+		opened <- objects
+	}()
 	err = q.readRecords()
-	if q.blobs = <-opened; q.blobs != nil {
-		q.git = q.blobs.git
-	}
+	q.blobs = <-opened
+	q.git = q.blobs.git
 	if err != nil {
 		q.close()
 	}
@@ -141,9 +142,7 @@ func (q *question) close() {
 	if q.ahead != nil {
 		q.ahead.stop()
 	}
-	if q.blobs != nil {
-		q.blobs.close()
-	}
+	q.blobs.Close()
 }
 
 func readFile(root *os.Root, path string) ([]byte, error) {
@@ -183,7 +182,7 @@ func (q *question) records(path string) ([]record.Entry, error) {
 			names = append(names, olderNames(e, names)...)
 		}
 	}
-	entries = inOrder(record.WithoutRetracted(entries))
+	entries = ordered(record.WithoutRetracted(entries))
 	q.asked[path] = entries
 	return entries, nil
 }
@@ -220,14 +219,14 @@ func (q *question) addProblems(found []ledger.Problem) {
 	}
 }
 
-// contents gives a blob from the images that are kept, else from git.
+// contents gives a blob from those that are kept, else from git.
 func (q *question) contents(oid string) ([]byte, bool) {
-	if q.Images != nil {
-		if content, ok := q.Images(oid); ok {
+	if q.Kept != nil {
+		if content, ok := q.Kept(oid); ok {
 			return content, true
 		}
 	}
-	if q.blobs == nil {
+	if q.git == nil {
 		return nil, false
 	}
 	if q.inGit == nil {
@@ -236,7 +235,7 @@ func (q *question) contents(oid string) ([]byte, bool) {
 	if there, asked := q.inGit[oid]; asked && !there {
 		return nil, false
 	}
-	return q.blobs.content(oid)
+	return q.blobs.blob(oid)
 }
 
 // fewObjects is how many contents are asked for one by one.
