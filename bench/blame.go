@@ -40,7 +40,7 @@ func measureBlame(s *suite) {
 	s.atEnd(func() error { return records.Close(s.ctx) })
 	w := blame.Workspace{Root: root, Ledger: records}
 	cached := w
-	cached.Images = b.image
+	cached.Kept = b.image
 	ask := func(w blame.Workspace) action {
 		return timed(func() {
 			if result := must(w.File(s.ctx, blamedPath)); len(result.Lines) != blamedLines {
