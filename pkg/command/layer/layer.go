@@ -22,10 +22,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// MaxTouched bounds the list of Touched.
-const MaxTouched = 200_000
+// maxTouched bounds the list of Touched.
+const maxTouched = 200_000
 
-// ErrTooMuch is returned, wrapped, where a command touched more than MaxTouched.
+// ErrTooMuch is returned, wrapped, where a command touched more than 200,000 paths.
 var ErrTooMuch = errors.New("more was changed than can be looked at")
 
 // View is a directory with a layer over it; without Upper it is the directory
@@ -52,58 +52,71 @@ type Node struct {
 // Touched lists what the command touched, directories too, those above what is
 // in them first.
 func (v View) Touched() ([]Touched, error) {
-	var all []Touched
-	err := v.visit("", false, &all)
-	return all, err
+	w := &walk{View: v}
+	err := w.visit("", false)
+	return w.all, err
+}
+
+type walk struct {
+	View
+	all []Touched
 }
 
 // visit lists a directory of the layer. opaque: nothing of the directory below
 // it is left.
-func (v View) visit(dir string, opaque bool, all *[]Touched) error {
-	entries, err := durable.ReadDirectory(filepath.Join(v.Upper, filepath.FromSlash(dir)))
+func (w *walk) visit(dir string, opaque bool) error {
+	entries, err := durable.ReadDirectory(filepath.Join(w.Upper, filepath.FromSlash(dir)))
 	if err != nil {
 		return fmt.Errorf("read the layer: %w", err)
 	}
 	names := map[string]bool{}
 	for _, e := range entries {
 		names[e.Name()] = true
-		if err := v.entry(path.Join(dir, e.Name()), opaque, all); err != nil {
+		if err := w.entry(path.Join(dir, e.Name()), opaque); err != nil {
 			return err
 		}
 	}
 	if !opaque {
 		return nil
 	}
-	return v.removed(dir, names, all)
+	return w.removed(dir, names)
 }
 
-func (v View) entry(name string, opaque bool, all *[]Touched) error {
-	if len(*all) >= MaxTouched {
-		return fmt.Errorf("%w (%d paths)", ErrTooMuch, MaxTouched)
-	}
-	at := filepath.Join(v.Upper, filepath.FromSlash(name))
+func (w *walk) entry(name string, opaque bool) error {
+	at := filepath.Join(w.Upper, filepath.FromSlash(name))
 	info, err := os.Lstat(at)
 	if err != nil {
 		return fmt.Errorf("look at the layer: %w", err)
 	}
-	t := Touched{Path: name, Before: node(filepath.Join(v.Lower, filepath.FromSlash(name)))}
-	gone := isWhiteout(info)
-	if !gone {
-		t.After = Node{true, info.Mode(), at}
+	after := Node{}
+	if !isWhiteout(info) {
+		after = Node{true, info.Mode(), at}
 	}
-	*all = append(*all, t)
-	switch wasDir := t.Before.There && t.Before.Mode.IsDir(); {
-	case !gone && info.IsDir():
-		return v.visit(name, wasDir && (opaque || isOpaque(at)), all)
+	wasDir, err := w.add(name, after)
+	switch {
+	case err != nil:
+		return err
+	case after.There && info.IsDir():
+		return w.visit(name, wasDir && (opaque || isOpaque(at)))
 	case wasDir:
-		return v.removed(name, nil, all)
+		return w.removed(name, nil)
 	}
 	return nil
 }
 
+// add lists one path, and reports whether a directory stood there.
+func (w *walk) add(name string, after Node) (wasDir bool, err error) {
+	if len(w.all) >= maxTouched {
+		return false, fmt.Errorf("%w (%d paths)", ErrTooMuch, maxTouched)
+	}
+	before := node(filepath.Join(w.Lower, filepath.FromSlash(name)))
+	w.all = append(w.all, Touched{name, before, after})
+	return before.There && before.Mode.IsDir(), nil
+}
+
 // removed lists what was in a directory and is not, but for some names.
-func (v View) removed(dir string, but map[string]bool, all *[]Touched) error {
-	entries, err := durable.ReadDirectory(filepath.Join(v.Lower, filepath.FromSlash(dir)))
+func (w *walk) removed(dir string, but map[string]bool) error {
+	entries, err := durable.ReadDirectory(filepath.Join(w.Lower, filepath.FromSlash(dir)))
 	if err != nil {
 		return fmt.Errorf("look at what was removed: %w", err)
 	}
@@ -111,16 +124,13 @@ func (v View) removed(dir string, but map[string]bool, all *[]Touched) error {
 		if but[e.Name()] {
 			continue
 		}
-		if len(*all) >= MaxTouched {
-			return fmt.Errorf("%w (%d paths)", ErrTooMuch, MaxTouched)
-		}
 		name := path.Join(dir, e.Name())
-		before := node(filepath.Join(v.Lower, filepath.FromSlash(name)))
-		*all = append(*all, Touched{Path: name, Before: before})
-		if before.There && before.Mode.IsDir() {
-			if err := v.removed(name, nil, all); err != nil {
-				return err
-			}
+		wasDir, err := w.add(name, Node{})
+		if err == nil && wasDir {
+			err = w.removed(name, nil)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -136,10 +146,11 @@ func node(at string) Node {
 
 // Find is what stands at a path.
 func (v View) Find(name string) Node {
+	below := filepath.Join(v.Lower, filepath.FromSlash(name))
 	if v.Upper == "" {
-		return node(filepath.Join(v.Lower, filepath.FromSlash(name)))
+		return node(below)
 	}
-	at, opaque := v.Upper, false
+	at, whole, opaque := v.Upper, filepath.Join(v.Upper, filepath.FromSlash(name)), false
 	for part := range strings.SplitSeq(path.Clean(name), "/") {
 		at = filepath.Join(at, part)
 		info, err := os.Lstat(at)
@@ -147,20 +158,15 @@ func (v View) Find(name string) Node {
 		case err != nil && opaque, err == nil && isWhiteout(info):
 			return Node{}
 		case err != nil:
-			return node(filepath.Join(v.Lower, filepath.FromSlash(name)))
-		case !info.IsDir():
-			if filepath.Join(v.Upper, filepath.FromSlash(name)) != at {
-				return Node{}
-			}
+			return node(below)
+		case at == whole:
 			return Node{true, info.Mode(), at}
+		case !info.IsDir():
+			return Node{}
 		}
 		opaque = opaque || isOpaque(at)
 	}
-	info, err := os.Lstat(at)
-	if err != nil {
-		return Node{}
-	}
-	return Node{true, info.Mode(), at}
+	return Node{}
 }
 
 // Read is the content of a regular file of limit bytes at most.

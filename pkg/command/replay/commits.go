@@ -74,7 +74,7 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 	if j.trusted != nil {
 		return nil
 	}
-	out, err := j.ask(ctx, strings.Join(j.options.Trusted, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	out, err := j.ask(ctx, strings.Join(j.explains, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (j *Judge) look(ctx context.Context, c commit) error {
 	j.looking[c.id] = true
 	defer delete(j.looking, c.id)
 	bad := map[string]bool{}
-	first := j.empty()
+	first := j.empty
 	if len(c.parents) > 0 {
 		first = c.parents[0]
 	}
@@ -128,24 +128,18 @@ func (j *Judge) look(ctx context.Context, c commit) error {
 	if err != nil {
 		return err
 	}
-	for path := range changed {
-		if j.options.Allowed(path) {
-			delete(changed, path)
-		}
-	}
+	maps.DeleteFunc(changed, func(path string, _ Entry) bool { return j.allowed(path) })
 	// What came unexplained from the first parent stays so.
 	for path := range j.bad[first] {
-		if _, differs := changed[path]; !differs && !j.options.Allowed(path) {
+		if _, differs := changed[path]; !differs && !j.allowed(path) {
 			bad[path] = true
 		}
 	}
-	if len(changed) == 0 {
-		j.bad[c.id] = bad
-		return nil
-	}
-	sources, err := j.sources(ctx, c)
-	if err != nil {
-		return err
+	var sources []source
+	if len(changed) > 0 {
+		if sources, err = j.sources(ctx, c); err != nil {
+			return err
+		}
 	}
 	for path, entry := range changed {
 		is, err := j.madeBy(ctx, sources, path, entry)
@@ -166,12 +160,17 @@ func (j *Judge) diff(ctx context.Context, from, to string) (map[string]Entry, er
 	if err != nil {
 		return nil, err
 	}
+	return changedIn(out)
+}
+
+// changedIn reads what git says of paths that differ (--raw -z).
+func changedIn(out string) (map[string]Entry, error) {
 	changed := map[string]Entry{}
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		words := strings.Fields(fields[i])
 		if len(words) != 5 {
-			return nil, fmt.Errorf("%w: git diff-tree says %.100q", errNoAnswer, fields[i])
+			return nil, fmt.Errorf("%w: git says of a difference %.100q", errNoAnswer, fields[i])
 		}
 		entry := Entry{words[1], words[3]}
 		if entry.Mode == "000000" {
@@ -190,16 +189,12 @@ type source struct {
 
 // sources are the replays that a commit can be.
 func (j *Judge) sources(ctx context.Context, c commit) (all []source, err error) {
-	switch len(c.parents) {
-	case 0:
-		return nil, nil
-	case 1:
-	default:
+	if len(c.parents) != 1 {
 		return j.merges(ctx, c.parents)
 	}
 	parent := c.parents[0]
-	if original, undone := reverted(c.body); original != "" {
-		if made, err := j.revert(ctx, parent, original, undone); err == nil {
+	if found := revertOf.FindStringSubmatch(c.body); found != nil {
+		if made, err := j.revert(ctx, parent, found[1], found[2]); err == nil {
 			all = append(all, made)
 		}
 	}
@@ -229,18 +224,9 @@ func (j *Judge) merges(ctx context.Context, parents []string) ([]source, error) 
 	return []source{{tree, parents}}, nil
 }
 
-var (
-	revertOf = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\.`)
-)
-
-// reverted is the commit that a message says it takes back, and of a merge the
-// parent that is gone back to.
-func reverted(body string) (original, to string) {
-	if found := revertOf.FindStringSubmatch(body); found != nil {
-		return found[1], found[2]
-	}
-	return "", ""
-}
+// revertOf finds the commit that a message says it takes back, and of a merge
+// the parent that is gone back to.
+var revertOf = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\.`)
 
 // revert is the replay of taking back a commit.
 func (j *Judge) revert(ctx context.Context, on, original, to string) (source, error) {
@@ -262,7 +248,7 @@ func (j *Judge) pick(ctx context.Context, on, original string) (all []source, er
 		return nil, err
 	}
 	if len(parents) == 0 {
-		parents = []string{j.empty()}
+		parents = []string{j.empty}
 	}
 	for _, base := range parents {
 		tree, err := j.mergeWithBase(ctx, base, on, original)

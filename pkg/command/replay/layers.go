@@ -3,7 +3,7 @@ package replay
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,7 +21,7 @@ const lockSuffix = ".lock"
 type Layers struct {
 	all  *durable.Dir
 	name string
-	lock interface{ Close() error }
+	lock *os.File
 	at   string // absolute
 }
 
@@ -32,15 +32,12 @@ func OpenLayers(w *workspace.Workspace) (*Layers, error) {
 		return nil, err
 	}
 	sweepLayers(all)
-	l := &Layers{all: all, name: rand.Text()}
-	lock, err := all.OpenLock(l.name + lockSuffix)
+	name := rand.Text()
+	lock, err := newLock(all, name+lockSuffix)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	l.lock, l.at = lock, filepath.Join(w.Dir(), ".orchestration", "state", "layers", l.name)
-	if got, err := durable.TryLock(lock); err != nil || !got {
-		return nil, errors.Join(fmt.Errorf("lock a new directory: %w", err), l.Close())
-	}
+	l := &Layers{all, name, lock, filepath.Join(w.Dir(), ".orchestration", "state", "layers", name)}
 	if err := all.Mkdir(l.name, 0o700); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -53,18 +50,9 @@ func sweepLayers(all *durable.Dir) {
 		return
 	}
 	for _, e := range entries {
-		name, is := strings.CutSuffix(e.Name(), lockSuffix)
-		if !is {
-			continue
+		if name, is := strings.CutSuffix(e.Name(), lockSuffix); is {
+			_ = ifFree(all, e.Name(), func() error { return removeLayers(all, name) }) // what stays goes another time
 		}
-		lock, err := all.OpenLock(e.Name())
-		if err != nil {
-			continue
-		}
-		if got, err := durable.TryLock(lock); err == nil && got && all.RemoveTree(name) == nil {
-			_ = all.Remove(e.Name())
-		}
-		lock.Close()
 	}
 }
 
@@ -104,9 +92,12 @@ func (l *Layers) Over(dirs []string) (all []sandbox.Layer, err error) {
 
 // Close removes them.
 func (l *Layers) Close() error {
-	err := l.all.RemoveTree(l.name)
-	if err == nil {
-		err = l.all.Remove(l.name + lockSuffix)
+	return errors.Join(removeLayers(l.all, l.name), l.lock.Close(), l.all.Close())
+}
+
+func removeLayers(all *durable.Dir, name string) error {
+	if err := all.RemoveTree(name); err != nil {
+		return err
 	}
-	return errors.Join(err, l.lock.Close(), l.all.Close())
+	return all.Remove(name + lockSuffix)
 }

@@ -49,7 +49,7 @@ func (j *Judge) mergeWithBase(ctx context.Context, base, ours, theirs string) (t
 // commitOf makes a commit of another one's tree.
 func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string, error) {
 	tree := of
-	if of != j.empty() {
+	if of != j.empty {
 		tree += "^{tree}"
 	}
 	out, err := j.ask(ctx, "", slices.Concat([]string{"commit-tree", "-m", of}, args, []string{tree})...)
@@ -87,6 +87,5 @@ func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) 
 	if _, err := fmt.Sscan(size, &n); err != nil || n > limit {
 		return "", fmt.Errorf("%w: the blob %s has %s bytes", errNoAnswer, id, strings.TrimSpace(size))
 	}
-	out, err := j.ask(ctx, "", "cat-file", "blob", id)
-	return out, err
+	return j.ask(ctx, "", "cat-file", "blob", id)
 }

@@ -96,10 +96,8 @@ func (r *Repository) Fetched(ctx context.Context, line Line, before, after map[s
 		return nil
 	}
 	remotes := r.remotes(ctx)
-	for _, named := range line.Named {
-		if !remotes[named] {
-			return nil // a path or a URL, or a remote in the workspace
-		}
+	if slices.ContainsFunc(line.Named, func(named string) bool { return !remotes[named] }) {
+		return nil // a path or a URL, or a remote in the workspace
 	}
 	for name, id := range after {
 		remote, _, _ := strings.Cut(strings.TrimPrefix(name, "refs/remotes/"), "/")
@@ -170,10 +168,7 @@ func (r *Repository) Commits(ctx context.Context, words []string) (ids []string)
 			names.WriteString(word + "^{commit}\n")
 		}
 	}
-	if names.Len() == 0 {
-		return nil
-	}
-	if r.git().Plain() != nil {
+	if names.Len() == 0 || r.git().Plain() != nil {
 		return nil
 	}
 	cmd := r.git().Command(ctx, "cat-file", "--batch-check=%(objectname)")
@@ -209,14 +204,14 @@ func (r *Repository) Staged(ctx context.Context, head string) (map[string]string
 	if err != nil {
 		return nil, err
 	}
+	changed, err := changedIn(out)
 	staged := map[string]string{}
-	fields := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(fields); i += 2 {
-		if words := strings.Fields(fields[i]); len(words) == 5 && words[1] != "000000" && strings.Trim(words[3], "0") != "" {
-			staged[fields[i+1]] = words[3]
+	for path, entry := range changed {
+		if strings.Trim(entry.ID, "0") != "" {
+			staged[path] = entry.ID
 		}
 	}
-	return staged, nil
+	return staged, err
 }
 
 // Indexed is the blob that an index file has at a path; "" for none.
@@ -231,17 +226,6 @@ func (r *Repository) Indexed(ctx context.Context, index, path string) (string, e
 	return words[1], nil
 }
 
-// Judge is one of a store, whose objects are read there and in a layer over it.
-func (r *Repository) Judge(scratch string, store Store, trusted []string, allowed func(path string) bool) (*Judge, error) {
-	o := Options{Scratch: scratch, Trusted: trusted, Allowed: allowed, SHA256: r.NewBlobHash(0).Size() != 20}
-	if layered := filepath.Join(store.Common.Upper, "objects"); store.Common.Upper != "" && store.Common.Find("objects").At == layered {
-		o.Objects = append(o.Objects, layered)
-	}
-	o.Objects = append(o.Objects, filepath.Join(store.Common.Lower, "objects"))
-	o.Shallow, _ = store.Common.Read("shallow", 1<<20)
-	return NewJudge(o)
-}
-
 // Entry is what git would have of what stands at a place.
 func (r *Repository) Entry(n layer.Node) (Entry, error) {
 	if !n.There || n.Mode.IsDir() {
@@ -249,7 +233,10 @@ func (r *Repository) Entry(n layer.Node) (Entry, error) {
 	}
 	if n.Mode&fs.ModeSymlink != 0 {
 		text, err := os.Readlink(n.At)
-		return r.entry("120000", int64(len(text)), strings.NewReader(text), err)
+		if err != nil {
+			return Entry{}, err
+		}
+		return r.entry("120000", int64(len(text)), strings.NewReader(text))
 	}
 	if !n.Mode.IsRegular() {
 		return Entry{Mode: "special", ID: n.Mode.String()}, nil
@@ -259,15 +246,12 @@ func (r *Repository) Entry(n layer.Node) (Entry, error) {
 		return Entry{}, err
 	}
 	defer file.Close()
-	return r.entry(gitread.FileMode(info.Mode()), info.Size(), file, nil)
+	return r.entry(gitread.FileMode(info.Mode()), info.Size(), file)
 }
 
-func (r *Repository) entry(mode string, size int64, content io.Reader, err error) (Entry, error) {
-	if err != nil {
-		return Entry{}, err
-	}
+func (r *Repository) entry(mode string, size int64, content io.Reader) (Entry, error) {
 	sum := r.NewBlobHash(size)
-	_, err = io.Copy(sum, content)
+	_, err := io.Copy(sum, content)
 	return Entry{Mode: mode, ID: fmt.Sprintf("%x", sum.Sum(nil))}, err
 }
 

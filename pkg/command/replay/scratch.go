@@ -3,10 +3,10 @@ package replay
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,29 +14,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
-// Options are what a Judge needs.
-type Options struct {
-	// Scratch is an empty directory of the caller's, absolute, for what replays
-	// make. The caller removes it.
-	Scratch string
-	// Objects are the directories that have the objects, absolute: of the
-	// repository, and before it that of a layer.
-	Objects []string
-	// Shallow is what the repository's file of that name says, if it has one.
-	Shallow []byte
-	// SHA256: the repository uses it.
-	SHA256 bool
-	// Trusted are commits that are explained, with all that they come of.
-	Trusted []string
-	// Allowed reports what the agent's law lets it change. Paths are relative to
-	// the top of the work tree.
-	Allowed func(path string) bool
-}
-
 // Judge tells what is explained. It is for one goroutine and one state of the
 // repository.
 type Judge struct {
-	options Options
+	dir      string                 // the scratch repository
+	empty    string                 // the id of the empty tree
+	explains []string               // commits that are explained, with all that they come of
+	allowed  func(path string) bool // what the agent's law lets it change; relative to the top of the work tree
 	*seen
 	bad     map[string]map[string]bool // commits that were looked at, with their unexplained paths
 	looking map[string]bool            // commits that are being looked at
@@ -45,7 +29,7 @@ type Judge struct {
 
 // seen is what git has said, whatever is allowed.
 type seen struct {
-	trusted []string // Options.Trusted that are there; nil before git was asked
+	trusted []string // of what explains, what is there; nil before git was asked
 	trees   map[string]map[string]Entry
 	merged  map[[3]string]string // trees, by base and the two that were merged
 }
@@ -53,9 +37,10 @@ type seen struct {
 // Strict is a judge of the same repository for whom nothing is allowed. What git
 // has said to one of them, the other does not ask.
 func (j *Judge) Strict() *Judge {
-	strict := &Judge{options: j.options, seen: j.seen, bad: map[string]map[string]bool{}, looking: map[string]bool{}}
-	strict.options.Allowed = func(string) bool { return false }
-	return strict
+	strict := *j
+	strict.bad, strict.looking, strict.authors = map[string]map[string]bool{}, map[string]bool{}, nil
+	strict.allowed = func(string) bool { return false }
+	return &strict
 }
 
 // Entry is what a tree has at a path; the zero value is nothing.
@@ -72,35 +57,43 @@ const patience = time.Minute
 // errNoAnswer is what git's failures are wrapped in.
 var errNoAnswer = errors.New("git gave no answer")
 
-// NewJudge makes the scratch repository.
-func NewJudge(o Options) (*Judge, error) {
+// Judge makes a scratch repository in an empty directory, which the caller
+// removes, with the objects of a store and of a layer over it.
+func (r *Repository) Judge(scratch string, store Store, trusted []string, allowed func(path string) bool) (*Judge, error) {
+	j := &Judge{
+		dir: scratch, empty: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", explains: trusted, allowed: allowed,
+		seen: &seen{trees: map[string]map[string]Entry{}, merged: map[[3]string]string{}},
+		bad:  map[string]map[string]bool{}, looking: map[string]bool{},
+	}
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-	if o.SHA256 {
+	if r.NewBlobHash(0).Size() != sha1.Size {
+		j.empty = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
 	}
-	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config, "objects/info/alternates": strings.Join(o.Objects, "\n") + "\n"}
-	if len(o.Shallow) > 0 {
-		files["shallow"] = string(o.Shallow)
+	objects := []string{filepath.Join(store.Common.Lower, "objects")}
+	if layered := filepath.Join(store.Common.Upper, "objects"); store.Common.Upper != "" && store.Common.Find("objects").At == layered {
+		objects = []string{layered, objects[0]}
 	}
-	for _, objects := range o.Objects {
-		if strings.ContainsAny(objects, "\n\"#") {
-			return nil, fmt.Errorf("the directory %q has a name that git's list of directories cannot take", objects)
+	for _, dir := range objects {
+		if strings.ContainsAny(dir, "\n\"#") {
+			return nil, fmt.Errorf("the directory %q has a name that git's list of directories cannot take", dir)
 		}
 	}
+	files := map[string]string{"HEAD": "ref: refs/heads/none\n", "config": config, "objects/info/alternates": strings.Join(objects, "\n") + "\n"}
+	if shallow, _ := store.Common.Read("shallow", 1<<20); len(shallow) > 0 {
+		files["shallow"] = string(shallow)
+	}
 	for _, dir := range []string{"objects/info", "refs"} {
-		if err := os.MkdirAll(filepath.Join(o.Scratch, filepath.FromSlash(dir)), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(scratch, filepath.FromSlash(dir)), 0o700); err != nil {
 			return nil, fmt.Errorf("make a scratch repository: %w", err)
 		}
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(o.Scratch, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(scratch, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
 			return nil, fmt.Errorf("make a scratch repository: %w", err)
 		}
 	}
-	return &Judge{
-		options: o, seen: &seen{trees: map[string]map[string]Entry{}, merged: map[[3]string]string{}},
-		bad: map[string]map[string]bool{}, looking: map[string]bool{},
-	}, nil
+	return j, nil
 }
 
 // ask runs git on the scratch repository. An exit of 1 with an output is an
@@ -109,23 +102,15 @@ func (j *Judge) ask(ctx context.Context, input string, args ...string) (out stri
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "advice.graftFileDeprecated=false"}, args...)
-	cmd := gitread.Repository{Dir: j.options.Scratch}.Command(ctx, args...)
+	cmd := gitread.Repository{Dir: j.dir}.Command(ctx, args...)
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=@0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=@0 +0000")
 	cmd.Stdin = strings.NewReader(input)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	output, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1 && len(output) > 0) {
+	if err != nil && (cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(output) == 0) {
 		return "", fmt.Errorf("%w: git %s: %w: %s", errNoAnswer, args[5], err, strings.TrimSpace(errs.String()))
 	}
 	return string(output), nil
-}
-
-func (j *Judge) empty() string {
-	if j.options.SHA256 {
-		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
-	}
-	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 }

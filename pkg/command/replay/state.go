@@ -31,7 +31,10 @@ const (
 
 // State reads it.
 func (s Store) State() State {
-	state := State{Head: s.head(), Under: map[string]string{}}
+	state := State{Head: s.id(s.Own, "HEAD"), Under: map[string]string{}}
+	if ref := s.Branch(); ref != "" {
+		state.Head = s.Ref(ref)
+	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
 		if id := s.id(s.Own, name); id != "" {
 			state.Under[name] = id
@@ -43,39 +46,25 @@ func (s Store) State() State {
 	return state
 }
 
-func (s Store) head() string {
-	if ref := s.Branch(); ref != "" {
-		return s.Ref(ref)
-	}
-	return s.id(s.Own, "HEAD")
-}
-
 // Branch is the full name of the ref that HEAD names; "" if it names none.
 func (s Store) Branch() string {
 	text, _ := s.Own.Read("HEAD", maxPointer)
-	ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")
-	if !is {
-		return ""
+	if ref, is := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: "); is {
+		return ref
 	}
-	return ref
+	return ""
 }
 
 // Locks are the files, absolute, by which git keeps others off the index and the
 // branch. One that stays is of a git that was killed.
 func (s Store) Locks() (found []string) {
-	own := []string{"index.lock", "HEAD.lock"}
-	common := []string{"packed-refs.lock"}
+	at := []layer.Node{s.Own.Find("index.lock"), s.Own.Find("HEAD.lock"), s.Common.Find("packed-refs.lock")}
 	if ref := s.Branch(); strings.HasPrefix(ref, "refs/") {
-		common = append(common, ref+".lock")
+		at = append(at, s.Common.Find(ref+".lock"))
 	}
-	for _, in := range []struct {
-		view  layer.View
-		names []string
-	}{{s.Own, own}, {s.Common, common}} {
-		for _, name := range in.names {
-			if n := in.view.Find(name); n.There {
-				found = append(found, n.At)
-			}
+	for _, n := range at {
+		if n.There {
+			found = append(found, n.At)
 		}
 	}
 	return found
@@ -154,14 +143,17 @@ func (j *Judge) Standing(ctx context.Context, s State, uncommitted []string) *St
 			standing.sources = append(standing.sources, all...)
 		}
 	}
+	addRevert := func(of string) {
+		made, err := j.revert(ctx, s.Head, of, "")
+		add([]source{made}, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Under)) {
 		id := s.Under[name]
 		switch name {
 		case "MERGE_HEAD":
 			add(j.merges(ctx, []string{s.Head, id}))
 		case "REVERT_HEAD":
-			made, err := j.revert(ctx, s.Head, id, "")
-			add([]source{made}, err)
+			addRevert(id)
 		case stash:
 			all, err := j.pick(ctx, s.Head, id)
 			add(all[:min(1, len(all))], err)
@@ -172,8 +164,7 @@ func (j *Judge) Standing(ctx context.Context, s State, uncommitted []string) *St
 	for _, id := range uncommitted {
 		add(j.merges(ctx, []string{s.Head, id}))
 		add(j.pick(ctx, s.Head, id))
-		made, err := j.revert(ctx, s.Head, id, "")
-		add([]source{made}, err)
+		addRevert(id)
 	}
 	return standing
 }

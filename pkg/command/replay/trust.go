@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -58,9 +60,8 @@ func (t *Trust) Left(ctx context.Context) (left map[string]string, err error) {
 // Running is a command with git that runs.
 type Running struct {
 	trust *Trust
-	dir   *durable.Dir
 	name  string
-	close func()
+	lock  *os.File
 }
 
 // Trusted are the commits that people put on refs, now being those that stand
@@ -80,22 +81,8 @@ func (t *Trust) Begin(ctx context.Context, now []string) (running *Running, trus
 			return err
 		}
 		running = &Running{trust: t, name: runPrefix + rand.Text()}
-		if running.dir, err = t.Open(); err != nil {
-			return err
-		}
-		file, err := running.dir.OpenLock(running.name)
-		if err != nil {
-			return errors.Join(err, running.dir.Close())
-		}
-		running.close = func() {
-			file.Close()
-			running.dir.Close()
-		}
-		if got, err := durable.TryLock(file); err != nil || !got {
-			running.close()
-			return errors.Join(err, errors.New("a new file is locked"))
-		}
-		return nil
+		running.lock, err = newLock(dir, running.name)
+		return err
 	})
 	return running, trusted, err
 }
@@ -107,23 +94,22 @@ func (r *Running) End(ctx context.Context, now, explained []string, left map[str
 	if r == nil {
 		return nil
 	}
-	defer r.close()
+	defer r.lock.Close()
 	return r.trust.locked(ctx, func(dir *durable.Dir) error {
-		t, _, err := read(dir)
+		was, _, err := read(dir)
 		if err != nil {
 			return err
 		}
-		was := tips{Trusted: slices.Clone(t.Trusted), Known: slices.Clone(t.Known)}
-		t.Known = now
+		is := tips{Trusted: slices.Clone(was.Trusted), Known: now, Left: was.Left}
 		if len(left) > 0 {
-			was.Known, t.Left = nil, left
+			is.Left = left
 		}
 		for _, id := range explained {
-			if !slices.Contains(t.Trusted, id) {
-				t.Trusted = append(t.Trusted, id)
+			if !slices.Contains(is.Trusted, id) {
+				is.Trusted = append(is.Trusted, id)
 			}
 		}
-		if err := write(dir, t, was); err != nil {
+		if err := write(dir, is, was); err != nil {
 			return err
 		}
 		return dir.Remove(r.name)
@@ -132,26 +118,25 @@ func (r *Running) End(ctx context.Context, now, explained []string, left map[str
 
 // look takes what is new on refs for a person's, unless a command ran.
 func look(dir *durable.Dir, now []string) ([]string, error) {
-	t, first, err := read(dir)
+	was, first, err := read(dir)
 	if err != nil {
 		return nil, err
 	}
-	was := tips{Trusted: slices.Clone(t.Trusted), Known: slices.Clone(t.Known)}
 	ran, err := commandsRan(dir)
 	if err != nil {
 		return nil, err
 	}
-	known := setOf(t.Known)
-	trusted := setOf(t.Trusted)
+	is := tips{Trusted: slices.Clone(was.Trusted), Known: now, Left: was.Left}
+	known := setOf(was.Known)
+	trusted := setOf(was.Trusted)
 	for _, id := range now {
 		if (first || !ran && !known[id]) && !trusted[id] {
 			trusted[id] = true
-			t.Trusted = append(t.Trusted, id)
+			is.Trusted = append(is.Trusted, id)
 		}
 	}
-	t.Known = now
-	t.prune(now)
-	return t.Trusted, write(dir, t, was)
+	is.prune(now)
+	return is.Trusted, write(dir, is, was)
 }
 
 func setOf(ids []string) map[string]bool {
@@ -192,20 +177,36 @@ func commandsRan(dir *durable.Dir) (ran bool, err error) {
 			continue
 		}
 		ran = true
-		file, err := dir.OpenLock(e.Name())
-		if err != nil {
-			return true, err
-		}
-		free, err := durable.TryLock(file)
-		if err == nil && free {
-			err = dir.Remove(e.Name())
-		}
-		file.Close()
-		if err != nil {
+		if err := ifFree(dir, e.Name(), func() error { return dir.Remove(e.Name()) }); err != nil {
 			return true, err
 		}
 	}
 	return ran, nil
+}
+
+// newLock makes a file and locks it.
+func newLock(dir *durable.Dir, name string) (*os.File, error) {
+	file, err := dir.OpenLock(name)
+	if err != nil {
+		return nil, err
+	}
+	if got, err := durable.TryLock(file); err != nil || !got {
+		return nil, errors.Join(err, errors.New("a new file is locked"), file.Close())
+	}
+	return file, nil
+}
+
+// ifFree does something while it holds a lock, if nobody else does.
+func ifFree(dir *durable.Dir, name string, do func() error) error {
+	file, err := dir.OpenLock(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if free, err := durable.TryLock(file); err != nil || !free {
+		return err
+	}
+	return do()
 }
 
 // locked runs f alone.
@@ -258,7 +259,7 @@ func read(dir *durable.Dir) (t tips, first bool, err error) {
 }
 
 func write(dir *durable.Dir, t, was tips) error {
-	if slices.Equal(t.Trusted, was.Trusted) && slices.Equal(t.Known, was.Known) && len(was.Known) > 0 {
+	if slices.Equal(t.Trusted, was.Trusted) && slices.Equal(t.Known, was.Known) && maps.Equal(t.Left, was.Left) && len(was.Known) > 0 {
 		return nil
 	}
 	text, err := json.Marshal(t)
