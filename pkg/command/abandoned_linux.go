@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -89,13 +87,13 @@ func (f *family) endAbandoned() (ended []int) {
 func abandonedMarkers() map[string]bool {
 	found, judged := map[string]bool{}, map[string]bool{}
 	for pid := range readAllStats() {
-		marker := markerOf(pid)
-		if marker == "" || judged[marker] {
+		markers, _ := markersOf(pid)
+		if len(markers) == 0 || judged[markers[0]] {
 			continue
 		}
-		judged[marker] = true
-		if makerIsGone(marker) {
-			found[marker] = true
+		judged[markers[0]] = true
+		if makerIsGone(markers[0]) {
+			found[markers[0]] = true
 		}
 	}
 	return found
@@ -104,9 +102,8 @@ func abandonedMarkers() map[string]bool {
 // ancestralMarkers are those of this process and of what it descends from.
 func ancestralMarkers() (markers []string) {
 	for pid, left := os.Getpid(), 256; pid > 1 && left > 0; left-- {
-		if marker := markerOf(pid); marker != "" {
-			markers = append(markers, marker)
-		}
+		own, _ := markersOf(pid)
+		markers = append(markers, own...)
 		process, err := readStat(pid)
 		if err != nil {
 			break
@@ -114,23 +111,4 @@ func ancestralMarkers() (markers []string) {
 		pid = process.parent
 	}
 	return markers
-}
-
-// markerOf is the marker in the environment that a process was started with; "" if it has none or cannot be read.
-func markerOf(pid int) string {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	environ, err := io.ReadAll(io.LimitReader(file, maxEnviron))
-	if err != nil {
-		return ""
-	}
-	for variable := range bytes.SplitSeq(environ, []byte{0}) {
-		if marker, ok := bytes.CutPrefix(variable, []byte(MarkerVariable+"=")); ok {
-			return string(marker)
-		}
-	}
-	return ""
 }

@@ -12,7 +12,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -24,11 +23,6 @@ const DefaultArtifactsLimit = 512 << 20
 const maxArtifacts = 1000
 
 const idPrefix = "out_"
-
-// idEncoding has only characters that mean nothing to a path on any system.
-func idEncoding() *base32.Encoding {
-	return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-}
 
 // Artifacts keeps the output of commands as files of one directory, named by unguessable ids of 128 bits: knowing an
 // id is what entitles to read it. The directory is expendable: it may be deleted at any time, and is made again when it
@@ -88,7 +82,7 @@ func fileName(owner, id string) string {
 		return id
 	}
 	sum := sha256.Sum256([]byte(owner + "\x00" + id))
-	return idPrefix + idEncoding().EncodeToString(sum[:16])
+	return idPrefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
 // Create starts a new output of at most capacity bytes.
@@ -99,7 +93,7 @@ func (o Outputs) Create(capacity int64) (*ArtifactWriter, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	id := newID()
+	id := newID(idPrefix)
 	name := fileName(o.owner, id)
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -154,55 +148,40 @@ func (a *Artifacts) reserve(n int64) bool {
 	return true
 }
 
-// openFile opens a kept output for reading, only if it is the regular file that its name says.
-func (o Outputs) openFile(id string) (*os.File, error) {
+// read has a kept output read, of which it tells the size, only if it is the regular file that its name says.
+func (o Outputs) read(id string, use func(file *os.File, size int64) error) error {
 	if !validID(id) {
-		return nil, fmt.Errorf("%w: %q is not an id of one", ErrNoArtifact, id)
+		return fmt.Errorf("%w: %q is not an id of one", ErrNoArtifact, id)
 	}
 	a, name := o.store, fileName(o.owner, id)
 	dir, err := a.directory(false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing(id)
+		return missing(id)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.Close()
-	if named, err := dir.Lstat(name); err == nil && !named.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNoArtifact, id)
-	}
-	// Without O_NONBLOCK a planted FIFO would hold the call for ever.
-	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing(id)
+	file, info, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing(id)
+	case errors.Is(err, durable.ErrNotRegular):
+		return fmt.Errorf("%w: %s is not a regular file", ErrNoArtifact, id)
+	case errors.Is(err, durable.ErrReplaced):
+		return fmt.Errorf("%w: %s was replaced while it was opened", ErrNoArtifact, id)
+	case err == nil:
+		defer file.Close()
+		err = use(file, info.Size())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read command output %s: %w", id, err)
+		return fmt.Errorf("read command output %s: %w", id, err)
 	}
-	if err := sameRegularFile(dir, name, file); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
+	return nil
 }
 
 func missing(id string) error {
 	return fmt.Errorf("%w: %s is not kept any more; run the command again", ErrNoArtifact, id)
-}
-
-func sameRegularFile(dir *os.Root, id string, file *os.File) error {
-	named, err := dir.Lstat(id)
-	if err != nil {
-		return fmt.Errorf("read command output %s: %w", id, err)
-	}
-	opened, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read command output %s: %w", id, err)
-	}
-	if !named.Mode().IsRegular() || !os.SameFile(named, opened) {
-		return fmt.Errorf("%w: %s was replaced while it was opened", ErrNoArtifact, id)
-	}
-	return nil
 }
 
 // directory opens the store's directory part by part, refusing links.
@@ -228,21 +207,12 @@ func (a *Artifacts) directory(create bool) (*os.Root, error) {
 	return current, nil
 }
 
-func newID() string { return newIDWith(idPrefix) }
-
-func newIDWith(prefix string) string {
-	var random [16]byte
-	rand.Read(random[:]) // never fails, as documented
-	return prefix + idEncoding().EncodeToString(random[:])
-}
+// newID has only characters that mean nothing to a path on any system.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
 func validID(id string) bool {
-	encoded, ok := strings.CutPrefix(id, idPrefix)
-	if !ok || len(encoded) != 26 {
-		return false
-	}
-	raw, err := idEncoding().DecodeString(encoded)
-	return err == nil && len(raw) == 16
+	random, ok := strings.CutPrefix(id, idPrefix)
+	return ok && len(random) == 26 && strings.Trim(random, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 var _ io.WriteCloser = (*ArtifactWriter)(nil)

@@ -58,13 +58,18 @@ func clean(dst, data []byte, final bool) (out, rest []byte) {
 		if !final && undecided(data) {
 			return dst, data
 		}
-		var used int
+		used := 0
 		switch {
 		case data[0] == '\r':
-			dst, used = appendLineEnd(dst, data)
+			used = len("\r")
+			if bytes.HasPrefix(data, []byte("\r\n")) {
+				used = len("\r\n")
+			}
+			dst = append(dst, '\n')
 		case data[0] == escape:
-			dst, used = appendEscape(dst, data)
-		default:
+			used = sequenceLength(data)
+		}
+		if used <= 0 { // no sequence, or an unfinished one at the end
 			dst, used = appendRune(dst, data)
 		}
 		data = data[used:]
@@ -88,119 +93,87 @@ func undecided(data []byte) bool {
 	case data[0] == '\r':
 		return len(data) == 1
 	case data[0] == escape:
-		_, state := sequenceLength(data)
-		return state == sequenceUnfinished
+		return sequenceLength(data) == unfinished
 	default:
 		return !utf8.FullRune(data)
 	}
 }
 
-func appendLineEnd(dst, data []byte) ([]byte, int) {
-	if len(data) > 1 && data[1] == '\n' {
-		return append(dst, '\n'), 2
-	}
-	return append(dst, '\n'), 1
-}
-
-func appendEscape(dst, data []byte) ([]byte, int) {
-	if n, state := sequenceLength(data); state == sequenceWhole {
-		return dst, n
-	}
-	return utf8.AppendRune(dst, controlPicture(escape)), 1
-}
-
 func appendRune(dst, data []byte) ([]byte, int) {
 	r, size := utf8.DecodeRune(data)
 	switch {
-	case r < 0x20 || r == 0x7f:
-		return utf8.AppendRune(dst, controlPicture(r)), size
+	case r < 0x20:
+		r += '\u2400'
+	case r == 0x7f:
+		r = '\u2421'
 	case misleading(r):
 		return fmt.Appendf(dst, "<U+%04X>", r), size
 	}
 	return utf8.AppendRune(dst, r), size
 }
 
-func controlPicture(r rune) rune {
-	if r == 0x7f {
-		return '\u2421'
-	}
-	return '\u2400' + r
-}
-
 // misleading reports characters that change what a reader sees without being seen: C1 controls, bidirectional controls,
 // line separators, and tag characters, which can carry whole sentences unseen.
 func misleading(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f,
-		r == 0x061c, r == 0x200e, r == 0x200f,
-		r >= 0x2028 && r <= 0x202e,
-		r >= 0x2066 && r <= 0x2069,
-		r >= 0xe0000 && r <= 0xe007f:
-		return true
-	}
-	return false
+	return r >= 0x80 && r <= 0x9f ||
+		r == 0x061c || r == 0x200e || r == 0x200f ||
+		r >= 0x2028 && r <= 0x202e ||
+		r >= 0x2066 && r <= 0x2069 ||
+		r >= 0xe0000 && r <= 0xe007f
 }
 
-type sequenceState int
+// unfinished is the length of what could become a sequence.
+const unfinished = -1
 
-const (
-	sequenceNone       sequenceState = iota // not a control sequence
-	sequenceUnfinished                      // could become one
-	sequenceWhole
-)
-
-// sequenceLength measures the terminal control sequence at the start of data (ECMA-48, section 5), which begins with ESC.
-func sequenceLength(data []byte) (int, sequenceState) {
-	if len(data) > maxSequence {
-		data = data[:maxSequence]
-	}
-	n, state := 1, sequenceUnfinished
+// sequenceLength measures the terminal control sequence at the start of data (ECMA-48, section 5), which begins with ESC;
+// 0 if there is none.
+func sequenceLength(data []byte) int {
+	data = data[:min(len(data), maxSequence)]
+	n := unfinished
 	if len(data) > 1 {
 		switch data[1] {
 		case '[':
-			n, state = measure(data, 2, 0x20, 0x3f, 0x40)
+			n = measure(data, 2, 0x20, 0x3f, 0x40)
 		case ']', 'P', 'X', '^', '_':
-			n, state = measureString(data)
+			n = measureString(data)
 		default:
-			n, state = measure(data, 1, 0x20, 0x2f, 0x30)
+			n = measure(data, 1, 0x20, 0x2f, 0x30)
 		}
 	}
-	if state == sequenceUnfinished && len(data) == maxSequence {
-		return 0, sequenceNone
+	if n == unfinished && len(data) == maxSequence {
+		return 0
 	}
-	return n, state
+	return n
 }
 
 // measure takes bytes from low to high up to a final byte of at least last.
-func measure(data []byte, from int, low, high, last byte) (int, sequenceState) {
+func measure(data []byte, from int, low, high, last byte) int {
 	for i := from; i < len(data); i++ {
 		switch b := data[i]; {
 		case b >= low && b <= high:
 		case b >= last && b <= 0x7e:
-			return i + 1, sequenceWhole
+			return i + 1
 		default:
-			return 0, sequenceNone
+			return 0
 		}
 	}
-	return 0, sequenceUnfinished
+	return unfinished
 }
 
 // measureString takes a command string up to BEL or ESC \. One that does not end on its line is none.
-func measureString(data []byte) (int, sequenceState) {
-	end := bytes.IndexAny(data[2:], "\a\x1b\n")
-	if end < 0 {
-		return 0, sequenceUnfinished
-	}
-	end += 2
+func measureString(data []byte) int {
+	end := bytes.IndexAny(data[2:], "\a\x1b\n") + 2
 	switch {
+	case end < 2:
+		return unfinished
 	case data[end] == '\a':
-		return end + 1, sequenceWhole
+		return end + 1
 	case data[end] == '\n':
-		return 0, sequenceNone
+		return 0
 	case end+1 == len(data):
-		return 0, sequenceUnfinished
+		return unfinished
 	case data[end+1] == '\\':
-		return end + 2, sequenceWhole
+		return end + 2
 	}
-	return 0, sequenceNone
+	return 0
 }

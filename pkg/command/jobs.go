@@ -85,7 +85,7 @@ func (j *Jobs) Open(spec JobSpec) (*Job, error) {
 		return nil, ErrTooManyJobs
 	}
 	job := &Job{
-		id: newIDWith(jobPrefix), spec: spec, jobs: j, began: spec.Began,
+		id: newID(jobPrefix), spec: spec, jobs: j, began: spec.Began,
 		started: make(chan struct{}), done: make(chan struct{}),
 	}
 	if job.began.IsZero() {
@@ -111,8 +111,7 @@ func (j *Jobs) watch() {
 		case <-j.base.Done():
 			return
 		}
-		running := j.runningNow()
-		for _, job := range running {
+		for _, job := range j.runningNow() {
 			if job.spec.Over == nil {
 				continue
 			}
@@ -120,7 +119,7 @@ func (j *Jobs) watch() {
 				job.cancel(err)
 			}
 		}
-		if len(running) == 0 && j.rest() {
+		if j.rest() {
 			return
 		}
 	}
@@ -181,10 +180,7 @@ func (j *Jobs) find(owner, id string) *Job {
 
 // Writes reports whether a job is still writing the output.
 func (j *Jobs) Writes(artifact string) bool {
-	if artifact == "" {
-		return false
-	}
-	return slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.State().ArtifactID == artifact })
+	return artifact != "" && slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.State().ArtifactID == artifact })
 }
 
 // Holds reports whether a job runs that a connection started.

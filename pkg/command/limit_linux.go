@@ -1,10 +1,8 @@
 package command
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,63 +34,50 @@ type limit struct {
 	over             chan struct{} // closed by the watchdog
 }
 
-func newLimit(processes int) limit {
-	return limit{processesAllowed: processes, over: make(chan struct{})}
+// startLimited starts a command, which is held to its number of processes from its first instruction.
+func (f *family) startLimited(p *process, spec *Spec) (*sandbox.Held, error) {
+	p.limit = limit{processesAllowed: spec.MaxProcesses, over: make(chan struct{})}
+	if leave := f.limits.enter(p); leave != nil {
+		held, err := sandbox.Start(p.cmd, spec.Level, spec.Profile)
+		if left := leave(); err != nil {
+			p.limit.group.Remove()
+			return nil, errors.Join(err, left)
+		}
+		return held, nil
+	}
+	// The limit counts threads where the watchdog counts processes, so it is wider, and only there for the time that the
+	// watchdog needs.
+	tasks, profile := 2*spec.MaxProcesses+64, spec.Profile
+	if profile != nil {
+		own := *profile
+		own.MaxTasks = tasks
+		profile = &own
+	}
+	unlimited := sandbox.LimitStarted(tasks)
+	held, err := sandbox.Start(p.cmd, spec.Level, profile)
+	unlimited()
+	if err == nil && held.Ended() == nil {
+		sandbox.LimitTasks(p.cmd.Process.Pid, tasks)
+	}
+	return held, err
 }
 
-// enter has the next process that this thread starts begin in a group of its own, if there can be one.
+// enter has the next process that this thread starts begin in a group of its own; nil if there can be none.
 func (l *limits) enter(p *process) (leave func() error) {
-	nothing := func() error { return nil }
 	parent, err := l.place()
 	if err != nil {
-		return nothing
+		return nil
 	}
 	group, err := parent.New(p.marker, p.limit.processesAllowed)
 	if err != nil {
-		return nothing
+		return nil
 	}
 	if leave, err = group.Enter(p.cmd.SysProcAttr); err != nil {
 		group.Remove()
-		return nothing
+		return nil
 	}
 	p.limit.group = group
 	return leave
-}
-
-// drop gives the group up of a command that was not started.
-func (l *limit) drop() {
-	if l.group != nil {
-		l.group.Remove()
-	}
-}
-
-// tasks is how many processes and threads that limit lets through. It counts threads where the watchdog counts processes, so it
-// is wider, and only there for the time that the watchdog needs.
-func (l *limit) tasks() int { return 2*l.processesAllowed + 64 }
-
-// limited is the profile with the limit in it, where no group counts.
-func (l *limit) limited(profile *sandbox.Profile) *sandbox.Profile {
-	if profile == nil || l.group != nil {
-		return profile
-	}
-	own := *profile
-	own.MaxTasks = l.tasks()
-	return &own
-}
-
-// limitStarting limits what this process starts, for the moment in which a command is started.
-func (l *limit) limitStarting() (open func()) {
-	if l.group != nil {
-		return func() {}
-	}
-	return sandbox.LimitStarted(l.tasks())
-}
-
-// limitStarted is for a command that has just started, in a profile without a limit.
-func (l *limit) limitStarted(pid int, held *sandbox.Held) {
-	if l.group == nil && held.Ended() == nil {
-		sandbox.LimitTasks(pid, l.tasks())
-	}
 }
 
 // seal lets the processes in the group make no more, and kills them at once where the kernel can.
@@ -139,21 +124,21 @@ func (p *process) bounded(result *Result) {
 	if l.By == ByWatchdog && p.tree.mostAtOnce() > l.Processes {
 		l.Reached = true // the watchdog, or who ended the command, has seen it
 	}
-	switch {
-	case l.Reached && l.By == ByControlGroup:
-		result.Warnings = append(result.Warnings, fmt.Sprintf("The command wanted more than %d processes and threads at a time, which its control group refused.", l.Processes))
-	case l.Reached:
-		result.Warnings = append(result.Warnings, fmt.Sprintf("The command had more than %d processes at a time and was ended for it.", l.Processes))
+	if l.Reached {
+		warning := "The command had more than %d processes at a time and was ended for it."
+		if l.By == ByControlGroup {
+			warning = "The command wanted more than %d processes and threads at a time, which its control group refused."
+		}
+		result.Warnings = append(result.Warnings, fmt.Sprintf(warning, l.Processes))
 	}
 }
 
 // guard starts the watchdog where a command has no group. The caller holds the lock.
 func (f *family) guard() {
-	if f.limits.watching || !f.unguarded() {
-		return
+	if !f.limits.watching && f.unguarded() {
+		f.limits.watching = true
+		go f.watch()
 	}
-	f.limits.watching = true
-	go f.watch()
 }
 
 // unguarded reports whether a command has only the watchdog. The caller holds the lock.
@@ -230,22 +215,4 @@ func (f *family) watched() (watched []*process, least int, on bool) {
 	}
 	f.limits.watching = f.unguarded()
 	return watched, least, f.limits.watching
-}
-
-// tasksNow counts the processes and threads of the machine (proc_loadavg(5)): one read, whatever their number.
-func tasksNow() int {
-	line, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 1 << 30
-	}
-	fields := bytes.Fields(line)
-	if len(fields) < 4 {
-		return 1 << 30
-	}
-	_, all, _ := bytes.Cut(fields[3], []byte("/"))
-	tasks, err := strconv.Atoi(string(all))
-	if err != nil {
-		return 1 << 30
-	}
-	return tasks
 }

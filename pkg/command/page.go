@@ -2,9 +2,12 @@ package command
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -66,26 +69,9 @@ func (o Outputs) Read(id string, offset, limit int, search string) (Page, error)
 	if offset < 0 || limit < 0 {
 		return Page{}, fmt.Errorf("read command output: offset %d and limit %d must not be negative", offset, limit)
 	}
-	file, err := o.openFile(id)
-	if err != nil {
-		return Page{}, err
-	}
-	defer file.Close()
-	return readPage(file, id, offset, limit, search)
-}
-
-func readPage(file io.Reader, id string, offset, limit int, search string) (Page, error) {
-	builder := pageBuilder{from: max(offset, 1), limit: limit, room: OutputLimit}
-	if limit == 0 {
-		builder.limit = DefaultPageLines
-	}
-	if search != "" {
-		builder.search, builder.page.Literal = compileSearch(search)
-	}
-	if err := builder.scan(file); err != nil {
-		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
-	}
-	return builder.page, nil
+	b := newPage(offset, limit, search)
+	err := o.read(id, func(file *os.File, _ int64) error { return b.scan(file) })
+	return b.page, err
 }
 
 // Tail is Read from the last lines on. The output may grow meanwhile: what comes behind the end that it found at first is
@@ -94,36 +80,16 @@ func (o Outputs) Tail(id string, lines, limit int, search string) (Page, error) 
 	if lines < 1 || limit < 0 {
 		return Page{}, fmt.Errorf("read command output: the last %d lines and limit %d must be positive", lines, limit)
 	}
-	file, err := o.openFile(id)
-	if err != nil {
-		return Page{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
-	}
-	total, err := countLines(io.NewSectionReader(file, 0, info.Size()))
-	if err != nil {
-		return Page{}, fmt.Errorf("read command output %s: %w", id, err)
-	}
-	return readPage(io.NewSectionReader(file, 0, info.Size()), id, max(1, total-lines+1), limit, search)
-}
-
-func countLines(file io.Reader) (lines int, err error) {
-	reader := bufio.NewReaderSize(file, pieceSize)
-	for {
-		size, err := skipLine(reader)
-		if size > 0 {
-			lines++
+	b := newPage(0, limit, search)
+	err := o.read(id, func(file *os.File, size int64) error {
+		whole := pageBuilder{from: math.MaxInt}
+		if err := whole.scan(io.NewSectionReader(file, 0, size)); err != nil {
+			return err
 		}
-		if errors.Is(err, io.EOF) {
-			return lines, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
+		b.from = max(1, whole.page.TotalLines-lines+1)
+		return b.scan(io.NewSectionReader(file, 0, size))
+	})
+	return b.page, err
 }
 
 // ReadBytes returns at most limit bytes from offset on (0 is as many as fit in OutputLimit characters), cleaned.
@@ -134,30 +100,21 @@ func (o Outputs) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
 	if limit == 0 || limit > OutputLimit {
 		limit = OutputLimit
 	}
-	file, err := o.openFile(id)
-	if err != nil {
-		return Chunk{}, err
-	}
-	defer file.Close()
-	return readChunk(file, id, offset, limit)
-}
-
-func readChunk(file *os.File, id string, offset int64, limit int) (Chunk, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return Chunk{}, fmt.Errorf("read command output %s: %w", id, err)
-	}
-	text := make([]byte, limit)
-	n, err := file.ReadAt(text, offset)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return Chunk{}, fmt.Errorf("read command output %s: %w", id, err)
-	}
-	text = wholeRunes(text[:n], offset+int64(n) < info.Size())
-	chunk := Chunk{Offset: offset, Text: Clean(text), TotalBytes: info.Size()}
-	if next := offset + int64(len(text)); next < info.Size() {
-		chunk.Next = next
-	}
-	return chunk, nil
+	var chunk Chunk
+	err := o.read(id, func(file *os.File, size int64) error {
+		text := make([]byte, limit)
+		n, err := file.ReadAt(text, offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		text = wholeRunes(text[:n], offset+int64(n) < size)
+		chunk = Chunk{Offset: offset, Text: Clean(text), TotalBytes: size}
+		if next := offset + int64(len(text)); next < size {
+			chunk.Next = next
+		}
+		return nil
+	})
+	return chunk, err
 }
 
 // wholeRunes leaves a rune that the end of text cuts in two to the next chunk.
@@ -188,6 +145,14 @@ type pageBuilder struct {
 	limit  int
 	room   int // characters
 	search *regexp.Regexp
+}
+
+func newPage(offset, limit int, search string) *pageBuilder {
+	b := &pageBuilder{from: max(offset, 1), limit: cmp.Or(limit, DefaultPageLines), room: OutputLimit}
+	if search != "" {
+		b.search, b.page.Literal = compileSearch(search)
+	}
+	return b
 }
 
 func (b *pageBuilder) scan(file io.Reader) error {
@@ -241,19 +206,19 @@ func (b *pageBuilder) line(reader *bufio.Reader, number int, offset int64) (cand
 // consider looks at a piece of the line, which begins at the offset at.
 func (b *pageBuilder) consider(c *candidate, first, unfinished bool, piece []byte, at int64) {
 	piece = trimLineEnd(piece)
-	if b.search != nil && !c.wanted {
-		if match := b.search.FindIndex(piece); match != nil {
-			c.wanted = true
-			start := 0
-			if !first || match[0] > maxLineText-excerptBefore {
-				start = max(0, match[0]-excerptBefore)
-			}
-			c.set(piece[start:], at+int64(start), !first || start > 0 || unfinished)
-			return
-		}
-	}
 	if b.search == nil && first {
 		c.set(piece, at, unfinished)
+	}
+	if c.wanted {
+		return
+	}
+	if match := b.search.FindIndex(piece); match != nil {
+		c.wanted = true
+		start := 0
+		if !first || match[0] > maxLineText-excerptBefore {
+			start = max(0, match[0]-excerptBefore)
+		}
+		c.set(piece[start:], at+int64(start), !first || start > 0 || unfinished)
 	}
 }
 
@@ -295,11 +260,5 @@ func skipLine(reader *bufio.Reader) (int64, error) {
 }
 
 func trimLineEnd(line []byte) []byte {
-	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line = line[:n-1]
-	}
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	return line
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

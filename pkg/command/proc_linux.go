@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -87,32 +88,45 @@ func parseStat(pid int, line []byte) (stat, error) {
 	return process, errors.Join(errs[:]...)
 }
 
-// hasMarker reports whether a process was started with the marker in its environment, and whether that can be known: it
+// markersOf are the markers in the environment that a process was started with, and whether that can be known: it
 // cannot at the moment in which a process starts another program.
-func hasMarker(pid int, marker string) (marked, known bool) {
+func markersOf(pid int) (markers []string, known bool) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return false, false
+		return nil, false
 	}
 	defer file.Close()
 	environ, err := io.ReadAll(io.LimitReader(file, maxEnviron))
 	if err != nil || len(environ) == 0 {
-		return false, false
+		return nil, false
 	}
-	entry := MarkerVariable + "=" + marker
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
-		if string(variable) == entry {
-			return true, true
+		if marker, ok := bytes.CutPrefix(variable, []byte(MarkerVariable+"=")); ok {
+			markers = append(markers, string(marker))
 		}
 	}
-	return false, true
+	return markers, true
 }
 
-// lastPID is the process id that was given last (proc_loadavg(5)): as long as it stays, no process was made.
+// loadAverage has the words of /proc/loadavg (proc_loadavg(5)): one read, whatever the number of processes.
+func loadAverage() []string {
+	line, _ := os.ReadFile("/proc/loadavg")
+	return strings.Fields(string(line))
+}
+
+// lastPID is the process id that was given last: as long as it stays, no process was made.
 func lastPID() string {
-	line, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
+	words := loadAverage()
+	return strings.Join(words[min(4, len(words)):], "")
+}
+
+// tasksNow counts the processes and threads of the machine.
+func tasksNow() int {
+	if words := loadAverage(); len(words) > 3 {
+		_, all, _ := strings.Cut(words[3], "/")
+		if tasks, err := strconv.Atoi(all); err == nil {
+			return tasks
+		}
 	}
-	return string(line[bytes.LastIndexByte(line, ' ')+1:])
+	return 1 << 30
 }

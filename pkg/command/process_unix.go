@@ -5,7 +5,6 @@ package command
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -54,7 +53,6 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 		ended:   make(chan struct{}),
 		release: make(chan struct{}),
 		reaped:  make(chan struct{}),
-		limit:   newLimit(spec.MaxProcesses),
 	}
 	p.cmd.Dir = dir
 	p.cmd.Env = environment(spec.Env, p.marker)
@@ -99,17 +97,12 @@ func (f *family) launch(p *process, spec *Spec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	closeInherited()
-	leave := f.limits.enter(p)
-	unlimited := p.limit.limitStarting()
-	held, err := sandbox.Start(p.cmd, spec.Level, p.limit.limited(spec.Profile))
-	unlimited()
-	if left := leave(); err != nil {
-		p.limit.drop()
-		return errors.Join(err, left)
+	held, err := f.startLimited(p, spec)
+	if err != nil {
+		return err
 	}
 	p.held = held
 	p.pid = p.cmd.Process.Pid
-	p.limit.limitStarted(p.pid, held)
 	p.plant()
 	f.live[p.pid] = p
 	f.guard()

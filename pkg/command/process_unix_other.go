@@ -37,22 +37,15 @@ func startDirectory(dir *os.File) (string, error) {
 	return dir.Name(), nil
 }
 
-// limits are none on these systems.
-type limits struct{}
+// There are no limits on these systems.
+type (
+	limits struct{}
+	limit  struct{}
+)
 
-type limit struct{ over chan struct{} }
-
-func newLimit(int) limit { return limit{} }
-
-func (limit) drop() {}
-
-func (limit) limited(profile *sandbox.Profile) *sandbox.Profile { return profile }
-
-func (limit) limitStarting() (open func()) { return func() {} }
-
-func (limit) limitStarted(int, *sandbox.Held) {}
-
-func (limits) enter(*process) (leave func() error) { return func() error { return nil } }
+func (f *family) startLimited(p *process, spec *Spec) (*sandbox.Held, error) {
+	return sandbox.Start(p.cmd, spec.Level, spec.Profile)
+}
 
 func (f *family) guard() {}
 

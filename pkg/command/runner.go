@@ -110,7 +110,7 @@ func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
 	if r.artifacts == nil || spec.Unkept {
 		return nil
 	}
-	artifact, err := r.artifacts.For(spec.Owner).Create(spec.outputCap())
+	artifact, err := r.artifacts.For(spec.Owner).Create(cmp.Or(spec.OutputCap, DefaultOutputCap))
 	if err != nil {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("The output is not kept: %v", err))
 		return nil
@@ -139,7 +139,7 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	ours.feed(spec.Input)
 	drained := ours.drain(out, apart)
 
-	await(ctx, spec.timeout(), shell, result)
+	await(ctx, cmp.Or(spec.Timeout, DefaultTimeout), shell, result)
 	if !result.TimedOut && !result.Cancelled && !result.Limit.Reached {
 		result.Limit.Reached = drains(drained, shell)
 	}

@@ -149,10 +149,6 @@ func (s *Spec) validate() error {
 	case s.OutputCap < 0:
 		return fmt.Errorf("%w: the output cap %d is negative", ErrInvalidSpec, s.OutputCap)
 	}
-	return s.validateDir()
-}
-
-func (s *Spec) validateDir() error {
 	info, err := s.Dir.Stat()
 	if err != nil {
 		return fmt.Errorf("%w: the directory to start in: %v", ErrInvalidSpec, err)
@@ -161,18 +157,4 @@ func (s *Spec) validateDir() error {
 		return fmt.Errorf("%w: %s is not a directory", ErrInvalidSpec, s.Dir.Name())
 	}
 	return nil
-}
-
-func (s *Spec) timeout() time.Duration {
-	if s.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return s.Timeout
-}
-
-func (s *Spec) outputCap() int64 {
-	if s.OutputCap == 0 {
-		return DefaultOutputCap
-	}
-	return s.OutputCap
 }

@@ -225,7 +225,8 @@ func (p *process) owns(process stat) bool {
 	if process.dead || process.start < p.tree.start || p.tree.strange[process.identity] {
 		return false
 	}
-	marked, known := hasMarker(process.pid, p.marker)
+	markers, known := markersOf(process.pid)
+	marked := slices.Contains(markers, p.marker)
 	if known && !marked {
 		p.tree.strange[process.identity] = true
 	}
