@@ -68,11 +68,36 @@ func compare(ctx context.Context, files []File, around OtherFiles, limits Limits
 	}
 	// What a language needs once is not part of the time of a comparison.
 	for _, f := range changed {
-		syntax.Prepare(ctx, languageOf(f))
+		if !f.Created() && !f.Deleted() {
+			syntax.Prepare(ctx, languageOf(f))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
 	return combine(ctx, changed, around, limits)
+}
+
+// expected bounds the texts that wait to be made ready for: of more, those that come later are judged without.
+var expected = make(chan struct{}, 8)
+
+// Expect makes ready to judge changes of a file that an agent has just read: it loads the parser of its language, and
+// notes where the parts of the text are. It returns at once, and nothing depends on it but how long the first verdict takes.
+func Expect(path string, text []byte) {
+	language := languageOf(File{Path: path})
+	if syntax.Family(language) == "" || judges[language] != nil || len(text) > DefaultLimits().Size {
+		return
+	}
+	select {
+	case expected <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-expected }()
+		ctx, cancel := context.WithTimeout(context.Background(), DefaultLimits().Time)
+		defer cancel()
+		syntax.Expect(ctx, language, text)
+	}()
 }
 
 func changes(f File) bool {

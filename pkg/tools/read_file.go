@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -36,12 +37,12 @@ type readArgs struct {
 func readFile(files *Files) hooks.Tool {
 	spec := looking("read_file", "Read a file", "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: "+
 		"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.")
-	return define[readArgs, readView](spec, func(_ context.Context, _ *hooks.Call, args readArgs) (hooks.Targeted, error) {
+	return define[readArgs, readView](spec, func(_ context.Context, call *hooks.Call, args readArgs) (hooks.Targeted, error) {
 		requested, err := args.path()
 		if err != nil {
 			return nil, err
 		}
-		c := &readCall{files: files, args: args}
+		c := &readCall{files: files, args: args, selected: call.Session != nil}
 		c.target, c.effect = files.target(requested)
 		c.effect.Op = change.Read
 		return c, nil
@@ -50,10 +51,11 @@ func readFile(files *Files) hooks.Tool {
 
 type readCall struct {
 	onTarget
-	files *Files
-	args  readArgs
-	view  readView
-	image []byte
+	files    *Files
+	args     readArgs
+	selected bool // an intent, under which the file can be changed next
+	view     readView
+	image    []byte
 }
 
 // readView is the structured result.
@@ -99,6 +101,9 @@ func (c *readCall) Plan(context.Context) (hooks.Planned, error) {
 		return nil, err
 	}
 	c.files.Fresh.Remember(string(content.Hash), content.Bytes)
+	if c.selected {
+		mutation.Expect(c.effect.Path, content.Bytes)
+	}
 	c.view.BrokenBytes = decoded.Broken
 	c.view.Encoding, c.view.LineEnding = string(decoded.Encoding), string(decoded.LineEnding)
 	return c, c.slice(workspace.Shown(decoded.String))

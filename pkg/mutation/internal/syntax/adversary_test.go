@@ -9,42 +9,53 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/syntax"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
+// languages are those whose programs are run. The short form leaves out those
+// whose compilers take long.
+var languages = []struct {
+	extension string
+	usual     int // edits of each program; 40 times as many in the long form
+	long      bool
+	run       string // reads a list, or is a line of the shell that runs one program
+	needs     string
+}{
+	{"js", 100, false, "testdata/adversary/run.js", "node"},
+	{"py", 100, false, "testdata/adversary/run.py", "python3"},
+	{"c", 30, false, "gcc -w -o x a.c && ./x", "gcc"},
+	{"cpp", 30, true, "g++ -w -std=c++20 -o x a.cpp && ./x", "g++"},
+	{"rs", 25, true, "rustc -A warnings -o x a.rs && ./x", "rustc"},
+	{"java", 12, true, "cp a.java Main.java && javac -nowarn -d . Main.java && java -XX:TieredStopAtLevel=1 Main", "javac"},
+	{"go", 25, true, "go run a.go", "go"},
+	{"rb", 60, true, "ruby -W0 a.rb", "ruby"},
+	{"php", 60, true, "php -n -d error_reporting=E_ERROR a.php", "php"},
+}
+
 // TestAdversary makes texts that could deceive out of programs, and runs what is
 // proven: it must print what it printed before.
 func TestAdversary(t *testing.T) {
-	edits := 100
-	if os.Getenv("ORCHESTRA_LONG") != "" {
-		edits = 4000
-	}
-	for _, language := range []struct{ extension, command string }{{"js", "node"}, {"py", "python3"}} {
+	for _, language := range languages {
+		if language.long && !check.Long() {
+			continue
+		}
 		t.Run(language.extension, func(t *testing.T) {
 			data, err := os.ReadFile("testdata/adversary/programs." + language.extension + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var before, after []string
-			r := rand.New(rand.NewPCG(7, 7))
+			check.OK(t, err)
+			check.Needs(t, language.needs)
 			programs := strings.Split(string(data), "-- program --\n")
-			for _, p := range programs {
-				for range edits {
-					edited := deceive(r, p)
-					if edited == p {
-						continue
-					}
-					f := verdict.File{Path: "a." + language.extension, Before: []byte(p), After: []byte(edited)}
-					if syntax.Judge(nil)(t.Context(), []verdict.File{f}, verdict.Limits{Depth: 2000}).Evidence == verdict.Proven {
-						before, after = append(before, p), append(after, edited)
-					}
-				}
-			}
-			was, is := run(t, language.command, language.extension, before), run(t, language.command, language.extension, after)
+			edits := check.Rounds(language.usual, language.usual*40)
+			before, after := proven(t, language.extension, programs, edits)
+			was, is := run(t, language.needs, language.run, before), run(t, language.needs, language.run, after)
 			for i := range was {
 				if was[i] != is[i] {
 					t.Errorf("proven, but it printed\n%s\nand prints\n%s\nbefore:\n%s\nafter:\n%q", was[i], is[i], before[i], after[i])
@@ -55,21 +66,76 @@ func TestAdversary(t *testing.T) {
 	}
 }
 
-// run gives what each program prints.
-func run(t *testing.T, command, extension string, programs []string) (printed []string) {
-	t.Helper()
-	input, err := json.Marshal(programs)
-	if err != nil {
-		t.Fatal(err)
+// proven edits programs, and gives those texts that are proven to be the same,
+// each once.
+func proven(t *testing.T, extension string, programs []string, edits int) (before, after []string) {
+	r, seen := rand.New(rand.NewPCG(7, 7)), map[string]bool{}
+	for _, p := range programs {
+		for range edits {
+			edited := deceive(r, p)
+			if edited == p || seen[edited] {
+				continue
+			}
+			seen[edited] = true
+			f := verdict.File{Path: "a." + extension, Before: []byte(p), After: []byte(edited)}
+			if syntax.Judge(nil)(t.Context(), []verdict.File{f}, verdict.Limits{Depth: 2000}).Evidence == verdict.Proven {
+				before, after = append(before, p), append(after, edited)
+			}
+		}
 	}
-	cmd := exec.CommandContext(t.Context(), command, filepath.Join("testdata", "adversary", "run."+extension))
+	return before, after
+}
+
+// run gives what each program prints.
+func run(t *testing.T, needs, how string, programs []string) (printed []string) {
+	t.Helper()
+	if !strings.HasPrefix(how, "testdata/") {
+		return runEach(t, how, programs)
+	}
+	input, err := json.Marshal(programs)
+	check.OK(t, err)
+	cmd := exec.CommandContext(t.Context(), needs, how)
 	cmd.Stdin = bytes.NewReader(input)
 	out, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &printed)
 	}
 	if err != nil || len(printed) != len(programs) {
-		t.Fatal(fmt.Errorf("%s: %w", command, err))
+		t.Fatal(fmt.Errorf("%s: %w", needs, err))
+	}
+	return printed
+}
+
+// runEach runs each program by a line of the shell, and one that comes again
+// not again.
+func runEach(t *testing.T, line string, programs []string) (printed []string) {
+	once := map[string]func() string{}
+	var all errgroup.Group
+	all.SetLimit(runtime.NumCPU())
+	for _, p := range programs {
+		if once[p] == nil {
+			get := sync.OnceValue(func() string { return output(t, line, p) })
+			once[p] = get
+			all.Go(func() error { get(); return nil })
+		}
+	}
+	check.OK(t, all.Wait())
+	for _, p := range programs {
+		printed = append(printed, once[p]())
+	}
+	return printed
+}
+
+func output(t *testing.T, line, program string) string {
+	dir := t.TempDir()
+	name := regexp.MustCompile(`a\.\w+`).FindString(line)
+	check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o600))
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -t 10; "+line)
+	cmd.Dir = dir
+	out, err := cmd.Output() // what a compiler says of it is no part of what it prints
+	printed := strings.ReplaceAll(string(out), dir, "")
+	if err != nil {
+		return fmt.Sprintf("%s%v", printed, err)
 	}
 	return printed
 }
@@ -79,7 +145,8 @@ var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 // nasty are pieces that some readers take for layout, and others do not.
 var nasty = []string{" ", "  ", "\t", "\n", "\n\n", "\r", "\r\n", "\f", "\v", "\u0085", "\u00a0", "\u2028", "\u2029", "\ufeff", "\u200b", "\\\n", "\\ \n", "\\\r\n",
 	"// x\n", "/* x */", "/* x\n*/", "//\r", "# x\n", "#\r", "#\u2028", "<!-- x\n", "\n--> x\n", "#!x\n", ";", ";\n", "(", ")", ",", "'", "\"", "`", "\"\"\"",
-	"    ", "        ", "\n    ", "\n\t", "\n        ", "\n  # x\n", "\n//", "pass", "\n'use strict'\n", "0", "x"}
+	"    ", "        ", "\n    ", "\n\t", "\n        ", "\n  # x\n", "\n//", "pass", "\n'use strict'\n", "0", "x",
+	"// x \\\n", "// x ??/\n", "??/\n", "@", "::", "<", ">", "&", "-", "$", ":", "\n=begin\nx\n=end\n", "?>", "?>\n", "<?php ", "\n#define n m\n", "\n#\n", "r#", "_", "\\", "{", "}", "/*", "*/", "__END__\n", "\u00e9"}
 
 // deceive changes a program in one to three places.
 func deceive(r *rand.Rand, text string) string {

@@ -33,6 +33,26 @@ func Prepare(ctx context.Context, language string) {
 	}
 }
 
+// Expect prepares for a change of a text, and notes where its parts are.
+func Expect(ctx context.Context, language string, text []byte) {
+	Prepare(ctx, language)
+	if t := tables()[language]; t != nil && kept.get(text) == nil {
+		_, _ = t.outlined(ctx, text) // who judges is told
+	}
+}
+
+// outlined parses a text, and keeps where its parts are.
+func (t *table) outlined(ctx context.Context, text []byte) (*treesitter.Tree, error) {
+	tree, err := t.parse(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if parts := outline(tree); parts != nil {
+		kept.put(text, parts)
+	}
+	return tree, nil
+}
+
 // compiledRules are the rules of the languages that were used.
 var compiledRules sync.Map // by the name of the table
 
@@ -166,12 +186,9 @@ func (c *call) side(ctx context.Context, t *table, path string, text []byte, h *
 			s, err = nil, fmt.Errorf("%s: %v", faulty, fault)
 		}
 	}()
-	tree, err := t.parse(ctx, text)
+	tree, err := t.outlined(ctx, text)
 	if err != nil {
 		return nil, err
-	}
-	if parts := outline(tree); parts != nil {
-		kept.put(text, parts)
 	}
 	return newSide(rulesOf(t, tree.Grammar), source{path: path, tree: tree, headers: h, call: c}, c.limits.Depth)
 }

@@ -193,7 +193,7 @@ func (n *naming) region(d *def) error {
 			// A member may be meant wherever its name stands.
 			inRegion := isMember || t.flags&keyword != 0 || side.within(t.scope, side.region)
 			if !inRegion && !side.within(t.scope, side.room) {
-				if text := side.src[t.start:t.end]; side.looks(text) && side.isLiteral(t) && (hasWord(text, n.old) || hasWord(text, n.new)) {
+				if text := side.src[t.start:t.end]; side.isLiteral(t) && (hasWord(text, n.old) || hasWord(text, n.new)) && side.looks(text) {
 					return n.fail(n.changed[d.token], "the text in line %d could look for it in the text of the function", side.lineAt(t.start))
 				}
 				continue

@@ -31,7 +31,7 @@ type table struct {
 	joinAfter   set  // tokens behind which a line break is layout
 	joinBefore  set  // tokens before which it is
 	breakAfter  set  // tokens behind which it has meaning
-	breakBefore set  // tokens before which it has
+	breakBefore set  // tokens before which it has, also in brackets
 	tight       set  // tokens beside which a space has meaning
 	prefix      set  // tokens of which a space in front and none behind has meaning
 	macros      set  // kinds of nodes in which each space has meaning

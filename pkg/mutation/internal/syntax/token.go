@@ -99,7 +99,7 @@ func (b *builder) emit(t token) {
 			}
 		case linesEnd:
 			inside := len(b.brackets) > 0 && b.brackets[len(b.brackets)-1]
-			if !inside && before&isJoinAfter == 0 && bits&isJoinBefore == 0 {
+			if bits&isBreakBefore != 0 || !inside && before&isJoinAfter == 0 && bits&isJoinBefore == 0 {
 				t.flags |= broken
 			}
 		}
