@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"time"
 )
 
 // OpenOwn opens the directory name of parent, which must be a directory and no link: a cloned repository could have a
@@ -37,6 +38,27 @@ func OpenOwn(parent *os.Root, name string, perm fs.FileMode) (*os.Root, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// WriteNew makes a file of mode 0600 under a name that nobody has, for a rename to where others look for it: so they find
+// it whole. at is its time of modification; zero is now. With flush it is on disk when WriteNew returns. After an error
+// there is no such file.
+func WriteNew(dir *os.Root, name string, content []byte, at time.Time, flush bool) error {
+	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if flush {
+		err = errors.Join(err, file.Sync())
+	}
+	if err = errors.Join(err, file.Close()); err == nil && !at.IsZero() {
+		err = dir.Chtimes(name, at, at)
+	}
+	if err != nil {
+		_ = dir.Remove(name)
+	}
+	return err
 }
 
 // Stands reports whether an open file is still what name leads to in dir, where others would look for it: one that locks

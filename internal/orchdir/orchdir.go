@@ -57,6 +57,26 @@ const (
 	Directory Place = true  // its .orchestration directory
 )
 
+// Open opens the directory that names lead to below the .orchestration directory of root, name by name: each is a
+// directory of its own and no link, for a cloned repository could have one that leads among its sources. With create what
+// is missing is made, with mode 0700, but never .orchestration itself. The error is fs.ErrNotExist where there is nothing.
+func Open(root *os.Root, create bool, names ...string) (*os.Root, error) {
+	perm := fs.FileMode(0)
+	if create {
+		perm = 0o700
+	}
+	dir, err := durable.OpenOwn(root, Name, 0)
+	for _, name := range names {
+		if err != nil {
+			return nil, err
+		}
+		above := dir
+		dir, err = durable.OpenOwn(above, name, perm)
+		above.Close()
+	}
+	return dir, err
+}
+
 // ReadFile returns the content of a file of the .orchestration directory of root, or of root itself, and the file's
 // state at the end of reading. It never blocks on a pipe.
 func ReadFile(root *os.Root, in Place, name string, limit int64) ([]byte, fs.FileInfo, error) {

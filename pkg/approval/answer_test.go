@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -23,9 +24,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
 	return &desk{t, dir, filepath.Join(t.TempDir(), "user"), time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)}
 }
 
@@ -280,9 +279,7 @@ func TestADenialStandsUntilItIsRevoked(t *testing.T) {
 	if found := standing(t, s, r.Digest, false, true); found.Denied.Reason != "not today" {
 		t.Errorf("%+v", found.Denied)
 	}
-	if err := s.Revoke(r.ID); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Revoke(r.ID))
 	standing(t, s, r.Digest, false, false)
 	if err := s.Revoke(r.ID); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("revoked twice: %v", err)
@@ -325,10 +322,7 @@ func TestStateIsSingleUseAndItsOwners(t *testing.T) {
 	r := d.put(asks, outOfScope("a"))
 	seal := func() string {
 		t.Helper()
-		token, err := asks.SealState(r, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := check.Value(asks.SealState(r, time.Minute))(t)
 		return token
 	}
 	bad := func(s *approval.Store, token, principal, what string) {

@@ -11,20 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
 func open(t *testing.T, clock func() time.Time) (*approval.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
 	return approval.Open(root, approval.Options{UserDir: filepath.Join(t.TempDir(), "user"), Clock: clock}), dir
 }
 
@@ -36,10 +32,7 @@ func put(store *approval.Store, r approval.Request) (approval.Request, error) {
 func TestRequestComesBackUntilItExpires(t *testing.T) {
 	now := time.Date(2026, 2, 18, 12, 0, 0, 0, time.UTC)
 	store, dir := open(t, func() time.Time { return now })
-	r, err := put(store, approval.Request{IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(put(store, approval.Request{IntentID: "INT-001", Paths: []string{"a/**"}, Reason: "r"}))(t)
 	got, err := store.Get(r.ID)
 	if err != nil || got.IntentID != "INT-001" || got.Paths[0] != "a/**" || !got.ExpiresAt.Equal(now.Add(approval.Lifetime)) {
 		t.Fatalf("%+v %v", got, err)
@@ -57,18 +50,14 @@ func TestRequestComesBackUntilItExpires(t *testing.T) {
 // An id is an agent's text: it must not become a path.
 func TestForeignIDsAreUnknown(t *testing.T) {
 	store, dir := open(t, time.Now)
-	if err := os.MkdirAll(filepath.Join(dir, ".orchestration/state/approvals"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(dir, ".orchestration/state/approvals"), 0o700))
 	for _, id := range []string{"", "apr_", "../../active_intents", "apr_" + strings.Repeat("a", 26), "apr_" + strings.Repeat("../", 9)} {
 		if _, err := store.Get(id); !errors.Is(err, approval.ErrUnknown) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
 	broken := "apr_" + strings.Repeat("b", 26)
-	if err := os.WriteFile(filepath.Join(dir, ".orchestration/state/approvals", broken+".json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, ".orchestration/state/approvals", broken+".json"), []byte("{"), 0o600))
 	if _, err := store.Get(broken); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("half a file: %v", err)
 	}
@@ -105,16 +94,11 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 
 func TestRequestsAreBounded(t *testing.T) {
 	store, dir := open(t, time.Now)
-	first, err := put(store, approval.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Value(put(store, approval.Request{}))(t)
 	approvals := filepath.Join(dir, ".orchestration/state/approvals")
 	for i := range 4001 {
 		name := filepath.Join(approvals, "apr_"+strings.Repeat("c", i%20)+time.Duration(i).String())
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(name, nil, 0o600))
 	}
 	if _, err := put(store, approval.Request{Tool: "another"}); !errors.Is(err, approval.ErrFull) {
 		t.Errorf("%v", err)
@@ -125,9 +109,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	old := time.Now().Add(-2 * approval.Lifetime)
 	entries, _ := os.ReadDir(approvals)
 	for _, e := range entries {
-		if err := os.Chtimes(filepath.Join(approvals, e.Name()), old, old); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chtimes(filepath.Join(approvals, e.Name()), old, old))
 	}
 	if _, err := put(store, approval.Request{Tool: "one more"}); err != nil {
 		t.Errorf("what a crash left still counts: %v", err)
@@ -137,13 +119,9 @@ func TestRequestsAreBounded(t *testing.T) {
 func TestLinkedStateIsRefused(t *testing.T) {
 	store, dir := open(t, time.Now)
 	for _, name := range []string{".orchestration/state", "src"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
-	if err := os.Symlink("../../src", filepath.Join(dir, ".orchestration/state/approvals")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink("../../src", filepath.Join(dir, ".orchestration/state/approvals")))
 	if _, err := put(store, approval.Request{}); err == nil {
 		t.Error("a linked directory was used")
 	}

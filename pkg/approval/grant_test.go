@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -69,17 +70,13 @@ func TestAnswerForTheIntentWaitsForItsGrants(t *testing.T) {
 	demand("granted", nil)
 	file := d.file("grants", grants[0].ID+".json")
 	kept := d.read(file)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(file))
 	demand("not written yet", approval.ErrPending)
 	d.now = d.now.Add(10 * time.Second)
 	demand("never written", nil)
 	d.now = d.now.Add(-10 * time.Second)
 	d.write(file, kept)
-	if err := s.Revoke(grants[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Revoke(grants[0].ID))
 	demand("revoked", nil)
 }
 
@@ -114,9 +111,7 @@ func TestAnsweredListsUnusedAnswers(t *testing.T) {
 		t.Fatal(err, useErr)
 	}
 	demand(ids[1], ids[3])
-	if err := s.Revoke(ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Revoke(ids[1]))
 	demand(ids[3])
 	d.now = d.now.Add(15 * time.Minute)
 	demand()
@@ -159,9 +154,7 @@ func TestGrantsEndForGood(t *testing.T) {
 	}
 	name := d.file("grants", grants[0].ID+".json")
 	copied := d.read(name)
-	if err := d.process().Revoke(grants[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.process().Revoke(grants[0].ID))
 	covered(t, s, outOfScope("a"), false)
 	d.write(name, copied)
 	covered(t, s, outOfScope("a"), false)

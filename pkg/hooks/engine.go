@@ -20,7 +20,7 @@ import (
 // Sessions is what the engine needs of the session store.
 type Sessions interface {
 	Resolve(caller session.Caller, handle, intentID string) (*session.Session, error)
-	Observers(caller session.Caller, handle string) session.Observer
+	Observers(caller session.Caller, handle string) []*session.Views
 	Untracked(caller session.Caller) *session.Views
 }
 
@@ -227,30 +227,15 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	if len(delivered) == 0 {
 		return
 	}
-	observer := e.observer(call)
-	for _, d := range delivered {
-		if d.Gone {
-			observer.Forgot(d.Path)
-			continue
+	for _, views := range e.Sessions.Observers(call.Caller, call.Handle) {
+		for _, d := range delivered {
+			if d.Gone {
+				views.Forgot(d.Path)
+			} else {
+				views.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
+			}
 		}
-		observer.Saw(d.Path, d.Hash, d.Total, d.From, d.To)
 	}
-}
-
-// observer is told what an agent has seen.
-type observer interface {
-	Saw(path, hash string, total, from, to int)
-	Forgot(path string)
-}
-
-// observer notes lines for whom a call's delivery counts. A handle means the
-// session that the call found already; without one the store has to look, for
-// it may count for several.
-func (e *Engine) observer(call *Call) observer {
-	if call.Handle != "" && call.Session != nil {
-		return call.Session
-	}
-	return e.Sessions.Observers(call.Caller, call.Handle)
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {

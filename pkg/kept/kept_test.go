@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 )
@@ -27,9 +28,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), now: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
-	if err := os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755))
 	var err error
 	if b.root, err = os.OpenRoot(b.dir); err != nil {
 		t.Fatal(err)
@@ -155,9 +154,7 @@ func TestHostileFiles(t *testing.T) {
 			b := newBench(t)
 			b.put(kept.Options{Largest: largest}, content)
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, true)
-			if err := spoil(b.file(content)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, spoil(b.file(content)))
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, false)
 			// A new process writes it again, unless a directory stands in its place.
 			b.put(kept.Options{Largest: largest}, content)
@@ -220,12 +217,8 @@ func TestForgetsWhatIsOld(t *testing.T) {
 	old, renewed := []byte("old\n"), []byte("renewed\n")
 	b.put(o, old, renewed)
 	left := filepath.Join(filepath.Dir(b.file(old)), ".new-LEFT")
-	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(left, b.now, b.now); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(left, []byte("half"), 0o600))
+	check.OK(t, os.Chtimes(left, b.now, b.now))
 	b.now = b.now.Add(20 * time.Hour)
 	b.put(o, renewed)
 	b.now = b.now.Add(20 * time.Hour)
@@ -320,10 +313,7 @@ func TestNotKept(t *testing.T) {
 		t.Errorf("%d files", n)
 	}
 	bare := t.TempDir()
-	root, err := os.OpenRoot(bare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(bare))(t)
 	defer root.Close()
 	none := kept.Open(root, kept.Options{Size: 1 << 20})
 	none.Put(b.content([]byte("none")))
@@ -334,13 +324,8 @@ func TestNotKept(t *testing.T) {
 
 func BenchmarkPut(b *testing.B) {
 	dir := b.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		b.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	root := check.Value(os.OpenRoot(dir))(b)
 	defer root.Close()
 	s := kept.Open(root, kept.Options{Size: 1 << 30})
 	content := bytes.Repeat([]byte("a line of a file\n"), 200)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 )
 
@@ -69,9 +70,7 @@ func TestRulesThatComeLater(t *testing.T) {
 				s.Put(b.content(many, fmt.Sprint("path ", i)))
 			}
 			left := filepath.Join(filepath.Dir(b.file(goes)), ".new-KILLED")
-			if err := os.WriteFile(left, []byte("goes"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(left, []byte("goes"), 0o600))
 			r.prefix = "s/"
 			ask(b, s, r)
 			b.wantKept(s, stays, true)
@@ -96,12 +95,8 @@ func TestRulesThatComeLater(t *testing.T) {
 func TestStoreOfAnEarlierVersion(t *testing.T) {
 	b, r := newBench(t), &rules{prefix: "s/"}
 	old := []byte("of which no path is known")
-	if err := os.MkdirAll(filepath.Dir(b.file(old)), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.file(old), kept.Pack(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(b.file(old)), 0o700))
+	check.OK(t, os.WriteFile(b.file(old), kept.Pack(old), 0o600))
 	s := b.held(r)
 	b.wantKept(s, old, true)
 	s.Obey()
@@ -124,9 +119,7 @@ func TestRulesSpoilt(t *testing.T) {
 			goes, stays := []byte("goes"), []byte("stays")
 			b.held(r).Put(b.content(goes, "s/a"), b.content(stays, "a"))
 			r.prefix = "s/"
-			if err := spoil(filepath.Join(filepath.Dir(b.file(goes)), "rules")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, spoil(filepath.Join(filepath.Dir(b.file(goes)), "rules")))
 			s := b.held(r)
 			s.Obey()
 			b.wantKept(s, goes, false)

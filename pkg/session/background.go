@@ -51,7 +51,7 @@ func (b *background) selected() {
 	}
 }
 
-func (b *background) tidyDue() bool { return b.store.now().Sub(b.tidied).Abs() >= tidyEvery }
+func (b *background) tidyDue() bool { return b.store.Clock().Sub(b.tidied).Abs() >= tidyEvery }
 
 func (b *background) plan() {
 	if b.planned || b.closed {
@@ -68,7 +68,7 @@ func (b *background) run() {
 	b.planned = false
 	closed, tidy := b.closed, b.tidyDue()
 	if tidy {
-		b.tidied = b.store.now()
+		b.tidied = b.store.Clock()
 	}
 	b.mu.Unlock()
 	if closed {
@@ -76,7 +76,7 @@ func (b *background) run() {
 	}
 	began := time.Now()
 	if err := b.flush(); err != nil {
-		b.store.log.Warn().Err(err).Msg("what sessions have seen could not be saved: after a restart they have to read again")
+		b.store.Logger.Warn().Err(err).Msg("what sessions have seen could not be saved: after a restart they have to read again")
 	}
 	b.store.boundViews()
 	if tidy {

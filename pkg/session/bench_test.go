@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -12,17 +13,13 @@ func BenchmarkCall(b *testing.B) {
 	s := newBench(b).open()
 	sess, handle := mustSelect(b, s, chat, "", "INT-1")
 	sess.Wrote("a.go", hash(1))
-	if err := s.Flush(); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, s.Flush())
 	for name, call := range map[string]session.Call{"handle": {Handle: handle}, "connection": {}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				turn := s.Arrive(chat, call)
-				if err := turn.Wait(context.Background()); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, turn.Wait(context.Background()))
 				if _, err := s.Resolve(turn.Caller(), call.Handle, ""); err != nil {
 					b.Fatal(err)
 				}

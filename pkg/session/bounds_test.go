@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -19,14 +20,10 @@ func TestTidyRemovesWhatIsExpiredAndNothingElse(t *testing.T) {
 	s := b.open()
 	sess, _ := mustSelect(t, s, chat, "", "INT-1")
 	sess.Wrote("a.go", hash(1))
-	if err := s.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Flush())
 	b.write("left.json.0011223344556677.tmp", "cut short")
 	old := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(b.path("left.json.0011223344556677.tmp"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(b.path("left.json.0011223344556677.tmp"), old, old))
 	b.write("README.json", "somebody's")
 	b.pass(23 * time.Hour)
 	_, live := mustSelect(t, s, other, "", "INT-2")
@@ -49,9 +46,7 @@ func TestAHandleIsNotMadeImmortalByAClockThatWasPutBack(t *testing.T) {
 	s := b.open()
 	_, handle := mustSelect(t, s, chat, "", "INT-1")
 	future := b.now().Add(1000 * time.Hour)
-	if err := os.Chtimes(b.path(session.FileOf(handle)), future, future); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(b.path(session.FileOf(handle)), future, future))
 	wantError(t, s, chat, handle, "", session.ErrExpired)
 }
 
@@ -59,10 +54,10 @@ func TestFloodingTakesNothingFromOtherPrincipals(t *testing.T) {
 	s := memoryStore(t)
 	alice := session.Caller{Connection: "a", Principal: "alice"}
 	_, handle := mustSelect(t, s, alice, "", "INT-1")
-	s.Observers(alice, "").Saw("a.go", hash(1), 1, 1, 1)
+	saw(s.Observers(alice, ""), "a.go", hash(1), 1, 1, 1)
 	for i := range 3 * session.MaxLoaded {
 		eve := session.Caller{Connection: fmt.Sprint("e", i), Principal: "eve"}
-		s.Observers(eve, "").Saw("a.go", hash(1), 1, 1, 1)
+		saw(s.Observers(eve, ""), "a.go", hash(1), 1, 1, 1)
 		mustSelect(t, s, eve, "", "INT-1")
 	}
 	if s.Loaded() > session.MaxLoaded+1 {
@@ -105,7 +100,7 @@ func TestWhatAClientSaysOfItselfIsBounded(t *testing.T) {
 	b := newBench(t)
 	long := session.Caller{ClientName: strings.Repeat("ä", 1<<20), ClientVersion: strings.Repeat("1", 1<<20), ModelID: strings.Repeat("m", 1<<20)}
 	sess, handle := mustSelect(t, b.open(), long, "", "INT-1")
-	if name, version := sess.Client(); len(name) > 256 || len(version) > 256 || len(sess.ModelID()) > 256 {
+	if is := b.listed(); len(is.ClientName) > 256 || len(is.ClientVersion) > 256 || len(sess.ModelID()) > 256 {
 		t.Fatal("not bounded")
 	}
 	mustResolve(t, b.open(), modern, handle, "")
@@ -127,11 +122,10 @@ func TestConcurrentUse(t *testing.T) {
 					return
 				}
 				sess.Saw(fmt.Sprint("f", g), hash(i), 9, 1, i%9+1)
-				s.Observers(c, "").Saw("shared", hash(i), 9, 1, 9)
-				if _, err := s.Resolve(c, handle, ""); err != nil && !errors.Is(err, session.ErrEnded) {
+				saw(s.Observers(c, ""), "shared", hash(i), 9, 1, 9)
+				if _, err := s.Resolve(c, handle, ""); err != nil && !isEnded(err) {
 					t.Errorf("resolve: %v", err)
 				}
-				sess.Moved(fmt.Sprint("f", g), fmt.Sprint("g", g))
 				_ = sess.ExpiresIn()
 				switch i % 10 {
 				case 3:
@@ -146,8 +140,6 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	for _, s := range stores {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, s.Close())
 	}
 }

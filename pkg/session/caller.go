@@ -14,11 +14,8 @@ type Caller struct {
 	// ModelSource says where that was told.
 	ModelSource ModelSource
 
-	pinned *pin // set by Turn.Caller
+	pinned *[]selected // what a call without a handle can mean, as of its place in the order; set by Turn.Caller
 }
-
-// pin is what a call without a handle can mean, as of its place in the order.
-type pin struct{ selections []selected }
 
 // connectionID tells protocol sessions of different principals apart, also under one connection id.
 type connectionID struct{ connection, principal string }

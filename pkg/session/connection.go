@@ -22,7 +22,7 @@ type selected struct {
 // selections are those that a call without a handle can mean.
 func (s *Store) selections(c Caller) []selected {
 	if c.pinned != nil {
-		return c.pinned.selections
+		return *c.pinned
 	}
 	if !c.connected() {
 		return nil
@@ -33,7 +33,7 @@ func (s *Store) selections(c Caller) []selected {
 	if conn == nil {
 		return nil
 	}
-	conn.used = s.now().UnixNano()
+	conn.used = s.Clock().UnixNano()
 	return conn.selections
 }
 
@@ -47,7 +47,7 @@ func (s *Store) Untracked(c Caller) *Views {
 	defer s.mu.Unlock()
 	conn := s.connection(c.connectionID())
 	if conn.unowned == nil {
-		conn.unowned = newViews(maxUnownedFiles, s.now, nil)
+		conn.unowned = newViews(maxUnownedFiles, s.Clock, nil)
 	}
 	return conn.unowned
 }
@@ -85,7 +85,7 @@ func (s *Store) connection(id connectionID) *connection {
 		conn = &connection{}
 		s.connections[id] = conn
 	}
-	conn.used = s.now().UnixNano()
+	conn.used = s.Clock().UnixNano()
 	return conn
 }
 

@@ -2,7 +2,6 @@ package session
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +12,10 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
 const (
-	governanceDir    = ".orchestration"
 	selectionSuffix  = ".json"
 	viewsSuffix      = ".seen.json"
 	temporarySuffix  = ".tmp"
@@ -24,10 +23,10 @@ const (
 	maxViewsSize     = 64 << 20
 )
 
-var stateDirs = []string{"state", "sessions"} // below governanceDir
+var stateDirs = []string{"state", "sessions"} // below .orchestration
 
 // errUninitialised says that there is nowhere to keep state: it stays in memory then.
-var errUninitialised = fmt.Errorf("no %s directory: %w", governanceDir, fs.ErrNotExist)
+var errUninitialised = fmt.Errorf("no %s directory: %w", orchdir.Name, fs.ErrNotExist)
 
 // disk is the sessions directory: opened at the first need, and opened again when it was replaced.
 type disk struct {
@@ -36,8 +35,6 @@ type disk struct {
 	dir       *os.Root
 	identity  os.FileInfo
 }
-
-func newDisk(workspace *os.Root) *disk { return &disk{workspace: workspace} }
 
 // opened returns the directory as it was when last looked at. Where it is missing the error is
 // fs.ErrNotExist.
@@ -56,7 +53,7 @@ func (d *disk) confirmed(create bool) (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dir != nil {
-		now, err := d.workspace.Lstat(path.Join(append([]string{governanceDir}, stateDirs...)...))
+		now, err := d.workspace.Lstat(path.Join(append([]string{orchdir.Name}, stateDirs...)...))
 		if err == nil && os.SameFile(now, d.identity) {
 			return d.dir, nil
 		}
@@ -65,28 +62,15 @@ func (d *disk) confirmed(create bool) (*os.Root, error) {
 	return d.open(create)
 }
 
-// open goes down step by step and follows no link: the directories are the server's own.
 func (d *disk) open(create bool) (*os.Root, error) {
 	if d.workspace == nil {
 		return nil, errUninitialised
 	}
-	dir, err := durable.OpenOwn(d.workspace, governanceDir, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errUninitialised
-	}
-	perm := fs.FileMode(0)
-	if create {
-		perm = 0o700
-	}
-	for _, name := range stateDirs {
-		if err != nil {
-			return nil, err
-		}
-		parent := dir
-		dir, err = durable.OpenOwn(parent, name, perm)
-		parent.Close()
-	}
+	dir, err := orchdir.Open(d.workspace, create, stateDirs...)
 	if err != nil {
+		if _, missing := d.workspace.Lstat(orchdir.Name); errors.Is(missing, fs.ErrNotExist) {
+			return nil, errUninitialised
+		}
 		return nil, err
 	}
 	if d.identity, err = dir.Stat("."); err != nil {
@@ -125,17 +109,13 @@ func (d *disk) read(name string, limit int64) ([]byte, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	file, info, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, nil, fmt.Errorf("%s is not a regular file of at most %d bytes", name, limit)
+	if info.Size() > limit {
+		return nil, nil, fmt.Errorf("%s is larger than %d bytes", name, limit)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, limit))
 	return data, info, err
@@ -148,10 +128,11 @@ func (d *disk) write(name string, data []byte, at time.Time) (os.FileInfo, error
 	if err != nil {
 		return nil, err
 	}
-	var random [8]byte
-	rand.Read(random[:]) // never fails
-	temporary := name + "." + hex.EncodeToString(random[:]) + temporarySuffix
-	info, err := writeNew(dir, temporary, data, at)
+	temporary := name + "." + rand.Text() + temporarySuffix
+	if err := durable.WriteNew(dir, temporary, data, at, false); err != nil {
+		return nil, err
+	}
+	info, err := dir.Lstat(temporary) // what comes under its name behind it is another's
 	if err == nil {
 		err = dir.Rename(temporary, name)
 	}
@@ -160,25 +141,6 @@ func (d *disk) write(name string, data []byte, at time.Time) (os.FileInfo, error
 		return nil, err
 	}
 	return info, nil
-}
-
-func writeNew(dir *os.Root, name string, data []byte, at time.Time) (os.FileInfo, error) {
-	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if _, err := file.Write(data); err != nil {
-		return nil, err
-	}
-	if err := dir.Chtimes(name, at, at); err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return info, file.Close()
 }
 
 // touch sets the modification time, and returns the identity that the file has then.

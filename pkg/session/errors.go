@@ -13,8 +13,6 @@ var (
 	ErrExpired = errors.New("the session handle is unknown or has expired: call select_active_intent without session to get a new one")
 	// ErrNone: the call gives no handle, and nothing is selected where it could be found without one.
 	ErrNone = errors.New("no intent is selected: call select_active_intent first, and pass the session that it returns")
-	// ErrEnded is what every EndedError is.
-	ErrEnded = errors.New("the selection has ended")
 	// ErrNotSaved: the selection could not be written to disk, and was not made.
 	ErrNotSaved = errors.New("the selection could not be saved")
 )
@@ -22,10 +20,11 @@ var (
 // Choice is one live selection that a call could have meant.
 type Choice struct {
 	IntentID string
-	PublicID string
 	// Handle is what the caller passes as session. It is for the agent that may use it, and for
 	// nothing that is kept: no ledger record, no log.
 	Handle string
+
+	session *Session
 }
 
 // EndedError says that the session is known, but its intent is done or blocked.
@@ -34,9 +33,6 @@ type EndedError struct{ IntentID string }
 func (e *EndedError) Error() string {
 	return fmt.Sprintf("the selection of %s has ended, because the intent is done or blocked: select another intent", e.IntentID)
 }
-
-// Is makes an EndedError an ErrEnded.
-func (e *EndedError) Is(target error) bool { return target == ErrEnded }
 
 // AmbiguousError says that several selections are live on the connection and the call names none of
 // them, or more than one.

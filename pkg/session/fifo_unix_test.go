@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -16,9 +17,7 @@ func TestAFIFOInPlaceOfAStateFileDoesNotBlock(t *testing.T) {
 	_, handle := mustSelect(t, s, chat, "", "INT-1")
 	for _, name := range []string{session.ViewsFileOf(handle), session.FileOf(handle)} {
 		os.Remove(b.path(name))
-		if err := syscall.Mkfifo(b.path(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, syscall.Mkfifo(b.path(name), 0o600))
 		if name == session.ViewsFileOf(handle) {
 			wantSeen(t, mustResolve(t, s, chat, handle, ""), "a.go", "unseen")
 		}

@@ -11,7 +11,7 @@ import (
 // Listed is a session as somebody sees it who has no handle.
 type Listed struct {
 	PublicID                           string
-	IntentID, MutationClass            string
+	IntentID                           string
 	ClientName, ClientVersion, ModelID string
 	Server                             string    // Options.Server of the process in which it last selected
 	StartedAt, LastUsed                time.Time // LastUsed is at most a minute behind
@@ -21,7 +21,7 @@ type Listed struct {
 // List lists the sessions of a workspace that are on disk, the last used first, without changing anything. A file that
 // cannot be read is left out: its session has expired.
 func List(workspace *os.Root) ([]Listed, error) {
-	d := newDisk(workspace)
+	d := &disk{workspace: workspace}
 	defer d.close()
 	dir, err := d.confirmed(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func List(workspace *os.Root) ([]Listed, error) {
 			continue
 		}
 		found = append(found, Listed{
-			PublicID: sel.PublicID.String(), IntentID: sel.IntentID, MutationClass: sel.MutationClass, ClientName: sel.ClientName,
+			PublicID: sel.PublicID.String(), IntentID: sel.IntentID, ClientName: sel.ClientName,
 			ClientVersion: sel.ClientVersion, ModelID: sel.ModelID, Server: sel.Server, StartedAt: sel.StartedAt,
 			LastUsed: info.ModTime(), Ended: sel.Ended,
 		})

@@ -74,14 +74,14 @@ func (sess *Session) refreshViews() {
 	}
 	data, info, err := sess.store.disk.read(name, maxViewsSize)
 	if err == nil {
-		var files map[string]fileView
+		var files map[string]View
 		if files, err = parseViews(data); err == nil {
 			sess.merge(files)
 		}
 		sess.viewsDisk = info // also of what does not parse: it is not read again and again
 	}
 	if err != nil {
-		sess.store.log.Warn().Err(err).Str("session", sess.PublicID()).Msg("what the session has seen cannot be read, and counts as not seen")
+		sess.store.Logger.Warn().Err(err).Str("session", sess.PublicID()).Msg("what the session has seen cannot be read, and counts as not seen")
 	}
 }
 
@@ -109,7 +109,7 @@ func (sess *Session) saveViews() error {
 // use renews the idle lifetime. On disk only the modification time is set, so that a selection that
 // another process is making in this session is not undone.
 func (sess *Session) use() {
-	now := sess.store.now()
+	now := sess.store.Clock()
 	sess.used.Store(now.UnixNano())
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
@@ -118,7 +118,7 @@ func (sess *Session) use() {
 	}
 	sess.renewed = now
 	if err := sess.renew(now); err != nil {
-		sess.store.log.Warn().Err(err).Str("session", sess.PublicID()).Msg("the session's lifetime could not be renewed on disk")
+		sess.store.Logger.Warn().Err(err).Str("session", sess.PublicID()).Msg("the session's lifetime could not be renewed on disk")
 	}
 }
 
@@ -148,6 +148,6 @@ func (sess *Session) end(intentID string) {
 	sel.Ended = true
 	if err := sess.saveLocked(sel, time.Unix(0, sess.used.Load())); err != nil {
 		sess.selection.Store(&sel)
-		sess.store.log.Warn().Err(err).Str("session", sess.PublicID()).Msg("the end of a selection could not be saved")
+		sess.store.Logger.Warn().Err(err).Str("session", sess.PublicID()).Msg("the end of a selection could not be saved")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -20,7 +21,7 @@ func TestNothingIsTouchedBeforeTheFirstNeed(t *testing.T) {
 	s := b.open()
 	wantError(t, s, chat, "", "", session.ErrNone)
 	wantError(t, s, chat, "ses_"+strings.Repeat("a", 32), "", session.ErrExpired)
-	s.Observers(chat, "").Saw("a.go", hash(1), 1, 1, 1)
+	saw(s.Observers(chat, ""), "a.go", hash(1), 1, 1, 1)
 	s.EndIntent("INT-1")
 	s.Disconnect("conn-1")
 	s.Close()
@@ -32,15 +33,11 @@ func TestNothingIsTouchedBeforeTheFirstNeed(t *testing.T) {
 func TestStateStaysInMemoryWhereThereIsNoGovernanceDirectory(t *testing.T) {
 	b := newBench(t)
 	governance := filepath.Join(b.dir, ".orchestration")
-	if err := os.Remove(governance); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(governance))
 	s := b.open()
 	sess, handle := mustSelect(t, s, chat, "", "INT-1")
 	sess.Wrote("a.go", hash(1))
-	if err := s.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Flush())
 	mustResolve(t, s, modern, handle, "")
 	if entries, _ := os.ReadDir(b.dir); len(entries) != 0 {
 		t.Fatalf("made %v", entries)
@@ -61,18 +58,13 @@ func TestStateGivesNoHandleAway(t *testing.T) {
 	caller := session.Caller{Connection: "c", Principal: "token-of-alice"}
 	sess, handle := mustSelect(t, s, caller, "", "INT-1")
 	sess.Saw("a.go", hash(1), 3, 1, 3)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Close())
 	names := b.files()
 	if !slices.Equal(names, []string{session.FileOf(handle), session.ViewsFileOf(handle)}) {
 		t.Fatalf("files: %v", names)
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(b.path(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := check.Value(os.ReadFile(b.path(name)))(t)
 		for _, secret := range []string{handle, strings.TrimPrefix(handle, "ses_"), caller.Principal} {
 			if strings.Contains(name+string(data), secret) {
 				t.Fatalf("%s gives %s away", name, secret)
@@ -101,9 +93,7 @@ func TestWhatWasSeenIsSavedInTheBackgroundAndOnClose(t *testing.T) {
 	}
 	wantSeen(t, mustResolve(t, b.open(), modern, handle, ""), "a.go", "1 whole=false [[1 4]]/9")
 	sess.Wrote("b.go", hash(2))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Close())
 	wantSeen(t, mustResolve(t, b.open(), modern, handle, ""), "b.go", "2 whole=true []/0")
 }
 
@@ -143,10 +133,7 @@ func TestAUseIsNotedOnDiskAtMostOnceAMinute(t *testing.T) {
 	s := b.open()
 	_, handle := mustSelect(t, s, modern, "", "INT-1")
 	noted := func() time.Time {
-		info, err := os.Stat(b.path(session.FileOf(handle)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := check.Value(os.Stat(b.path(session.FileOf(handle))))(t)
 		return info.ModTime()
 	}
 	before := noted()
@@ -175,9 +162,7 @@ func TestTwoServersMergeWhatWasSeen(t *testing.T) {
 	second.Saw("newer.go", hash(2), 4, 1, 2)
 	first.Saw("mine.go", hash(1), 1, 1, 1)
 	for _, s := range []*session.Store{one, two, one} {
-		if err := s.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Flush())
 	}
 	for i, s := range []*session.Store{one, two, b.open()} {
 		sess := mustResolve(t, s, modern, handle, "")
@@ -224,9 +209,7 @@ func TestASelectionThatCannotBeSavedIsNotMade(t *testing.T) {
 
 func (b *bench) replaceState(with func(path string) error) {
 	state := filepath.Join(b.dir, ".orchestration", "state")
-	if err := errors.Join(os.RemoveAll(state), with(state)); err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, errors.Join(os.RemoveAll(state), with(state)))
 }
 
 func TestStateThatIsClearedIsSavedAgain(t *testing.T) {
@@ -273,9 +256,7 @@ func TestACorruptStateFileIsAnExpiredHandle(t *testing.T) {
 // write puts a file where one stands, as another process would.
 func (b *bench) write(name, content string) {
 	temporary := b.path("other")
-	if err := errors.Join(os.WriteFile(temporary, []byte(content), 0o600), os.Rename(temporary, b.path(name))); err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, errors.Join(os.WriteFile(temporary, []byte(content), 0o600), os.Rename(temporary, b.path(name))))
 }
 
 func TestCorruptViewsCountAsNotSeen(t *testing.T) {

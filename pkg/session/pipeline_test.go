@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -185,7 +186,7 @@ func TestASelectionWaitsForTheReadsThatItInherits(t *testing.T) {
 			w.send(session.Call{Reads: true}, func(c session.Caller) {
 				observer := s.Observers(c, "")
 				time.Sleep(slow)
-				observer.Saw("a.go", hash(1), 3, 1, 3)
+				saw(observer, "a.go", hash(1), 3, 1, 3)
 			})
 			w.selects(given, "INT-1", 0)
 			w.wantLog("selected INT-1")
@@ -217,12 +218,8 @@ func TestACallPutToTheOperatorLeavesTheOrder(t *testing.T) {
 func TestAModernCallWithoutAHandleIsInNoOrder(t *testing.T) {
 	s := newBench(t).open()
 	for range 3 {
-		if err := s.Arrive(modern, session.Call{}).Wait(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Arrive(modern, session.Call{IntentID: "INT-1", Selects: true}).Wait(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Arrive(modern, session.Call{}).Wait(context.Background()))
+		check.OK(t, s.Arrive(modern, session.Call{IntentID: "INT-1", Selects: true}).Wait(context.Background()))
 	}
 }
 
@@ -232,6 +229,6 @@ func TestAPipelinedCallLearnsThatItsSelectionHasEnded(t *testing.T) {
 	mustSelect(t, s, chat, "", "INT-1")
 	s.EndIntent("INT-1")
 	w := newWire(t, s, chat)
-	w.send(session.Call{}, func(c session.Caller) { wantError(t, s, c, "", "", session.ErrEnded) })
+	w.send(session.Call{}, func(c session.Caller) { wantEnded(t, s, c, "", "") })
 	w.wantLog()
 }

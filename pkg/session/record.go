@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -55,11 +56,11 @@ type viewsRecord struct {
 
 type fileRecord struct {
 	Path string `json:"path"`
-	fileView
+	View
 }
 
 // encodeViews leaves out what JSON cannot name exactly: it would come back under another path.
-func encodeViews(files map[string]fileView) ([]byte, error) {
+func encodeViews(files map[string]View) ([]byte, error) {
 	record := viewsRecord{Version: formatVersion, Files: make([]fileRecord, 0, len(files))}
 	for path, f := range files {
 		if utf8.ValidString(path) {
@@ -70,7 +71,7 @@ func encodeViews(files map[string]fileView) ([]byte, error) {
 }
 
 // parseViews drops entries that no server of ours could have written: they count as not seen.
-func parseViews(data []byte) (map[string]fileView, error) {
+func parseViews(data []byte) (map[string]View, error) {
 	var record viewsRecord
 	if err := json.Unmarshal(data, &record); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func parseViews(data []byte) (map[string]fileView, error) {
 	if record.Version != formatVersion {
 		return nil, fmt.Errorf("format version %d, this server reads %d", record.Version, formatVersion)
 	}
-	files := make(map[string]fileView, min(len(record.Files), maxSeenFiles))
+	files := make(map[string]View, min(len(record.Files), maxSeenFiles))
 	for _, r := range record.Files {
 		if f, ok := r.view(); ok && len(files) < maxSeenFiles {
 			files[r.Path] = f
@@ -87,15 +88,15 @@ func parseViews(data []byte) (map[string]fileView, error) {
 	return files, nil
 }
 
-func (r fileRecord) view() (fileView, bool) {
+func (r fileRecord) view() (View, bool) {
 	if !validPath(r.Path) || !validHash(r.Hash) || r.Total < 0 || r.At < 0 || r.At > maxTime || len(r.Lines) > maxRanges {
-		return fileView{}, false
+		return View{}, false
 	}
-	f := r.fileView
+	f := r.View
 	f.Lines = nil
 	for _, lines := range r.Lines {
 		if lines[0] < 1 || lines[0] > lines[1] || lines[1] > r.Total {
-			return fileView{}, false
+			return View{}, false
 		}
 		f.Lines = addLines(f.Lines, lines[0], lines[1])
 	}
@@ -107,9 +108,5 @@ func bounded(text string) string {
 	if len(text) <= maxFieldBytes {
 		return text
 	}
-	text = text[:maxFieldBytes]
-	for !utf8.ValidString(text) && len(text) > maxFieldBytes-utf8.UTFMax {
-		text = text[:len(text)-1]
-	}
-	return text
+	return strings.ToValidUTF8(text[:maxFieldBytes], "")
 }

@@ -2,12 +2,6 @@ package session
 
 import "slices"
 
-// liveSelection is a selection of a connection that a call can mean now.
-type liveSelection struct {
-	*Session
-	handle string
-}
-
 // Resolve finds the state of a call. Errors: ErrExpired, ErrNone, *EndedError, *AmbiguousError,
 // *MismatchError. It renews the idle lifetime of what it finds.
 //
@@ -34,8 +28,7 @@ func (s *Store) resolveHandle(c Caller, handle, intentID string) (*Session, erro
 	}
 	if intentID != "" && sess.IntentID() != intentID {
 		live, _ := s.live(s.selections(c))
-		selected := liveSelection{sess, handle}.choice()
-		return nil, &MismatchError{Given: intentID, Selected: &selected, Live: choices(live)}
+		return nil, &MismatchError{Given: intentID, Selected: &Choice{sess.IntentID(), handle, sess}, Live: live}
 	}
 	return sess, nil
 }
@@ -50,15 +43,15 @@ func (s *Store) resolveConnection(c Caller, _, intentID string) (*Session, error
 	}
 	meant := live
 	if intentID != "" {
-		meant = slices.DeleteFunc(slices.Clone(live), func(l liveSelection) bool { return l.IntentID() != intentID })
+		meant = slices.DeleteFunc(slices.Clone(live), func(c Choice) bool { return c.IntentID != intentID })
 	}
 	switch {
 	case len(meant) == 1:
-		return meant[0].Session, nil
+		return meant[0].session, nil
 	case len(meant) > 1:
-		return nil, &AmbiguousError{Live: choices(meant)}
+		return nil, &AmbiguousError{Live: meant}
 	}
-	mismatch := &MismatchError{Given: intentID, Live: choices(live)}
+	mismatch := &MismatchError{Given: intentID, Live: live}
 	if len(live) == 1 {
 		mismatch.Selected = &mismatch.Live[0]
 	}
@@ -67,7 +60,7 @@ func (s *Store) resolveConnection(c Caller, _, intentID string) (*Session, error
 
 // live picks the selections that have neither expired nor ended, and names the intent of the latest
 // that has ended.
-func (s *Store) live(selections []selected) (live []liveSelection, endedIntent string) {
+func (s *Store) live(selections []selected) (live []Choice, endedIntent string) {
 	for _, sel := range selections {
 		sess := s.current(sel.key)
 		if sess == nil {
@@ -77,7 +70,7 @@ func (s *Store) live(selections []selected) (live []liveSelection, endedIntent s
 			endedIntent = sess.IntentID()
 			continue
 		}
-		live = append(live, liveSelection{sess, sel.handle})
+		live = append(live, Choice{sess.IntentID(), sel.handle, sess})
 	}
 	return live, endedIntent
 }
@@ -85,22 +78,10 @@ func (s *Store) live(selections []selected) (live []liveSelection, endedIntent s
 // hasEnded also notices an intent that a person set to done in the file. The selection is ended for
 // good then: setting the intent back does not bring it to life again.
 func (s *Store) hasEnded(sess *Session) bool {
-	if intentID := sess.IntentID(); !sess.ended() && s.endedNow(intentID) {
+	if intentID := sess.IntentID(); !sess.ended() && s.Ended(intentID) {
 		sess.end(intentID)
 	}
 	return sess.ended()
-}
-
-func (l liveSelection) choice() Choice {
-	return Choice{IntentID: l.IntentID(), PublicID: l.PublicID(), Handle: l.handle}
-}
-
-func choices(live []liveSelection) []Choice {
-	all := make([]Choice, len(live))
-	for i, l := range live {
-		all[i] = l.choice()
-	}
-	return all
 }
 
 // Handle is what the caller can pass to name a session that it found without a handle; "" if the
@@ -114,43 +95,25 @@ func (s *Store) Handle(c Caller, sess *Session) string {
 	return ""
 }
 
-// Observer is those whose view a read counts for.
-type Observer struct{ views []*Views }
-
 // Observers finds whose view a read counts for: the handle's session; else every live selection of
 // the connection; else the connection itself, whose next selection inherits it; and nobody for a
 // request without connection, or with a handle that does not serve.
-func (s *Store) Observers(c Caller, handle string) Observer {
+func (s *Store) Observers(c Caller, handle string) (views []*Views) {
 	if handle != "" {
 		sess, err := s.find(c, handle)
 		if err != nil {
-			return Observer{}
+			return nil
 		}
 		sess.use()
-		return Observer{[]*Views{sess.Views}}
+		return []*Views{sess.Views}
 	}
 	live, _ := s.live(s.selections(c))
 	if len(live) == 0 {
-		return Observer{[]*Views{s.Untracked(c)}}
+		return []*Views{s.Untracked(c)}
 	}
-	var o Observer
-	for _, l := range live {
-		l.use()
-		o.views = append(o.views, l.Views)
+	for _, choice := range live {
+		choice.session.use()
+		views = append(views, choice.session.Views)
 	}
-	return o
-}
-
-// Saw records lines as delivered; see Views.Saw.
-func (o Observer) Saw(path, hash string, total, from, to int) {
-	for _, v := range o.views {
-		v.Saw(path, hash, total, from, to)
-	}
-}
-
-// Forgot records that a file is gone; see Views.Forgot.
-func (o Observer) Forgot(path string) {
-	for _, v := range o.views {
-		v.Forgot(path)
-	}
+	return views
 }

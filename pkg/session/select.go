@@ -55,9 +55,9 @@ func (s *Store) reselect(c Caller, handle, intentID, class string) (*Session, st
 // continued is the latest live selection of an intent on the caller's connection.
 func (s *Store) continued(c Caller, intentID string) (*Session, string) {
 	live, _ := s.live(s.selections(c))
-	for _, l := range slices.Backward(live) {
-		if l.IntentID() == intentID {
-			return l.Session, l.handle
+	for _, choice := range slices.Backward(live) {
+		if choice.IntentID == intentID {
+			return choice.session, choice.Handle
 		}
 	}
 	return nil, ""
@@ -70,24 +70,24 @@ func (sess *Session) selectAgain(c Caller, intentID, class string) error {
 	if class != "" || sel.IntentID != intentID {
 		sel.MutationClass = bounded(class)
 	}
-	sel.IntentID, sel.Ended, sel.Server = intentID, false, sess.store.server
+	sel.IntentID, sel.Ended, sel.Server = intentID, false, sess.store.Server
 	sel.describe(c)
-	return sess.saveLocked(sel, sess.store.now())
+	return sess.saveLocked(sel, sess.store.Clock())
 }
 
 func (s *Store) start(c Caller, intentID, class string) (*Session, string, error) {
-	handle, err := mintHandle(s.random)
+	handle, err := mintHandle(s.Rand)
 	if err != nil {
 		return nil, "", err
 	}
-	publicID, err := uuid.NewRandomFromReader(s.random)
+	publicID, err := uuid.NewRandomFromReader(s.Rand)
 	if err != nil {
 		return nil, "", fmt.Errorf("no random bytes for a session's public id: %w", err)
 	}
-	now := s.now()
+	now := s.Clock()
 	sel := selection{
 		Version: formatVersion, PublicID: publicID, IntentID: intentID, MutationClass: bounded(class),
-		StartedAt: now.UTC(), Principal: principalMark(c.Principal), Server: s.server,
+		StartedAt: now.UTC(), Principal: principalMark(c.Principal), Server: s.Server,
 	}
 	sel.describe(c)
 	key, _ := digestOf(handle)

@@ -26,7 +26,7 @@ type Session struct {
 func (s *Store) newSession(key digest, sel selection) *Session {
 	sess := &Session{store: s, key: key}
 	sess.selection.Store(&sel)
-	sess.Views = newViews(maxSeenFiles, s.now, func() { s.background.dirty(sess) })
+	sess.Views = newViews(maxSeenFiles, s.Clock, func() { s.background.dirty(sess) })
 	return sess
 }
 
@@ -39,15 +39,6 @@ func (sess *Session) IntentID() string { return sess.selection.Load().IntentID }
 // MutationClass is the class declared at selection; "" if none was.
 func (sess *Session) MutationClass() string { return sess.selection.Load().MutationClass }
 
-// StartedAt is when the session's first selection was made.
-func (sess *Session) StartedAt() time.Time { return sess.selection.Load().StartedAt }
-
-// Client is the name and version of the client that made the selection, by its own word.
-func (sess *Session) Client() (name, version string) {
-	sel := sess.selection.Load()
-	return sel.ClientName, sel.ClientVersion
-}
-
 // ModelID is the model known at selection; "" if none was.
 func (sess *Session) ModelID() string { return sess.selection.Load().ModelID }
 
@@ -55,19 +46,15 @@ func (sess *Session) ModelID() string { return sess.selection.Load().ModelID }
 func (sess *Session) ModelSource() ModelSource { return sess.selection.Load().ModelSource }
 
 // ExpiresIn is how long the handle lives on if it is not used.
-func (sess *Session) ExpiresIn() time.Duration {
-	return max(0, sess.store.lifetime-sess.idle())
-}
+func (sess *Session) ExpiresIn() time.Duration { return max(0, sess.store.Lifetime-sess.idle()) }
 
 func (sess *Session) idle() time.Duration {
-	return sess.store.now().Sub(time.Unix(0, sess.used.Load()))
+	return sess.store.Clock().Sub(time.Unix(0, sess.used.Load()))
 }
 
 // expired also distrusts a last use that lies far in the future: a clock that was put back, or a file
 // that was tampered with, must not make a handle immortal.
-func (sess *Session) expired() bool {
-	return outlived(sess.idle(), sess.store.lifetime)
-}
+func (sess *Session) expired() bool { return outlived(sess.idle(), sess.store.Lifetime) }
 
 func outlived(idle, lifetime time.Duration) bool { return idle > lifetime || -idle > lifetime }
 

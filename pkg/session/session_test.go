@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -29,9 +30,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	b := &bench{t: t, dir: t.TempDir(), at: time.Now(), ended: map[string]bool{}}
-	if err := os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755))
 	return b
 }
 
@@ -64,16 +63,20 @@ func (b *bench) setEnded(id string, ended bool) {
 func (b *bench) open() *session.Store { return b.logTo(io.Discard) }
 
 func (b *bench) logTo(log io.Writer) *session.Store {
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	s := session.Open(root, session.Options{Clock: b.now, Ended: b.isEnded, Logger: zerolog.New(log)})
 	b.t.Cleanup(func() {
 		s.Close()
 		root.Close()
 	})
 	return s
+}
+
+// listed is the session that others were told of last.
+func (b *bench) listed() session.Listed {
+	root := check.Value(os.OpenRoot(b.dir))(b.t)
+	defer root.Close()
+	return check.Value(session.List(root))(b.t)[0]
 }
 
 func (b *bench) path(name string) string {
@@ -126,6 +129,25 @@ func wantError(t testing.TB, s *session.Store, c session.Caller, handle, intentI
 	}
 }
 
+func isEnded(err error) bool {
+	_, is := errors.AsType[*session.EndedError](err)
+	return is
+}
+
+func wantEnded(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) {
+	t.Helper()
+	if sess, err := s.Resolve(c, handle, intentID); !isEnded(err) || sess != nil {
+		t.Fatalf("Resolve(%q, %q) = %v, %v, want an EndedError", handle, intentID, sess, err)
+	}
+}
+
+// saw delivers lines to whom they count for.
+func saw(views []*session.Views, path, hash string, total, from, to int) {
+	for _, v := range views {
+		v.Saw(path, hash, total, from, to)
+	}
+}
+
 func hash(n int) string { return fmt.Sprintf("sha256:%064x", n) }
 
 func wantSeen(t testing.TB, v interface {
@@ -135,7 +157,7 @@ func wantSeen(t testing.TB, v interface {
 	view, ok := v.Seen(path)
 	got := "unseen"
 	if ok {
-		got = fmt.Sprintf("%s whole=%t %v/%d", strings.TrimLeft(strings.TrimPrefix(view.Hash, "sha256:"), "0"), view.Whole, view.Ranges, view.Total)
+		got = fmt.Sprintf("%s whole=%t %v/%d", strings.TrimLeft(strings.TrimPrefix(view.Hash, "sha256:"), "0"), view.Whole, view.Lines, view.Total)
 	}
 	if got != want {
 		t.Fatalf("seen of %s: %s, want %s", path, got, want)

@@ -90,14 +90,14 @@ func TestASelectionEndsWhenItsIntentIsDoneOrBlocked(t *testing.T) {
 			end(b, s)
 			for _, h := range []string{handle, ""} {
 				var ended *session.EndedError
-				if _, err := s.Resolve(chat, h, ""); !errors.As(err, &ended) || ended.IntentID != "INT-1" || !errors.Is(err, session.ErrEnded) {
+				if _, err := s.Resolve(chat, h, ""); !errors.As(err, &ended) || ended.IntentID != "INT-1" || !isEnded(err) {
 					t.Fatalf("Resolve(%q): %v", h, err)
 				}
 			}
 			mustResolve(t, s, other, "", "")
 			b.setEnded("INT-1", false)
-			wantError(t, s, chat, handle, "", session.ErrEnded) // reopening revives nothing
-			wantError(t, b.open(), chat, handle, "", session.ErrEnded)
+			wantEnded(t, s, chat, handle, "") // reopening revives nothing
+			wantEnded(t, b.open(), chat, handle, "")
 			again, _ := mustSelect(t, s, chat, handle, "INT-3")
 			wantSeen(t, again, "a.go", "1 whole=true []/0")
 			mustResolve(t, s, chat, "", "INT-3")
@@ -143,8 +143,8 @@ func TestAMismatchGivesTheExactArgumentToAdd(t *testing.T) {
 
 func TestWhatWasReadBeforeTheFirstSelectionBelongsToIt(t *testing.T) {
 	s := newBench(t).open()
-	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
-	s.Observers(other, "").Saw("b.go", hash(1), 3, 1, 3)
+	saw(s.Observers(chat, ""), "a.go", hash(1), 3, 1, 3)
+	saw(s.Observers(other, ""), "b.go", hash(1), 3, 1, 3)
 	wantSeen(t, s.Untracked(chat), "a.go", "1 whole=true [[1 3]]/3")
 	first, _ := mustSelect(t, s, chat, "", "INT-1")
 	second, _ := mustSelect(t, s, chat, "", "INT-2")
@@ -157,7 +157,7 @@ func TestAReadUnderWayDuringTheFirstSelectionCountsForNoLaterOne(t *testing.T) {
 	s := newBench(t).open()
 	underWay := s.Observers(chat, "")
 	mustSelect(t, s, chat, "", "INT-1")
-	underWay.Saw("a.go", hash(1), 3, 1, 3)
+	saw(underWay, "a.go", hash(1), 3, 1, 3)
 	second, _ := mustSelect(t, s, chat, "", "INT-2")
 	wantSeen(t, second, "a.go", "unseen")
 }
@@ -167,8 +167,8 @@ func TestLaterReadsWithoutAHandleCountForEveryLiveSelection(t *testing.T) {
 	first, h1 := mustSelect(t, s, chat, "", "INT-1")
 	second, _ := mustSelect(t, s, chat, "", "INT-2")
 	elsewhere, _ := mustSelect(t, s, other, "", "INT-1")
-	s.Observers(chat, "").Saw("a.go", hash(1), 3, 1, 3)
-	s.Observers(chat, h1).Saw("b.go", hash(1), 3, 1, 3)
+	saw(s.Observers(chat, ""), "a.go", hash(1), 3, 1, 3)
+	saw(s.Observers(chat, h1), "b.go", hash(1), 3, 1, 3)
 	for _, sess := range []*session.Session{first, second} {
 		wantSeen(t, sess, "a.go", "1 whole=true [[1 3]]/3")
 		wantSeen(t, elsewhere, "a.go", "unseen")

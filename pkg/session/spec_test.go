@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -122,10 +123,10 @@ func TestAModernRequestWithoutAHandleHasNoState(t *testing.T) {
 
 func TestNothingIsKeyedByAnEmptySessionID(t *testing.T) {
 	s := newBench(t).open()
-	s.Observers(modern, "").Saw("a.go", hash(1), 3, 1, 3)
+	saw(s.Observers(modern, ""), "a.go", hash(1), 3, 1, 3)
 	sess, _ := mustSelect(t, s, modern, "", "INT-1")
 	wantSeen(t, sess, "a.go", "unseen")
-	s.Observers(modern, "").Saw("b.go", hash(1), 3, 1, 3)
+	saw(s.Observers(modern, ""), "b.go", hash(1), 3, 1, 3)
 	wantSeen(t, sess, "b.go", "unseen")
 	if s.Untracked(modern) != nil {
 		t.Fatal("a request without connection has views")
@@ -149,7 +150,7 @@ func TestStateBelongsToThePrincipal(t *testing.T) {
 			if _, _, err := store.Select(context.Background(), c, handle, "INT-2", ""); !errors.Is(err, session.ErrExpired) {
 				t.Fatalf("selecting with a foreign handle: %v", err)
 			}
-			store.Observers(c, handle).Saw("a.go", hash(1), 3, 1, 3)
+			saw(store.Observers(c, handle), "a.go", hash(1), 3, 1, 3)
 			wantError(t, store, c, "", "", session.ErrNone)
 		}
 	}
@@ -163,16 +164,14 @@ func TestStateHolds(t *testing.T) {
 	b := newBench(t)
 	s := b.open()
 	_, handle, err := s.Select(context.Background(), chat, "", "INT-1", "AST_REFACTOR")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, store := range []*session.Store{s, b.open()} {
 		sess := mustResolve(t, store, modern, handle, "")
-		name, version := sess.Client()
-		if sess.IntentID() != "INT-1" || sess.MutationClass() != "AST_REFACTOR" || name != "roo" || version != "3.1" || sess.ModelID() != "m-1" {
-			t.Fatalf("state: %s %s %s %s %s", sess.IntentID(), sess.MutationClass(), name, version, sess.ModelID())
+		is := b.listed()
+		if sess.IntentID() != "INT-1" || sess.MutationClass() != "AST_REFACTOR" || is.ClientName != "roo" || is.ClientVersion != "3.1" || sess.ModelID() != "m-1" {
+			t.Fatalf("state: %s %s %+v", sess.MutationClass(), sess.ModelID(), is)
 		}
-		if since := b.now().Sub(sess.StartedAt()); since < 0 || since > time.Second {
+		if since := b.now().Sub(is.StartedAt); since < 0 || since > time.Second {
 			t.Fatalf("started %v ago", since)
 		}
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`).MatchString(sess.PublicID()) {
@@ -206,14 +205,8 @@ func TestOwnWritesCountAsSeen(t *testing.T) {
 	wantSeen(t, sess, "a.go", "1 whole=true []/0")
 	sess.Saw("a.go", hash(1), 9, 2, 3)
 	wantSeen(t, sess, "a.go", "1 whole=true [[2 3]]/9")
-	sess.Moved("a.go", "b.go")
+	sess.Forgot("a.go")
 	wantSeen(t, sess, "a.go", "unseen")
-	wantSeen(t, sess, "b.go", "1 whole=true [[2 3]]/9")
-	sess.Moved("never.go", "b.go")
-	wantSeen(t, sess, "b.go", "unseen")
-	sess.Wrote("b.go", hash(2))
-	sess.Forgot("b.go")
-	wantSeen(t, sess, "b.go", "unseen")
 }
 
 func TestHandlesSurviveARestart(t *testing.T) {

@@ -39,13 +39,7 @@ type Options struct {
 
 // Store holds the sessions of one workspace. All methods are safe for concurrent use.
 type Store struct {
-	lifetime time.Duration
-	now      func() time.Time
-	random   io.Reader
-	log      zerolog.Logger
-	endedNow func(intentID string) bool
-	server   string
-
+	Options
 	disk       *disk
 	background *background
 	queue      order.Queue
@@ -59,24 +53,19 @@ type Store struct {
 // and made when first needed where .orchestration exists. A nil workspace keeps everything in memory.
 // The workspace must stay open until Close.
 func Open(workspace *os.Root, o Options) *Store {
-	s := &Store{
-		lifetime: o.Lifetime, now: o.Clock, random: o.Rand, log: o.Logger, endedNow: o.Ended, server: o.Server,
-		disk:        newDisk(workspace),
-		loaded:      map[digest]*Session{},
-		connections: map[connectionID]*connection{},
+	if o.Lifetime <= 0 {
+		o.Lifetime = DefaultLifetime
 	}
-	if s.lifetime <= 0 {
-		s.lifetime = DefaultLifetime
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
-	if s.now == nil {
-		s.now = time.Now
+	if o.Rand == nil {
+		o.Rand = rand.Reader
 	}
-	if s.random == nil {
-		s.random = rand.Reader
+	if o.Ended == nil {
+		o.Ended = func(string) bool { return false }
 	}
-	if s.endedNow == nil {
-		s.endedNow = func(string) bool { return false }
-	}
+	s := &Store{Options: o, disk: &disk{workspace: workspace}, loaded: map[digest]*Session{}, connections: map[connectionID]*connection{}}
 	s.background = newBackground(s)
 	return s
 }
@@ -87,9 +76,6 @@ func (s *Store) Close() error {
 	s.disk.close()
 	return err
 }
-
-// Lifetime is the idle lifetime of handles.
-func (s *Store) Lifetime() time.Duration { return s.lifetime }
 
 // find returns the session of a handle, as it is on disk now.
 func (s *Store) find(c Caller, handle string) (*Session, error) {
@@ -111,7 +97,7 @@ func (s *Store) current(key digest) *Session {
 		return s.load(key)
 	}
 	if err := sess.refresh(); err != nil {
-		s.log.Warn().Err(err).Str("session", sess.PublicID()).Msg("session state cannot be read: its handle has expired")
+		s.Logger.Warn().Err(err).Str("session", sess.PublicID()).Msg("session state cannot be read: its handle has expired")
 		s.unload(sess)
 		return nil
 	}
@@ -133,7 +119,7 @@ func (s *Store) load(key digest) *Session {
 	sel, info, err := s.disk.readSelection(key.selectionFile())
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			s.log.Warn().Err(err).Str("file", key.selectionFile()).Msg("session state cannot be read: its handle has expired")
+			s.Logger.Warn().Err(err).Str("file", key.selectionFile()).Msg("session state cannot be read: its handle has expired")
 		}
 		return nil
 	}
@@ -155,17 +141,13 @@ func (s *Store) keep(sess *Session) *Session {
 	if held := s.loaded[sess.key]; held != nil {
 		return held
 	}
-	s.makeRoom(sess.selection.Load().Principal)
-	s.loaded[sess.key] = sess
-	return sess
-}
-
-// makeRoom unloads the longest idle session of a principal that has too many in memory: whoever
-// floods the server with selections does it to nobody else. What is on disk can be loaded again.
-func (s *Store) makeRoom(principal string) {
+	// Whoever floods the server with selections unloads nobody else's. What is on disk can be loaded again.
+	principal := sess.selection.Load().Principal
 	makeRoom(s.loaded, maxLoaded, func(_ digest, sess *Session) (int64, bool) {
 		return sess.used.Load(), sess.selection.Load().Principal == principal
 	})
+	s.loaded[sess.key] = sess
+	return sess
 }
 
 // makeRoom takes out the longest unused of a principal's, where there are too many. used gives when something was last

@@ -51,11 +51,11 @@ func (s *Store) tidy() {
 		}
 	}
 	s.mu.Lock()
-	oldest := s.now().Add(-s.lifetime).UnixNano()
+	oldest := s.Clock().Add(-s.Lifetime).UnixNano()
 	maps.DeleteFunc(s.connections, func(_ connectionID, conn *connection) bool { return conn.used < oldest })
 	s.mu.Unlock()
 	if err := s.tidyDisk(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn().Err(err).Msg("expired session state could not be removed")
+		s.Logger.Warn().Err(err).Msg("expired session state could not be removed")
 	}
 }
 
@@ -74,15 +74,15 @@ func (s *Store) tidyDisk() error {
 		if err != nil {
 			continue
 		}
-		idle := s.now().Sub(info.ModTime())
+		idle := s.Clock().Sub(info.ModTime())
 		_, isSelection := selectionKey(name)
 		switch {
-		case isSelection && outlived(idle, s.lifetime+renewEvery):
+		case isSelection && outlived(idle, s.Lifetime+renewEvery):
 			removeStored(dir, name)
 		case isSelection:
 			used[name] = info.ModTime()
 		case strings.HasSuffix(name, temporarySuffix) && time.Since(info.ModTime()) > temporaryLife,
-			strings.HasSuffix(name, viewsSuffix) && outlived(idle, s.lifetime) && !stands(dir, strings.TrimSuffix(name, viewsSuffix)+selectionSuffix):
+			strings.HasSuffix(name, viewsSuffix) && outlived(idle, s.Lifetime) && !stands(dir, strings.TrimSuffix(name, viewsSuffix)+selectionSuffix):
 			dir.Remove(name)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Store) EndIntent(intentID string) {
 	}
 	names, err := listNames(dir)
 	if err != nil {
-		s.log.Warn().Err(err).Str("intent", intentID).Msg("stored selections of an ended intent could not be listed")
+		s.Logger.Warn().Err(err).Str("intent", intentID).Msg("stored selections of an ended intent could not be listed")
 	}
 	for _, name := range names {
 		key, ok := selectionKey(name)

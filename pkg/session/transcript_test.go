@@ -69,7 +69,7 @@ func play(t *testing.T, s *session.Store, steps []step, pause func()) []string {
 			case "read":
 				observer := s.Observers(c, handle)
 				pause()
-				observer.Saw(fmt.Sprintf("read-%d", i), hash(i), 1, 1, 1)
+				saw(observer, fmt.Sprintf("read-%d", i), hash(i), 1, 1, 1)
 			default:
 				result = w.meet(c, st, handle, i, names, sessions, &mu)
 			}

@@ -38,7 +38,7 @@ func (s *Store) Arrive(c Caller, call Call) *Turn {
 	case call.Handle != "":
 		ticket.Keys = s.keysOfHandle(c, call)
 	case c.connected():
-		pinned := new(pin)
+		pinned := new([]selected)
 		turn.caller.pinned = pinned
 		ticket.Find = func() []string { return s.pin(c, call, pinned) }
 	}
@@ -66,15 +66,15 @@ func (s *Store) keysOfHandle(c Caller, call Call) []string {
 // pin decides what a call without a handle means, and returns what it is in order with. While
 // nothing is selected these are the calls that work on what the connection has seen; the selections
 // that have ended stay in the pin, so that Resolve can name their intent.
-func (s *Store) pin(c Caller, call Call, pinned *pin) []string {
+func (s *Store) pin(c Caller, call Call, pinned *[]selected) []string {
 	live := s.likelyLive(c)
 	if len(live) == 0 {
-		pinned.selections = s.selections(c)
+		*pinned = s.selections(c)
 		return []string{c.connectionID().unownedKey()}
 	}
-	pinned.selections = s.meant(live, call)
-	keys := make([]string, len(pinned.selections))
-	for i, sel := range pinned.selections {
+	*pinned = s.meant(live, call)
+	keys := make([]string, len(*pinned))
+	for i, sel := range *pinned {
 		keys[i] = sel.key.orderKey()
 	}
 	return keys

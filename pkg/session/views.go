@@ -14,35 +14,31 @@ const (
 	maxPathLength   = 4_096
 )
 
-// View is what was seen of one file.
+// maxRanges bounds the line ranges kept of one file. What does not fit is not counted as seen.
+const maxRanges = 64
+
+// View is what was seen of one file, as it is kept too.
 type View struct {
-	Hash   string   // of the whole file's bytes, "sha256:" and 64 hexadecimal digits
-	Whole  bool     // every line was delivered at this hash, or the content was written by the session
-	Ranges [][2]int // the lines delivered at this hash, first and last, 1-based, sorted; not to be changed
-	Total  int      // lines of the file; 0 also where only a write is known
+	Hash  string   `json:"hash"`            // of the whole file's bytes, "sha256:" and 64 hexadecimal digits
+	Whole bool     `json:"whole,omitempty"` // every line was delivered at this hash, or the content was written by the session
+	Total int      `json:"total,omitempty"` // lines of the file; 0 also where only a write is known
+	Lines [][2]int `json:"lines,omitempty"` // delivered at this hash, first and last, 1-based, sorted, disjoint; not to be changed
+	At    int64    `json:"at"`              // when it was last seen, in nanoseconds; distinct within one Views
 }
 
 // Views is what was seen of each file. A nil *Views has seen nothing and remembers nothing. All
 // methods are safe for concurrent use. Paths are workspace-relative and cleaned by the caller.
 type Views struct {
 	mu      sync.Mutex
-	files   map[string]fileView
+	files   map[string]View
 	limit   int
 	now     func() time.Time
 	last    int64
 	changed func() // called without the lock; nil for views that are never saved
 }
 
-type fileView struct {
-	Hash  string   `json:"hash"`
-	Whole bool     `json:"whole,omitempty"`
-	Total int      `json:"total,omitempty"`
-	Lines [][2]int `json:"lines,omitempty"`
-	At    int64    `json:"at"` // when it was last seen, in nanoseconds; distinct within one Views
-}
-
 func newViews(limit int, now func() time.Time, changed func()) *Views {
-	return &Views{files: map[string]fileView{}, limit: limit, now: now, changed: changed}
+	return &Views{files: map[string]View{}, limit: limit, now: now, changed: changed}
 }
 
 // Seen returns what was seen of a file, and whether anything was.
@@ -53,11 +49,8 @@ func (v *Views) Seen(path string) (View, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f, ok := v.files[path]
-	return View{Hash: f.Hash, Whole: f.wholly(), Ranges: f.Lines, Total: f.Total}, ok
-}
-
-func (f fileView) wholly() bool {
-	return f.Whole || len(f.Lines) == 1 && f.Lines[0] == [2]int{1, f.Total}
+	f.Whole = f.Whole || len(f.Lines) == 1 && f.Lines[0] == [2]int{1, f.Total}
+	return f, ok
 }
 
 // Saw records that lines from..to (1-based, inclusive) of a file of total lines were delivered whole,
@@ -70,7 +63,7 @@ func (v *Views) Saw(path, hash string, total, from, to int) {
 		}
 		f := v.files[path]
 		if f.Hash != hash || f.Total != total && !f.Whole {
-			f = fileView{Hash: hash}
+			f = View{Hash: hash}
 		}
 		f.Total = total
 		f.Whole = f.Whole || total == 0
@@ -85,11 +78,10 @@ func (v *Views) Saw(path, hash string, total, from, to int) {
 // Wrote records a content that the session itself put there: it counts as seen whole.
 func (v *Views) Wrote(path, hash string) {
 	v.change(func() bool {
-		if !validPath(path) || !validHash(hash) {
-			delete(v.files, path)
-			return true
+		delete(v.files, path)
+		if validPath(path) && validHash(hash) {
+			v.put(path, View{Hash: hash, Whole: true})
 		}
-		v.put(path, fileView{Hash: hash, Whole: true})
 		return true
 	})
 }
@@ -100,20 +92,6 @@ func (v *Views) Forgot(path string) {
 		_, known := v.files[path]
 		delete(v.files, path)
 		return known
-	})
-}
-
-// Moved records that a file has another path now; what was known of that path is forgotten.
-func (v *Views) Moved(from, to string) {
-	v.change(func() bool {
-		f, known := v.files[from]
-		_, replaced := v.files[to]
-		delete(v.files, from)
-		delete(v.files, to)
-		if known && validPath(to) {
-			v.put(to, f)
-		}
-		return known || replaced
 	})
 }
 
@@ -130,7 +108,7 @@ func (v *Views) change(apply func() bool) {
 }
 
 // put needs the lock.
-func (v *Views) put(path string, f fileView) {
+func (v *Views) put(path string, f View) {
 	v.last = max(v.last+1, v.now().UnixNano())
 	f.At = v.last
 	v.files[path] = f
@@ -157,7 +135,7 @@ func (v *Views) trim(limit int) {
 
 // merge adds what another process saved of the same session, or a connection saw before its first
 // selection. Lines of the same content add up; of two contents the later one counts.
-func (v *Views) merge(others map[string]fileView) {
+func (v *Views) merge(others map[string]View) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for path, other := range others {
@@ -167,7 +145,7 @@ func (v *Views) merge(others map[string]fileView) {
 	v.trim(v.limit)
 }
 
-func (f fileView) joined(other fileView) fileView {
+func (f View) joined(other View) View {
 	older, newer := f, other
 	if newer.At < older.At {
 		older, newer = newer, older
@@ -184,17 +162,17 @@ func (f fileView) joined(other fileView) fileView {
 }
 
 // snapshot is a copy; take empties the views as well.
-func (v *Views) snapshot() map[string]fileView {
+func (v *Views) snapshot() map[string]View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.files)
 }
 
-func (v *Views) take() map[string]fileView {
+func (v *Views) take() map[string]View {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	files := v.files
-	v.files = map[string]fileView{}
+	v.files = map[string]View{}
 	return files
 }
 
@@ -209,4 +187,22 @@ func validPath(path string) bool { return path != "" && len(path) <= maxPathLeng
 func validHash(hash string) bool {
 	digits, ok := strings.CutPrefix(hash, "sha256:")
 	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// addLines returns the sorted, disjoint, non-adjacent ranges that cover lines and from..to. The given
+// slice is left alone: views that were handed out keep theirs.
+func addLines(lines [][2]int, from, to int) [][2]int {
+	first := 0
+	for first < len(lines) && lines[first][1] < from-1 {
+		first++
+	}
+	last := first
+	for last < len(lines) && lines[last][0] <= to+1 {
+		from, to = min(from, lines[last][0]), max(to, lines[last][1])
+		last++
+	}
+	if last == first && len(lines) >= maxRanges {
+		return lines
+	}
+	return slices.Concat(lines[:first], [][2]int{{from, to}}, lines[last:])
 }

@@ -14,7 +14,6 @@ func TestANilViewsHasSeenNothing(t *testing.T) {
 	var v *session.Views
 	v.Saw("a.go", hash(1), 1, 1, 1)
 	v.Wrote("a.go", hash(1))
-	v.Moved("a.go", "b.go")
 	v.Forgot("a.go")
 	wantSeen(t, v, "a.go", "unseen")
 }

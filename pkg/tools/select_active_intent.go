@@ -125,7 +125,7 @@ func expired() *refusal.Refusal {
 func (n *Intents) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
 	view := n.view(ctx, set, in, s, handle)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime(), view.Context)
+	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime, view.Context)
 	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
 	return &reply{
 		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(record.KindSelection), IntentID: in.ID, Detail: detail}},

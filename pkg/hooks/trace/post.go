@@ -70,7 +70,7 @@ func wrote(views *session.Views, f hooks.FileOutcome, from string) {
 	}
 	var seen [][2]int
 	if ok {
-		seen = view.Ranges
+		seen = view.Lines
 	}
 	total := 1
 	if text, err := workspace.Decode(f.After.Bytes); err == nil {

@@ -56,13 +56,9 @@ func TestWithoutConnectionOnlyKeysCount(t *testing.T) {
 func TestLeaveLetsLaterTurnsGoOn(t *testing.T) {
 	var q order.Queue
 	asked, later := q.Arrive(write("a")), q.Arrive(write("a"))
-	if err := asked.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, asked.Wait(context.Background()))
 	asked.Leave()
-	if err := later.Wait(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, later.Wait(context.Background()))
 	asked.Done()
 	asked.Leave()
 	wantReady(t, false, q.Arrive(write("a"))) // Done after Leave frees nothing twice
@@ -260,9 +256,7 @@ func BenchmarkArriveWaitDone(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				turn := q.Arrive(ticket)
-				if err := turn.Wait(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, turn.Wait(b.Context()))
 				turn.Done()
 			}
 		})

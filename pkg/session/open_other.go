@@ -1,5 +1,0 @@
-//go:build !unix
-
-package session
-
-const openNonblock = 0
