@@ -65,7 +65,7 @@ func (s *Store) putAnswer(a Answer) error {
 	}
 	defer dir.Close()
 	for range answerAttempts {
-		err = s.putFirst(dir, a.ID+answerSuffix, file)
+		err = put(dir, a.ID+answerSuffix, file, true)
 		if !errors.Is(err, fs.ErrExist) {
 			return wrap(err)
 		}

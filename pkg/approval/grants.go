@@ -47,7 +47,7 @@ func (s *Store) putGrants(grants []Grant) error {
 		if err != nil {
 			return wrap(err)
 		}
-		if err := s.put(dir, g.ID+requestSuffix, file); err != nil {
+		if err := put(dir, g.ID+requestSuffix, file, false); err != nil {
 			return wrap(err)
 		}
 	}

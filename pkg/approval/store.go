@@ -135,7 +135,7 @@ func (s *Store) Put(r Request) (stored Request, isNew bool, err error) {
 		return Request{}, false, wrap(err)
 	}
 	defer dir.Close()
-	return r, true, wrap(s.put(dir, r.ID+requestSuffix, file))
+	return r, true, wrap(put(dir, r.ID+requestSuffix, file, false))
 }
 
 // Get returns a request that is authentic and has not expired, answered or not.

@@ -85,7 +85,7 @@ func (e *examination) checkLockHeldIn(root *os.Root) {
 
 // checkTemp: where state is on another file system, temporary files are made beside their targets.
 func (e *examination) checkTemp() {
-	state, err := openState(e.root)
+	state, err := orchdir.Open(e.root, false, "state")
 	if err != nil {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -31,7 +30,7 @@ const maxInterruptedPaths = 100
 // so one can be missing; and one that is being settled at the moment is among them.
 func FindInterrupted(root *os.Root) ([]Interrupted, error) {
 	found := []Interrupted{}
-	state, err := openState(root)
+	state, err := orchdir.Open(root, false, "state")
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
@@ -80,13 +79,4 @@ func (i Interrupted) What() string {
 		return i.Tool + " " + i.Command
 	}
 	return strings.TrimSpace(i.Tool + " " + strings.Join(i.Paths, " "))
-}
-
-func openState(root *os.Root) (*os.Root, error) {
-	home, err := durable.OpenOwn(root, orchdir.Name, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer home.Close()
-	return durable.OpenOwn(home, "state", 0)
 }

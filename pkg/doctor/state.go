@@ -21,7 +21,7 @@ const stateDir = orchdir.Name + "/state"
 const maxListed = 10_000
 
 func (e *examination) checkState() {
-	state, err := openState(e.root)
+	state, err := orchdir.Open(e.root, false, "state")
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			e.fail(fmt.Sprintf("%s cannot be opened: %v.", stateDir, err), "Make it a directory that you can read and write.", "")

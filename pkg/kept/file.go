@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
 const (
@@ -46,24 +46,9 @@ func matches(id string, content []byte) bool {
 // fileOf is the name of a content's file in the store's directory.
 func fileOf(id string) string { return id + suffix }
 
-// directory opens the store's directory, part by part, and no link on the way. With make it is made, but for
-// .orchestration itself.
-func directory(root *os.Root, make bool) (*os.Root, error) {
-	at, err := durable.OpenOwn(root, ".orchestration", 0)
-	for _, name := range []string{"cache", "images"} {
-		if err != nil {
-			return nil, err
-		}
-		perm := fs.FileMode(0)
-		if make {
-			perm = 0o700
-		}
-		var next *os.Root
-		next, err = durable.OpenOwn(at, name, perm)
-		at.Close()
-		at = next
-	}
-	return at, err
+// directory opens the store's directory; see orchdir.Open.
+func directory(root *os.Root, create bool) (*os.Root, error) {
+	return orchdir.Open(root, create, "cache", "images")
 }
 
 // Get gives a content, if it is kept and is what its id says. It must not be changed.

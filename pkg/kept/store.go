@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // DefaultLargest bounds one content where Options do not, in bytes.
@@ -209,14 +211,7 @@ func (s *Store) replace(dir *os.Root, one Content, now known) error {
 // writeFile writes a file under a name of its own first: nobody sees half of it.
 func (s *Store) writeFile(dir *os.Root, as string, content []byte, at time.Time) error {
 	name := newPrefix + rand.Text()
-	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil && !at.IsZero() {
-		err = dir.Chtimes(name, at, at)
-	}
+	err := durable.WriteNew(dir, name, content, at, false)
 	if err == nil {
 		err = dir.Rename(name, as)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -149,13 +148,7 @@ func (l *look) problem(what string, err error) {
 
 // state reads the marks of servers and what is in flight.
 func (l *look) state() {
-	home, err := durable.OpenOwn(l.root, orchdir.Name, 0)
-	if err != nil {
-		l.problem("the state of the servers", err)
-		return
-	}
-	defer home.Close()
-	state, err := durable.OpenOwn(home, "state", 0)
+	state, err := orchdir.Open(l.root, false, "state")
 	if err != nil {
 		l.problem("the state of the servers", err)
 		return

@@ -1,11 +1,11 @@
 package external
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
 
@@ -70,7 +71,7 @@ func (h *checkHook) keep(call *hooks.Call, outcome *hooks.Outcome, exitCode int,
 
 // Findings lists the checks that fail, the newest first. One that is being written is left out.
 func Findings(root *os.Root) ([]Finding, error) {
-	dir, err := openOwn(root, ".orchestration", "state", findingsDir)
+	dir, err := orchdir.Open(root, false, "state", findingsDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -78,43 +79,18 @@ func Findings(root *os.Root) ([]Finding, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	at, err := dir.Open(".")
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
-		return nil, err
-	}
-	defer at.Close()
-	names, err := at.Readdirnames(maxFindings)
-	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	var found []Finding
-	for _, name := range names {
-		if f, err := readFinding(dir, name); err == nil && f.fileName() == name {
+	for _, e := range entries[:min(len(entries), maxFindings)] {
+		var f Finding
+		content, err := durable.ReadRegularIn(dir, e.Name(), findingSize)
+		if err == nil && json.Unmarshal(content, &f) == nil && f.fileName() == e.Name() {
 			found = append(found, f)
 		}
 	}
-	slices.SortFunc(found, func(a, b Finding) int {
-		if later := b.At.Compare(a.At); later != 0 {
-			return later
-		}
-		return strings.Compare(a.Command, b.Command)
-	})
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Command, b.Command)) })
 	return found, nil
-}
-
-func readFinding(dir *os.Root, name string) (f Finding, err error) {
-	content, err := durable.ReadRegularIn(dir, name, findingSize)
-	if err != nil {
-		return f, err
-	}
-	return f, json.Unmarshal(content, &f)
-}
-
-func openOwn(root *os.Root, names ...string) (*os.Root, error) {
-	dir, err := durable.OpenOwn(root, names[0], 0)
-	if err != nil || len(names) == 1 {
-		return dir, err
-	}
-	defer dir.Close()
-	return openOwn(dir, names[1:]...)
 }

@@ -23,12 +23,10 @@ func (r *Recorder) SettleLeft(ctx context.Context) error {
 
 // left reports whether there may be something to settle.
 func (r *Recorder) left() bool {
-	home, err := durable.OpenOwn(r.Workspace.Root(), orchdir.Name, 0)
-	if err != nil {
+	if home, err := r.Workspace.Root().Lstat(orchdir.Name); err != nil || !home.IsDir() {
 		return false // not initialised, or the first change says what it is
 	}
-	defer home.Close()
-	state, err := durable.OpenOwn(home, "state", 0)
+	state, err := orchdir.Open(r.Workspace.Root(), false, "state")
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
