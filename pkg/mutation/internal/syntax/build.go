@@ -94,7 +94,7 @@ func (b *builder) nth(n, under int, field uint16) uint16 {
 // ends tells whether what stands around a token that is dropped would be two
 // statements without it as well, if a line break or a bracket is there.
 func (b *builder) ends(node treesitter.Node) bool {
-	if b.breakAfter[b.lastText()] {
+	if b.table.kinds[isBreakAfter][b.lastText()] {
 		return false
 	}
 	rest := bytes.TrimLeft(b.src[node.End:], " \t\r\n")

@@ -8,77 +8,98 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
-// kindBits say what a table has on a kind of node.
+// kindBits are what is known of a kind of node or token.
 type kindBits uint64
 
 const (
-	isComment kindBits = 1 << iota
-	isJoinAfter
-	isJoinBefore
-	isBreakAfter
-	isBreakBefore
-	isTight
-	isPrefix
-	isMacro
-	isExact
-	isWhole
-	isQuoted
-	isFolded
-	isTrailing
-	isName
-	isNeutralKind
-	isPattern
-	isOpaque
-	isList
-	isFree
-	isStill
-	isWrap
-	isLead
-	isNoisy
-	isExport
-	isModule
-	isPunctuation // a token without letters
-	isOpening     // ( or [
-	isBrace       // { in all its forms
+	isComment     kindBits = 1 << iota // layout
+	isJoinAfter                        // tokens behind which a line break is layout
+	isJoinBefore                       // tokens before which it is
+	isBreakAfter                       // tokens behind which it has meaning
+	isBreakBefore                      // tokens before which it has, also in brackets
+	isTight                            // tokens beside which a space has meaning
+	isPrefix                           // tokens of which a space in front and none behind has meaning
+	isMacro                            // in which each space has meaning
+	isExact                            // with meaning in their white space
+	isWhole                            // compared as one text
+	isQuoted                           // in which ' and " are the same
+	isFolded                           // in which line breaks and indentation are one space
+	isTrailing                         // in which a comma before the end is layout
+	isName                             // leaves that can name a variable
+	isNeutralKind                      // leaves that name something else
+	isPattern                          // between a definition and its names
+	isOpaque                           // whose names are not resolved
+	isList                             // whose parts may change places
+	isFree                             // parts that may stand anywhere among them
+	isStill                            // parts that only declare, when they are reached
+	isWrap                             // around a part, which they leave what it is
+	isLead                             // parts that belong to the next one
+	isNoisy                            // what makes a part more than a declaration
+	isExport                           // around what other files can use
+	isModule                           // that make a file a module
+	isGuard                            // around a declaration, that may look at its name and parameters
+	isNameless                         // leads that declare no name
+	isImport                           // that import names from the file that they name
+	isTrail                            // parts that belong to the one before
+	isStaying                          // around which parentheses stay
+	isText                             // leaves that begin with a name if one that is $ stands before them
+	isFenceKind                        // what nothing may pass that has it
+	isHiding                           // parts behind which the next one is not resolved, unless they are calm
+	isWildKind                         // what can use any name around it
+	isLoud                             // noisy also in the body of a function
+	isLower                            // leaves that may be written in capitals
+	isBehind                           // tokens behind which a name means something else
+	isChoice                           // of which not all may be there: nor may what they declare
+	isDirective                        // leaves that the C preprocessor reads
+	isAfter                            // a definition begins behind it
+	isPunctuation                      // a token without letters
+	isOpening                          // ( or [
+	isBrace                            // { in all its forms
 	isClosing
 	isComma
-	isAfter // a definition begins behind it
-	isGuard
-	isNameless
-	isImport
-	isTrail
-	isStaying
-	isText
-	isFenceKind
-	isHiding
-	isWildKind
-	isLoud
-	isLower
-	isBehind
-	isChoice
-	isDirective
 )
 
-// placeBits say what a table has on a place.
+// placeBits are what is known of a place: "parent.field" or "parent.field/child", by the parent's kind, the field ("" for
+// none) and the kind of the node itself.
 type placeBits uint16
 
 const (
-	isDropped placeBits = 1 << iota
-	isGroup
-	isNeutral
-	isMember
-	isOutside
-	isValue
-	isEscape
-	isKeyword
-	isShow
-	isUnwrapped
-	isTag
-	isFence
-	isUnsure
-	isWild
-	isPaired
-	isEmpty
+	isDropped   placeBits = 1 << iota // tokens without meaning
+	isGroup                           // parentheses that only group
+	isNeutral                         // a name that names something else than a variable
+	isMember                          // a name of a member of this or self
+	isOutside                         // parts of a scope that belong to the one around it
+	isValue                           // parts of patterns that are none
+	isEscape                          // names that say that a variable belongs to the file
+	isKeyword                         // a name of a parameter of what is called
+	isShow                            // tokens that have a node print its own text
+	isUnwrapped                       // nodes of one part that stand for it
+	isTag                             // a name of a variable if it begins with a capital
+	isFence                           // what nothing may pass that has it
+	isUnsure                          // what is not resolved, and its names neither
+	isWild                            // what can use any name around it
+	isPaired                          // neutral, unless nothing follows the sign behind it
+	isEmpty                           // nodes without meaning where they have no named parts
+)
+
+// kindKeys and placeKeys are what a table calls them. A key of both takes kinds, too, where it takes places.
+var (
+	kindKeys = map[string]kindBits{
+		"comment": isComment, "join-after": isJoinAfter, "join-before": isJoinBefore, "break-after": isBreakAfter, "break-before": isBreakBefore,
+		"tight": isTight, "prefix": isPrefix, "macro": isMacro, "exact": isExact, "whole": isWhole,
+		"quotes": isQuoted, "trailing": isTrailing, "name": isName, "pattern": isPattern, "opaque": isOpaque,
+		"list": isList, "free": isFree, "still": isStill, "wrap": isWrap, "lead": isLead,
+		"noisy": isNoisy, "export": isExport, "module": isModule, "guard": isGuard, "nameless": isNameless,
+		"import": isImport, "trail": isTrail, "stays": isStaying, "text": isText, "hides": isHiding,
+		"loud": isLoud, "lower": isLower, "behind": isBehind, "choice": isChoice, "directive": isDirective,
+		"fold": isWhole | isFolded,
+	}
+	placeKeys = map[string]placeBits{
+		"drop": isDropped, "group": isGroup, "neutral": isNeutral, "member": isMember, "outside": isOutside, "value": isValue,
+		"escape": isEscape, "keyword": isKeyword, "show": isShow, "unwrap": isUnwrapped, "tag": isTag, "fence": isFence,
+		"unsure": isUnsure, "wild": isWild, "paired": isPaired, "empty": isEmpty,
+	}
+	kindsOfPlaces = map[placeBits]kindBits{isNeutral: isNeutralKind, isFence: isFenceKind, isWild: isWildKind}
 )
 
 // rules are a table in the numbers of its grammar.
@@ -203,20 +224,10 @@ func (c *compiler) mark(kinds set, bit kindBits) {
 }
 
 func (c *compiler) kinds() {
-	t := c.r.table
-	for _, one := range []struct {
-		kinds set
-		bit   kindBits
-	}{
-		{t.comments, isComment}, {t.joinAfter, isJoinAfter}, {t.joinBefore, isJoinBefore}, {t.breakAfter, isBreakAfter}, {t.breakBefore, isBreakBefore},
-		{t.tight, isTight}, {t.prefix, isPrefix}, {t.macros, isMacro}, {t.exact, isExact}, {t.whole, isWhole}, {t.quotes, isQuoted},
-		{t.folds, isWhole | isFolded}, {t.trailing, isTrailing}, {t.names, isName}, {t.patterns, isPattern}, {t.opaque, isOpaque}, {t.guards, isGuard}, {t.nameless, isNameless}, {t.imports, isImport}, {t.trails, isTrail}, {t.stays, isStaying}, {t.interpolated, isText}, {t.hides, isHiding}, {t.lists, isList},
-		{t.free, isFree}, {t.still, isStill}, {t.wraps, isWrap}, {t.leads, isLead}, {t.noisy, isNoisy}, {t.exports, isExport}, {t.modules, isModule},
-		{t.loud, isLoud}, {t.lower, isLower}, {t.behind, isBehind}, {t.choices, isChoice}, {t.directives, isDirective},
-	} {
-		c.mark(one.kinds, one.bit)
+	for bits, kinds := range c.r.table.kinds {
+		c.mark(kinds, bits)
 	}
-	for name, kind := range t.scopes {
+	for name, kind := range c.r.table.scopes {
 		for _, s := range c.symbol(name) {
 			c.r.scopeKinds[s] = kind
 		}
@@ -224,26 +235,21 @@ func (c *compiler) kinds() {
 }
 
 func (c *compiler) placed() {
-	t := c.r.table
-	for _, one := range []struct {
-		at  places
-		bit placeBits
-	}{{t.drop, isDropped}, {t.group, isGroup}, {t.neutral, isNeutral}, {t.members, isMember}, {t.outside, isOutside}, {t.values, isValue}, {t.escapes, isEscape}, {t.keywords, isKeyword}, {t.shows, isShow},
-		{t.unwrap, isUnwrapped}, {t.tags, isTag}, {t.fences, isFence}, {t.unsure, isUnsure}, {t.wild, isWild}, {t.paired, isPaired}, {t.empty, isEmpty}} {
-		at := places{}
-		for spelled := range one.at {
-			if bit := map[placeBits]kindBits{isNeutral: isNeutralKind, isFence: isFenceKind, isWild: isWildKind}[one.bit]; bit != 0 && !strings.Contains(spelled, ".") {
-				c.mark(setOf(spelled), bit)
+	for bit, all := range c.r.table.at {
+		at := set{}
+		for spelled := range all {
+			if kind := kindsOfPlaces[bit]; kind != 0 && !strings.Contains(spelled, ".") {
+				c.mark(setOf(spelled), kind)
 			} else {
 				at[spelled] = true
 			}
 		}
-		c.each(at, func(p place) { c.r.places[p] |= one.bit })
+		c.each(at, func(p place) { c.r.places[p] |= bit })
 	}
 }
 
 // each gives the numbers of places that are spelled parent.field/child.
-func (c *compiler) each(at places, yield func(place)) {
+func (c *compiler) each(at set, yield func(place)) {
 	for spelled := range at {
 		spelled, child, _ := strings.Cut(spelled, "/")
 		dot := strings.LastIndex(spelled, ".")

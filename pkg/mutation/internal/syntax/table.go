@@ -19,77 +19,32 @@ type table struct {
 	extensions            []string
 	or                    map[string]string // the language that a file could also be in, by extension
 
-	comments set            // kinds of nodes that are layout
-	keep     *regexp.Regexp // comments that a compiler, an interpreter or a tool reads
-	note     *regexp.Regexp // what is read of a comment: its first group
-	keepAll  *regexp.Regexp // text with which a file has all its comments read
-	never    *regexp.Regexp // text with which a file is not compared
-	fixed    *regexp.Regexp // text with which a file has no renamed names
-	apart    bool           // a fault in one declaration says nothing about the others
+	kinds map[kindBits]set  // kinds of nodes and tokens, by what kindKeys say of them
+	at    map[placeBits]set // places, by what placeKeys say of them
 
-	lines       lineRule
-	joinAfter   set  // tokens behind which a line break is layout
-	joinBefore  set  // tokens before which it is
-	breakAfter  set  // tokens behind which it has meaning
-	breakBefore set  // tokens before which it has, also in brackets
-	tight       set  // tokens beside which a space has meaning
-	prefix      set  // tokens of which a space in front and none behind has meaning
-	macros      set  // kinds of nodes in which each space has meaning
-	splices     bool // a backslash at the end of a line is layout
+	keep    *regexp.Regexp // comments that a compiler, an interpreter or a tool reads
+	note    *regexp.Regexp // what is read of a comment: its first group
+	keepAll *regexp.Regexp // text with which a file has all its comments read
+	never   *regexp.Regexp // text with which a file is not compared
+	fixed   *regexp.Regexp // text with which a file has no renamed names
+	apart   bool           // a fault in one declaration says nothing about the others
 
-	exact    set    // kinds of nodes with meaning in their white space
-	whole    set    // kinds of nodes that are compared as one text
-	quotes   set    // those of them in which ' and " are the same
-	lower    set    // kinds of leaves that may be written in capitals
-	folds    set    // those in which line breaks and indentation are one space
-	crlf     bool   // CR LF in a text is LF
-	bom      bool   // a byte order mark is layout
-	drop     places // tokens without meaning
-	empty    places // nodes without meaning where they have no named parts
-	trailing set    // kinds of nodes in which a comma before the end is layout
-	group    places // parentheses that only group
-	unwrap   places // nodes of one part that stand for it
-	stays    set    // kinds of nodes around which parentheses stay
+	lines   lineRule
+	splices bool // a backslash at the end of a line is layout
+	crlf    bool // CR LF in a text is LF
+	bom     bool // a byte order mark is layout
 
-	names        set    // kinds of leaves that can name a variable
-	neutral      places // where such a leaf names something else
-	members      places // where it names a member of this or self
-	tags         places // where it does if it begins with a capital, and else names no variable
-	keywords     places // where it names a parameter of what is called
-	shows        places // tokens that have a node print its own text
-	shorts       []shorthand
-	interpolated set // kinds of leaves that begin with a name if one that is $ stands before them
-	scopes       map[string]scopeKind
-	outside      places // parts of a scope that belong to the one around it
-	defines      []definition
-	patterns     set    // kinds of nodes between a definition and its names
-	values       places // parts of patterns that are none
-	escapes      places // names that say that a variable belongs to the file
-	unsure       places // what is not resolved, and its names neither
-	opaque       set    // kinds of nodes whose names are not resolved
-	guards       set    // kinds of nodes around a declaration that may look at its name and parameters
-	sigil        string // what such a name lacks
-	behind       set    // tokens behind which it names something else
-	paired       places // where it does, unless nothing follows the sign behind it
-	closed       bool   // a function sees no variables of what is around it
-	choices      set    // kinds of nodes of which not all may be there: nor may what they declare
+	shorts  []shorthand
+	scopes  map[string]scopeKind
+	defines []definition
+	sigil   string // what the name of a parameter lacks where a call names it
+	closed  bool   // a function sees no variables of what is around it
 
-	lists    set            // kinds of nodes whose parts may change places
-	free     set            // parts that may stand anywhere among them
-	still    set            // parts that only declare, when they are reached
-	wraps    set            // kinds of nodes around a part that leave it what it is
-	leads    set            // parts that belong to the next one
-	nameless set            // those of them that declare no name
-	fences   places         // what nothing may pass that has it
-	trails   set            // parts that belong to the one before
-	noisy    set            // what makes a part more than a declaration
 	mentions bool           // parts must not pass what mentions them
-	hides    set            // parts behind which the next one is not resolved, unless they are calm
 	plain    set            // macros that read expressions
 	calm     *regexp.Regexp // text of what is noisy otherwise, and is not
 	ordered  *regexp.Regexp // text with which all parts of a file keep their places
-	alone    set            // words with which they do not
-	loud     set            // what does so also in the body of a function
+	alone    set            // words with which parts are no lead
 	acts     *regexp.Regexp // text with which a part is more than a declaration
 
 	reserved set
@@ -98,40 +53,36 @@ type table struct {
 	readers  set            // names that can find what a function or a class is called
 	found    set            // functions that are found without being declared here
 	private  bool           // what is not exported is known to the file alone
-	exports  set            // kinds of nodes around what is
 	static   string         // the word that keeps a name to its file
 	linked   bool           // all files of a call share their names
 	overload bool           // a name can be that of several functions, so a name of another file is not followed
 	called   bool           // what nothing in the call uses may be called by its name
-	imports  set            // kinds of nodes that import names from the file that they name
-	modules  set            // kinds of nodes that make a file a module
 	bound    string         // why other files can use a name without spelling it
 	source   *regexp.Regexp // text with which programs look into the text of their functions, which they can read
 	texts    bool           // a text that has a name of the file does not find it within the file
 	hoists   bool           // names of a file are known in all of it
 	pkg      bool           // the files of a directory share their names
 	inherits bool           // a name in a class may be that of a member of its base
-	wild     places         // what can use any name around it
 	lexical  bool           // a name means the innermost declaration around it: new ones may stand elsewhere in the function
 
-	directives set            // kinds of leaves that the C preprocessor reads
 	macroCalls *regexp.Regexp // names that, called, may be macros: of their arguments nothing is known
 	macroKnown *regexp.Regexp // those of them that use no more than they are given
 }
 
 type set map[string]bool
 
-func setOf(names ...string) set {
-	s := make(set, len(names))
+func setOf(names ...string) set { return set(nil).with(names) }
+
+// with is a set with names added to it.
+func (s set) with(names []string) set {
+	if s == nil {
+		s = make(set, len(names))
+	}
 	for _, name := range names {
 		s[name] = true
 	}
 	return s
 }
-
-// places are "parent.field" or "parent.field/child", by the parent's kind, the
-// field ("" for none) and the kind of the node itself.
-type places map[string]bool
 
 type lineRule int
 
@@ -158,7 +109,7 @@ const (
 // definition says where a name is declared.
 type definition struct {
 	kind   string // for people: "function", "variable"
-	at     places
+	at     set    // places
 	region string // block, function, outer or file
 	after  string // the kind of node behind which the name is known, or "." for its place; "" for everywhere
 	named  bool   // who calls it can name it
@@ -210,7 +161,7 @@ func Family(language string) string {
 // readTable reads the entries of a table: a key and what it has, over several
 // lines if those that follow are indented. # begins a line of comment.
 func readTable(name, text string) (*table, error) {
-	t := &table{name: name, grammar: name, family: name, scopes: map[string]scopeKind{}}
+	t := &table{name: name, grammar: name, family: name, scopes: map[string]scopeKind{}, kinds: map[kindBits]set{}, at: map[placeBits]set{}}
 	if err := t.readAll(text); err != nil {
 		return nil, fmt.Errorf("tables/%s.lang: %w", name, err)
 	}
@@ -239,17 +190,16 @@ func (t *table) readAll(text string) error {
 
 func (t *table) read(key, value string) (err error) {
 	fields := strings.Fields(value)
-	if to, ok := t.sets()[key]; ok {
-		if *to == nil {
-			*to = set{}
-		}
-		for _, f := range fields {
-			(*to)[f] = true
-		}
+	if bits, ok := kindKeys[key]; ok {
+		t.kinds[bits] = t.kinds[bits].with(fields)
 		return nil
 	}
-	if to, ok := t.places()[key]; ok {
-		addPlaces(to, fields)
+	if bits, ok := placeKeys[key]; ok {
+		t.at[bits] = t.at[bits].with(fields)
+		return nil
+	}
+	if to, ok := t.sets()[key]; ok {
+		*to = to.with(fields)
 		return nil
 	}
 	if to, ok := t.regexps()[key]; ok {
@@ -333,33 +283,13 @@ func (t *table) readDefinition(fields []string) error {
 			return fmt.Errorf("%q is not known", fields[i])
 		}
 	}
-	addPlaces(&d.at, fields[at+1:])
+	d.at = setOf(fields[at+1:]...)
 	t.defines = append(t.defines, d)
 	return nil
 }
 
-func addPlaces(to *places, fields []string) {
-	if *to == nil {
-		*to = places{}
-	}
-	for _, f := range fields {
-		(*to)[f] = true
-	}
-}
-
 func (t *table) sets() map[string]*set {
-	return map[string]*set{
-		"comment": &t.comments, "join-after": &t.joinAfter, "join-before": &t.joinBefore, "break-after": &t.breakAfter, "break-before": &t.breakBefore,
-		"tight": &t.tight, "prefix": &t.prefix, "macro": &t.macros, "exact": &t.exact, "whole": &t.whole, "quotes": &t.quotes, "fold": &t.folds,
-		"trailing": &t.trailing, "name": &t.names, "pattern": &t.patterns, "opaque": &t.opaque, "guard": &t.guards, "list": &t.lists, "free": &t.free, "still": &t.still,
-		"wrap": &t.wraps, "lead": &t.leads, "noisy": &t.noisy, "nameless": &t.nameless, "import": &t.imports, "trail": &t.trails, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers,
-		"export": &t.exports, "module": &t.modules, "stays": &t.stays, "hides": &t.hides, "plain": &t.plain, "text": &t.interpolated, "loud": &t.loud, "alone": &t.alone, "lower": &t.lower, "behind": &t.behind, "choice": &t.choices, "found": &t.found, "directive": &t.directives,
-	}
-}
-
-func (t *table) places() map[string]*places {
-	return map[string]*places{"drop": &t.drop, "group": &t.group, "neutral": &t.neutral, "member": &t.members, "outside": &t.outside, "value": &t.values, "escape": &t.escapes, "keyword": &t.keywords, "show": &t.shows, "unsure": &t.unsure,
-		"unwrap": &t.unwrap, "tag": &t.tags, "fence": &t.fences, "wild": &t.wild, "paired": &t.paired, "empty": &t.empty}
+	return map[string]*set{"plain": &t.plain, "alone": &t.alone, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers, "found": &t.found}
 }
 
 func (t *table) regexps() map[string]**regexp.Regexp {

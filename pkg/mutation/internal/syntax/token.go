@@ -94,7 +94,7 @@ func (b *builder) emit(t token) {
 	if b.newline && !first && b.groups == 0 {
 		switch b.lines {
 		case linesFree:
-			if before&isBreakAfter != 0 || b.breakAfter[b.lastText()] || bits&isBreakBefore != 0 {
+			if before&isBreakAfter != 0 || b.table.kinds[isBreakAfter][b.lastText()] || bits&isBreakBefore != 0 {
 				t.flags |= broken
 			}
 		case linesEnd:
