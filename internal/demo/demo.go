@@ -2,15 +2,16 @@
 // server, so that a newcomer sees in one command what governance does, and a
 // developer sees in one command whether it does it.
 //
-// Everything is real: a git repository made from an embedded project, the
-// program itself started as `serve` over standard input and output, and the
-// official Go SDK's client. Run fails if anything comes back that is not what
+// Everything is real: a git repository made from an embedded project, and the
+// program itself, started as `serve` and spoken to over its standard input and
+// output as clients do. Run fails if anything comes back that is not what
 // should.
 package demo
 
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"time"
 )
 
 //go:embed project intents.yaml
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.agentsDay()
-	p.failed = errors.Join(p.failed, p.client.Close())
+	p.failed = errors.Join(p.failed, p.server.close())
 	p.aftermath()
 	if p.failed != nil {
 		return fmt.Errorf("%w: %w", ErrDiffers, p.failed)
@@ -97,7 +97,7 @@ type play struct {
 	Options
 	ctx    context.Context
 	dir    string
-	client *mcp.ClientSession
+	server *server
 	// session is the handle that the agent passes on.
 	session string
 	failed  error
@@ -152,17 +152,67 @@ func (p *play) git(args ...string) (string, error) {
 	return string(out), err
 }
 
+// server is the program as its client sees it: a JSON-RPC message a line.
+type server struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *json.Decoder
+	last int
+}
+
 // connect starts the server as a client would.
 func (p *play) connect() error {
 	cmd := exec.CommandContext(p.ctx, p.Executable, "serve", "--workspace", p.dir)
 	cmd.Stderr = p.Errors
-	client := mcp.NewClient(&mcp.Implementation{Name: "orchestra-demo", Version: "1"}, nil)
-	session, err := client.Connect(p.ctx, &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}
-	p.client = session
-	return nil
+	p.server = &server{cmd: cmd, in: in, out: json.NewDecoder(out)}
+	hello := args{"protocolVersion": "2025-11-25", "capabilities": args{}, "clientInfo": args{"name": "orchestra-demo", "version": "1"}}
+	if err := p.server.request("initialize", hello, nil); err != nil {
+		return fmt.Errorf("start the server: %w", errors.Join(err, p.server.close()))
+	}
+	return p.server.send(args{"method": "notifications/initialized"})
+}
+
+func (s *server) send(message args) error {
+	message["jsonrpc"] = "2.0"
+	return json.NewEncoder(s.in).Encode(message)
+}
+
+// request asks for something and reads the answer to it; what the server says meanwhile is passed over.
+func (s *server) request(method string, params args, result any) error {
+	s.last++
+	if err := s.send(args{"id": s.last, "method": method, "params": params}); err != nil {
+		return err
+	}
+	for {
+		var answer struct {
+			ID     int
+			Error  *struct{ Message string }
+			Result json.RawMessage
+		}
+		switch err := s.out.Decode(&answer); {
+		case err != nil:
+			return fmt.Errorf("read the answer to %s: %w", method, err)
+		case answer.ID != s.last:
+		case answer.Error != nil:
+			return errors.New(answer.Error.Message)
+		case result != nil:
+			return json.Unmarshal(answer.Result, result)
+		default:
+			return nil
+		}
+	}
+}
+
+// close ends the server's input, at which it ends; one that does not is killed.
+func (s *server) close() error {
+	kill := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
+	defer kill.Stop()
+	return errors.Join(s.in.Close(), s.cmd.Wait())
 }
 
 func (p *play) heading(text string) { fmt.Fprintf(p.Out, "\n%s\n", p.Bold("== "+text)) }

@@ -6,43 +6,37 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 type args map[string]any
 
 // answer is what a tool gave back.
 type answer struct {
-	refused bool
-	text    string
-	object  map[string]any
+	Refused bool `json:"isError"`
+	Content []struct{ Text string }
+	Object  map[string]any `json:"structuredContent"`
 }
 
 func (a answer) str(key string) string {
-	s, _ := a.object[key].(string)
+	s, _ := a.Object[key].(string)
 	return s
 }
 
+func (a answer) text() (text string) {
+	for _, c := range a.Content {
+		text += c.Text
+	}
+	return text
+}
+
 // call calls a tool and prints both sides.
-func (p *play) call(tool string, arguments args) answer {
+func (p *play) call(tool string, arguments args) (a answer) {
 	if p.session != "" {
 		arguments["session"] = p.session
 	}
 	p.say("→ %s %s", tool, visible(arguments))
-	result, err := p.client.CallTool(p.ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		p.expect(false, "%s: %v", tool, err)
-		return answer{}
-	}
-	a := answer{refused: result.IsError}
-	for _, c := range result.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			a.text += text.Text
-		}
-	}
-	raw, _ := json.Marshal(result.StructuredContent)
-	p.expect(json.Unmarshal(raw, &a.object) == nil, "%s: structuredContent is no object", tool)
+	err := p.server.request("tools/call", args{"name": tool, "arguments": arguments}, &a)
+	p.expect(err == nil, "%s: %v", tool, err)
 	return a
 }
 
@@ -66,9 +60,9 @@ func visible(arguments args) string {
 // ok wants success.
 func (p *play) ok(tool string, arguments args) answer {
 	a := p.call(tool, arguments)
-	p.expect(!a.refused, "%s was refused: %s", tool, a.text)
-	if !a.refused {
-		p.block(a.text, 14)
+	p.expect(!a.Refused, "%s was refused: %s", tool, a.text())
+	if !a.Refused {
+		p.block(a.text(), 14)
 	}
 	return a
 }
@@ -76,7 +70,7 @@ func (p *play) ok(tool string, arguments args) answer {
 // refused wants a refusal with a code.
 func (p *play) refused(code, tool string, arguments args) answer {
 	a := p.call(tool, arguments)
-	p.expect(a.refused && a.str("error_type") == code, "%s: want %s, got %s", tool, code, a.text)
+	p.expect(a.Refused && a.str("error_type") == code, "%s: want %s, got %s", tool, code, a.text())
 	p.say("✗ %s: %s", a.str("error_type"), a.str("error"))
 	p.say("  next: %s — %s", a.str("action_hint"), a.str("suggestion"))
 	return a
@@ -90,7 +84,7 @@ func (p *play) agentsDay() {
 	p.heading("It selects one, and learns what it may do")
 	selected := p.ok("select_active_intent", args{"intent_id": "INT-001"})
 	p.session = selected.str("session")
-	p.expect(strings.HasPrefix(p.session, "ses_"), "no session handle in %v", selected.object)
+	p.expect(strings.HasPrefix(p.session, "ses_"), "no session handle in %v", selected.Object)
 
 	p.heading("It reads, then edits what it has read")
 	read := p.ok("read_file", args{"path": "src/format.sh"})
@@ -106,7 +100,7 @@ func (p *play) agentsDay() {
 	p.patch()
 	p.heading("It runs the tests")
 	tests := p.ok("execute_command", args{"command": "sh tests/run.sh"})
-	p.expect(tests.object["exit_code"] == 0.0, "the tests failed: %s", tests.text)
+	p.expect(tests.Object["exit_code"] == 0.0, "the tests failed: %s", tests.text())
 }
 
 // outsideEdit is a person's editor that comes in between.
