@@ -7,78 +7,69 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// run is a place where new lines [newFrom, newTo) stand for old ones [from, to).
-type run struct{ from, to, newFrom, newTo int }
-
-// runs gives the differences between the old and the new lines, ascending: as
-// the marks of a diff tell them, else as few as possible.
-func (ch change) runs() []run {
+// runs gives the differences between the old and the new lines, ascending: as the marks of a diff tell them, else as few as
+// possible.
+func (ch change) runs() []lcs.Diff {
 	if marked, ok := ch.marked(); ok {
 		return marked
 	}
-	var list []run
-	for _, d := range lcs.DiffLines(ch.old, ch.new) {
-		list = append(list, run{d.Start, d.End, d.ReplStart, d.ReplEnd})
-	}
-	return list
+	return lcs.DiffLines(ch.old, ch.new)
 }
 
-// marked reads the runs off the marks; ok is false if there are none, or if a
-// repair has changed the lines since.
-func (ch change) marked() (list []run, ok bool) {
-	var r run
+// marked reads the runs off the marks; ok is false if there are none, or if a repair has changed the lines since.
+func (ch change) marked() (list []lcs.Diff, ok bool) {
+	var r lcs.Diff
 	flush := func() {
-		if r.from < r.to || r.newFrom < r.newTo {
+		if r.Start < r.End || r.ReplStart < r.ReplEnd {
 			list = append(list, r)
 		}
-		r.from, r.newFrom = r.to, r.newTo
+		r.Start, r.ReplStart = r.End, r.ReplEnd
 	}
 	for _, mark := range ch.marks {
 		switch mark {
 		case '-':
-			r.to++
+			r.End++
 		case '+':
-			r.newTo++
+			r.ReplEnd++
 		default:
 			flush()
-			if r.to >= len(ch.old) || r.newTo >= len(ch.new) || ch.old[r.to] != ch.new[r.newTo] {
+			if r.End >= len(ch.old) || r.ReplEnd >= len(ch.new) || ch.old[r.End] != ch.new[r.ReplEnd] {
 				return nil, false
 			}
-			r = run{r.to + 1, r.to + 1, r.newTo + 1, r.newTo + 1}
+			r = lcs.Diff{Start: r.End + 1, End: r.End + 1, ReplStart: r.ReplEnd + 1, ReplEnd: r.ReplEnd + 1}
 		}
 	}
 	flush()
-	return list, ch.marks != "" && r.to == len(ch.old) && r.newTo == len(ch.new)
+	return list, ch.marks != "" && r.End == len(ch.old) && r.ReplEnd == len(ch.new)
 }
 
-// standsFor gives for each new line the old one that it keeps or replaces, -1
-// for none.
-func standsFor(runs []run, old, new int) []int {
+// standsFor gives for each new line the old one that it keeps or replaces, -1 for none.
+func standsFor(runs []lcs.Diff, old, new int) []int {
 	list := make([]int, 0, new)
 	at := 0
-	for _, r := range append(runs, run{old, old, new, new}) {
-		for ; at < r.from; at++ {
+	for _, r := range append(runs, lcs.Diff{Start: old, End: old, ReplStart: new, ReplEnd: new}) {
+		for ; at < r.Start; at++ {
 			list = append(list, at)
 		}
-		for range r.newTo - r.newFrom {
-			if at < r.to {
+		for range r.ReplEnd - r.ReplStart {
+			if at < r.End {
 				list = append(list, at)
 				at++
 			} else {
 				list = append(list, -1)
 			}
 		}
-		at = r.to
+		at = r.End
 	}
 	return list
 }
 
 // keptLines gives for each new line the old line that has its text: the same
 // line outside of the runs, one that differs at most in indentation inside.
-func keptLines(old, new []string, runs []run) []int {
+func keptLines(old, new []string, runs []lcs.Diff) []int {
 	kept := standsFor(runs, len(old), len(new))
 	for _, r := range runs {
-		for j := r.newFrom; j < r.newTo; j++ {
+		for j := r.ReplStart; j < r.ReplEnd; j++ {
 			kept[j] = -1
 		}
 		moved(old, new, r, kept)
@@ -87,20 +78,14 @@ func keptLines(old, new []string, runs []run) []int {
 }
 
 // moved finds the lines of a run that differ only in indentation.
-func moved(old, new []string, r run, kept []int) {
-	trimmed := func(lines []string) []string {
-		list := make([]string, len(lines))
-		for i, line := range lines {
-			list[i] = strings.TrimLeft(line, " \t")
-		}
-		return list
-	}
-	a, b := trimmed(old[r.from:r.to]), trimmed(new[r.newFrom:r.newTo])
+func moved(old, new []string, r lcs.Diff, kept []int) {
+	trim := func(line string) string { return strings.TrimLeft(line, " \t") }
+	a, b := each(old[r.Start:r.End], trim), each(new[r.ReplStart:r.ReplEnd], trim)
 	at, next := 0, 0
 	for _, d := range append(lcs.DiffLines(a, b), lcs.Diff{Start: len(a), ReplStart: len(b)}) {
 		for ; at < d.Start; at, next = at+1, next+1 {
 			if a[at] != "" {
-				kept[r.newFrom+next] = r.from + at
+				kept[r.ReplStart+next] = r.Start + at
 			}
 		}
 		at, next = d.End, d.ReplEnd
@@ -110,9 +95,8 @@ func moved(old, new []string, r run, kept []int) {
 // maxTwins bounds the table by which twins are told apart.
 const maxTwins = 1 << 18
 
-// otherTwin refuses a kept line that could as well be another line of the
-// search that reads the same, where the two have different indentation in the
-// file.
+// otherTwin refuses a kept line that could as well be another line of the search that reads the same, where the two
+// have different indentation in the file.
 func (in *reindenter) otherTwin() error {
 	if _, marked := in.p.marked(); marked {
 		return nil
@@ -157,8 +141,7 @@ func (in *reindenter) otherTwin() error {
 	return nil
 }
 
-// common gives the length of the longest common subsequence of each pair of
-// beginnings.
+// common gives the length of the longest common subsequence of each pair of beginnings.
 func common(a, b []string) [][]int32 {
 	table := make([][]int32, len(a)+1)
 	table[0] = make([]int32, len(b)+1)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// ApplyDiff applies a diff to original. The diff is a sequence of search blocks
-// or a unified diff of one file; which of them is found from its text. Either
-// all blocks are applied or none.
+// ApplyDiff applies a diff to original. The diff is a sequence of search blocks or a unified diff of one file; which of
+// them is found from its text. Either all blocks are applied or none.
 //
 // Errors are a [*SyntaxError] or a [*MatchError].
 func ApplyDiff(original, diff string, opt Options) (Result, error) {
@@ -78,9 +77,8 @@ func (p *placer) searchBlock(ch change) (placement, *FailedBlock) {
 	return p.place(ch)
 }
 
-// ruledBlock places a block whose search begins with a rule under which no
-// attribute stands: it can be a line of the file, or the separator of a head
-// that is empty. The file decides.
+// ruledBlock places a block whose search begins with a rule under which no attribute stands: it can be a line of the
+// file, or the separator of a head that is empty. The file decides.
 func (p *placer) ruledBlock(ch change) (placement, *FailedBlock) {
 	whole, failed := p.place(ch)
 	if len(ch.new) > 0 && trimMarker(ch.new[0]) == headMarker {

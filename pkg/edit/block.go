@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The markers of search blocks. A marker stands alone on its line; spaces and
-// tabs around it do not matter. Content that looks like a marker is escaped with
-// a backslash.
+// The markers of search blocks. A marker stands alone on its line; spaces and tabs around it do not matter. Content
+// that looks like a marker is escaped with a backslash.
 const (
 	searchMarker  = "<<<<<<< SEARCH"
 	dividerMarker = "======="

@@ -13,11 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
-// long reports whether the full form of a slow test is wanted.
-func long() bool { return check.Long() }
-
-// code makes a text that looks like a program: mostly distinct lines, some that
-// repeat.
+// code makes a text that looks like a program: mostly distinct lines, some that repeat.
 func code(lines int, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
@@ -48,10 +44,7 @@ func inTime(t *testing.T, name string, do func()) {
 
 // The work of a call is bounded however the text and the diff are made.
 func TestBoundedTime(t *testing.T) {
-	n, blocks := 5_000, 20
-	if long() {
-		n, blocks = 100_000, 200
-	}
+	n, blocks := check.Rounds(5_000, 100_000), check.Rounds(20, 200)
 	same := strings.Repeat("a\n", n)
 	long := code(n, 1)
 	lines := edit.Lines(long)
@@ -93,10 +86,7 @@ func TestBoundedTime(t *testing.T) {
 }
 
 func TestBoundedTimeOfPatches(t *testing.T) {
-	n := 5_000
-	if long() {
-		n = 50_000
-	}
+	n := check.Rounds(5_000, 50_000)
 	for _, c := range []struct{ name, original, patch string }{
 		{"blank lines", "a\n", patch("*** Update File: f", "-a", "+b"+strings.Repeat("\n", n*10), "-c")},
 		{"many anchors", strings.Repeat("A\nx\n", n), patch("*** Update File: f", "@@ A", "@@ A", "@@ A", " x", "-y", "+z")},
@@ -115,10 +105,7 @@ func TestBoundedTimeOfPatches(t *testing.T) {
 }
 
 func TestBoundedTimeOfHunks(t *testing.T) {
-	n := 10_000
-	if long() {
-		n = 200_000
-	}
+	n := check.Rounds(10_000, 200_000)
 	random := func(seed uint64, of int) string {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var b strings.Builder

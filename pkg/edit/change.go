@@ -74,8 +74,7 @@ type placement struct {
 
 func (p placement) stop() int { return p.start + len(p.old) }
 
-// apply writes all placements into the text, or says which of them collide.
-// They can come in any order.
+// apply writes all placements into the text, or says which of them collide. They can come in any order.
 func (c *corpus) apply(placed []placement) (textLines, []FailedBlock) {
 	written := make([]rewrite, len(placed))
 	for i, p := range placed {

@@ -2,8 +2,7 @@ package edit
 
 import "slices"
 
-// corpus is the text being edited, with the indexes that matching needs, built
-// when first asked for.
+// corpus is the text being edited, with the indexes that matching needs, built when first asked for.
 type corpus struct {
 	textLines
 	indexes map[How]*index
@@ -27,29 +26,20 @@ func (c *corpus) index(t tier) *index {
 	return x
 }
 
-// find returns up to limit positions in [from, to] where lines occur, equal at
-// the tier.
+// find returns up to limit positions in [from, to] where lines occur, equal at the tier.
 func (c *corpus) find(t tier, lines []string, from, to, limit int) []int {
-	keys := make([]string, len(lines))
-	for i, line := range lines {
-		keys[i] = t.key(line)
-	}
-	return c.index(t).find(keys, from, to, limit)
+	return c.index(t).find(each(lines, t.key), from, to, limit)
 }
 
-// has reports whether lines stand at position at, byte by byte. It needs no
-// index.
+// has reports whether lines stand at position at, byte by byte. It needs no index.
 func (c *corpus) has(lines []string, at int) bool {
 	return at >= 0 && at+len(lines) <= c.len() && slices.Equal(c.text[at:at+len(lines)], lines)
 }
 
 // loose gives every line loosened, for similarity.
 func (c *corpus) loose() []string {
-	if c.loosed == nil && c.len() > 0 {
-		c.loosed = make([]string, c.len())
-		for i, line := range c.text {
-			c.loosed[i] = loosen(line)
-		}
+	if c.loosed == nil {
+		c.loosed = each(c.text, loosen)
 	}
 	return c.loosed
 }

@@ -52,8 +52,7 @@ func failure(ch change, kind error, reason string, args ...any) *FailedBlock {
 		StartLine: ch.hint, Search: excerpt(ch.old)}
 }
 
-// describe adds the best match to f and shows it, or the start line where
-// nothing is similar.
+// describe adds the best match to f and shows it, or the start line where nothing is similar.
 func (p *placer) describe(f *FailedBlock, search []string) {
 	if len(search) > 0 {
 		if best, ok := p.compare(search).nearest(span{0, p.len()}); ok {
@@ -82,8 +81,7 @@ func (p *placer) show(f *FailedBlock) {
 	}
 }
 
-// around shows the lines [from, to) and some above and below, numbered; ""
-// where the file has none.
+// around shows the lines [from, to) and some above and below, numbered; "" where the file has none.
 func (c *corpus) around(from, to int) string {
 	from, to = max(0, from-linesAround), min(c.len(), to+linesAround)
 	if from >= to {

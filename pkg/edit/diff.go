@@ -17,15 +17,13 @@ import (
 // line before the place. Taking the "after" lines of each hunk from after, and
 // all others from before, gives after.
 //
-// Lines that occur once on both sides are matched first (Bram Cohen's patience
-// diff), the rest by Myers' algorithm with bounded effort: on very different
-// texts hunks can be larger than need be, never wrong.
+// Lines that occur once on both sides are matched first (Bram Cohen's patience diff), the rest by Myers' algorithm with
+// bounded effort: on very different texts hunks can be larger than need be, never wrong.
 func Hunks(before, after string) [][4]int {
 	return hunksOf(diffLines(RawLines(before), RawLines(after)))
 }
 
-// IDHunks is Hunks of lines that stand as numbers, from 0 to below ids: equal
-// numbers are equal lines.
+// IDHunks is Hunks of lines that stand as numbers, from 0 to below ids: equal numbers are equal lines.
 func IDHunks(before, after []int32, ids int) [][4]int {
 	d := newDiffer(before, after, ids)
 	d.compare(0, len(d.a), 0, len(d.b), 0)
@@ -122,8 +120,7 @@ func (d *differ) add(a0, a1, b0, b1 int) {
 // anchor is a line that both sides have.
 type anchor struct{ a, b int }
 
-// anchors gives the longest ascending chain of lines that occur exactly once in
-// both ranges.
+// anchors gives the longest ascending chain of lines that occur exactly once in both ranges.
 func (d *differ) anchors(a0, a1, b0, b1 int) []anchor {
 	for _, id := range d.a[a0:a1] {
 		d.countA[id]++
@@ -144,8 +141,7 @@ func (d *differ) anchors(a0, a1, b0, b1 int) []anchor {
 	return ascending(common)
 }
 
-// ascending picks the longest subsequence that ascends in b, by patience
-// sorting.
+// ascending picks the longest subsequence that ascends in b, by patience sorting.
 func ascending(common []anchor) []anchor {
 	var tops []int // tops[k] ends the best subsequence of length k+1
 	previous := make([]int, len(common))
@@ -176,8 +172,7 @@ func ascending(common []anchor) []anchor {
 // algorithm is exact. Beyond, it leaves a gap in the middle.
 const maxDistance = 100
 
-// myers compares ranges without anchors; while rounds remain, a gap is compared
-// again.
+// myers compares ranges without anchors; while rounds remain, a gap is compared again.
 func (d *differ) myers(a0, a1, b0, b1 int) {
 	for _, part := range lcs.DiffRunes(d.a[a0:a1], d.b[b0:b1]) {
 		s, e, rs, re := a0+part.Start, a0+part.End, b0+part.ReplStart, b0+part.ReplEnd
@@ -192,9 +187,8 @@ func (d *differ) myers(a0, a1, b0, b1 int) {
 	}
 }
 
-// Unified renders the difference of two texts as a unified diff with context
-// lines around each hunk; "" if they are equal. Lines stand as they are, also
-// with carriage returns, so that [ApplyDiff] gives after again.
+// Unified renders the difference of two texts as a unified diff with context lines around each hunk; "" if they are
+// equal. Lines stand as they are, also with carriage returns, so that [ApplyDiff] gives after again.
 func Unified(pathBefore, pathAfter, before, after string, context int) string {
 	return UnifiedHunks(pathBefore, pathAfter, before, after, Hunks(before, after), context)
 }

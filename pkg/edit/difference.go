@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// difference says where a search first differs from the lines of the file at
-// start, so that texts that look alike can be told apart; "" where they are
-// equal. part allows the search to begin and end inside a line.
+// difference says where a search first differs from the lines of the file at start, so that texts that look alike can
+// be told apart; "" where they are equal. part allows the search to begin and end inside a line.
 func (c *corpus) difference(search []string, start int, part bool) string {
 	for i, wanted := range search {
 		if start+i >= c.len() {
@@ -37,8 +36,7 @@ func sameLine(wanted, line string, begins, ends bool) bool {
 	return line == wanted
 }
 
-// quoted shows a line so that nothing in it is invisible; of a long one, the
-// part where it begins to differ from other.
+// quoted shows a line so that nothing in it is invisible; of a long one, the part where it begins to differ from other.
 func quoted(line, other string) string {
 	const shown, ahead = 160, 40
 	before, after := "", ""

@@ -1,8 +1,7 @@
 package edit
 
-// pattern is a search text prepared for edit distances against many windows,
-// by the bit-parallel algorithm of Myers (1999) in the block form of Hyyrö
-// (2003): 64 cells of the classic table in a few machine operations.
+// pattern is a search text prepared for edit distances against many windows, by the bit-parallel algorithm of Myers
+// (1999) in the block form of Hyyrö (2003): 64 cells of the classic table in a few machine operations.
 type pattern struct {
 	length int
 	words  int
@@ -34,12 +33,10 @@ func newPattern(text string) *pattern {
 	return p
 }
 
-// cost is about the work of one distance to a text of so many bytes, in machine
-// words.
+// cost is about the work of one distance to a text of so many bytes, in machine words.
 func (p *pattern) cost(size int) int { return (p.words + 1) * size }
 
-// distance is the number of runes to insert, delete or replace between the
-// pattern and text.
+// distance is the number of runes to insert, delete or replace between the pattern and text.
 func (p *pattern) distance(text []rune) int {
 	if p.length == 0 {
 		return len(text)
@@ -68,8 +65,7 @@ func (p *pattern) similarity(text string) float64 {
 	return 1 - float64(p.distance(runes))/float64(longest)
 }
 
-// column advances the table by one rune of the text and returns how the value
-// in its last row changes.
+// column advances the table by one rune of the text and returns how the value in its last row changes.
 func (p *pattern) column(mask []uint64) int {
 	var carryPlus, carryMinus uint64 = 1, 0
 	last := uint64(1) << ((p.length - 1) % 64)

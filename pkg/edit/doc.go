@@ -19,8 +19,7 @@
 //   - Bounded work, whatever the diff says: matching is linear in the file per
 //     block, and similarity scoring stops at a fixed budget.
 //
-// It does not decode bytes, know paths or check permissions. A path in a patch
-// is the text that the agent wrote.
+// It does not decode bytes, know paths or check permissions. A path in a patch is the text that the agent wrote.
 //
 // Lines are counted the same way everywhere: a line ends at LF or CRLF, a lone
 // CR is part of its line, and a final newline does not begin another line.

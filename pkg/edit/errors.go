@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Failures of one edit. A returned error carries the details in a
-// [*SyntaxError], [*MatchError] or [*ReplaceError]; these say, through
-// errors.Is, which of the kinds below occurred. A MatchError over several
-// blocks can be of several kinds at once.
+// Failures of one edit. A returned error carries the details in a [*SyntaxError], [*MatchError] or [*ReplaceError];
+// these say, through errors.Is, which of the kinds below occurred. A MatchError over several blocks can be of several
+// kinds at once.
 var (
 	// ErrSyntax: the diff or patch itself is malformed.
 	ErrSyntax = errors.New("malformed diff")
@@ -18,8 +17,7 @@ var (
 	ErrNoMatch = errors.New("text not found")
 	// ErrAmbiguous: the text to be replaced fits more than one place.
 	ErrAmbiguous = errors.New("text fits more than one place")
-	// ErrIndentation: the text was found with other indentation, and where its
-	// new lines belong is not certain.
+	// ErrIndentation: the text was found with other indentation, and where its new lines belong is not certain.
 	ErrIndentation = errors.New("indentation does not carry over")
 	// ErrOverlap: two blocks change the same lines.
 	ErrOverlap = errors.New("blocks overlap")
@@ -45,17 +43,15 @@ func (e *SyntaxError) Error() string {
 // Is reports whether target is ErrSyntax.
 func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
 
-// MatchError lists every block or hunk that could not be placed. Nothing was
-// applied.
+// MatchError lists every block or hunk that could not be placed. Nothing was applied.
 type MatchError struct {
 	Path   string        `json:"path,omitempty"` // set by Section.Apply
 	Total  int           `json:"total"`          // how many blocks the diff has
 	Blocks []FailedBlock `json:"blocks"`         // in the order of the diff
 }
 
-// FailedBlock is one block that could not be placed, with what helps to write
-// a better one. Line numbers are 1-based lines of the original text; 0 means
-// that there is none.
+// FailedBlock is one block that could not be placed, with what helps to write a better one. Line numbers are 1-based
+// lines of the original text; 0 means that there is none.
 type FailedBlock struct {
 	Index        int     `json:"index"`                  // 1-based position in the diff
 	DiffLine     int     `json:"diff_line"`              // where the block begins in the diff
@@ -71,12 +67,10 @@ type FailedBlock struct {
 	Search       string  `json:"search,omitempty"`       // what was searched for, shortened
 }
 
-// maxErrorText bounds what a MatchError shows, in bytes: it goes to an agent's
-// context.
+// maxErrorText bounds what a MatchError shows, in bytes: it goes to an agent's context.
 const maxErrorText = 10_000
 
-// Shown gives the first failed blocks, at least one and no more than are of use
-// to an agent at once.
+// Shown gives the first failed blocks, at least one and no more than are of use to an agent at once.
 func (e *MatchError) Shown() []FailedBlock {
 	size := 0
 	for i, f := range e.Blocks {
@@ -87,8 +81,7 @@ func (e *MatchError) Shown() []FailedBlock {
 	return e.Blocks
 }
 
-// Error says first how many blocks failed and that nothing was changed, then
-// shows the first ones in full.
+// Error says first how many blocks failed and that nothing was changed, then shows the first ones in full.
 func (e *MatchError) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
@@ -135,9 +128,8 @@ func (e *MatchError) Is(target error) bool {
 	return slices.ContainsFunc(e.Blocks, func(f FailedBlock) bool { return f.Err == target })
 }
 
-// ReplaceError says why [Replace] found the text too often or too rarely. Its
-// block has no place in a diff; the candidates are the lines where occurrences
-// begin, the first 50.
+// ReplaceError says why [Replace] found the text too often or too rarely. Its block has no place in a diff; the
+// candidates are the lines where occurrences begin, the first 50.
 type ReplaceError struct {
 	FailedBlock
 	Found int // occurrences in the text

@@ -10,8 +10,7 @@ import (
 // Distance is the edit distance that similarity is made of.
 func Distance(a, b string) int { return newPattern(a).distance([]rune(b)) }
 
-// Similarity is the score of a search against a text of as many lines, with
-// the bound by which windows are ordered.
+// Similarity is the score of a search against a text of as many lines, with the bound by which windows are ordered.
 func Similarity(text, search []string) (score, bound float64) {
 	c := corpusOf(textLines{text: text})
 	m := c.compare(search)
@@ -20,8 +19,7 @@ func Similarity(text, search []string) (score, bound float64) {
 	return score, bounds[0]
 }
 
-// String renders the patch in its format; ParsePatch of it gives the same
-// sections.
+// String renders the patch in its format; ParsePatch of it gives the same sections.
 func (p *Patch) String() string {
 	var b strings.Builder
 	b.WriteString(beginPatch + "\n")

@@ -2,6 +2,8 @@ package edit
 
 import (
 	"slices"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // flat reports whether all lines of the block have the same indentation, so
@@ -16,8 +18,7 @@ func (in *reindenter) allFlat() bool {
 		!slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) != level })
 }
 
-// searchFlat reports whether the search has lost its indentation and the
-// replacement has not.
+// searchFlat reports whether the search has lost its indentation and the replacement has not.
 func (in *reindenter) searchFlat() bool {
 	first := in.base[0]
 	return !in.allFlat() && in.any(first.otherLevel) && !in.any(func(b indents) bool { return b.search != first.search })
@@ -30,7 +31,7 @@ func (b indents) otherLevel(other indents) bool { return b.file != other.file }
 // indentation of the block does not show it.
 func (in *reindenter) hidesBlocks(found []string) bool {
 	if o := in.outline(); !o.regular {
-		return o.rises && slices.ContainsFunc(in.runs, func(r run) bool { return r.newTo-r.newFrom > r.to-r.from })
+		return o.rises && slices.ContainsFunc(in.runs, func(r lcs.Diff) bool { return r.ReplEnd-r.ReplStart > r.End-r.Start })
 	}
 	if in.appendsToBlock(found) {
 		return true
@@ -58,28 +59,27 @@ func (in *reindenter) appendsToBlock(found []string) bool {
 		return false
 	}
 	r, below := in.runs[len(in.runs)-1], in.text[in.p.stop()]
-	return r.newTo-r.newFrom > r.to-r.from && !isBlank(below) && len(indentOf(below)) < len(found[last]) && closing(below) == no
+	return r.ReplEnd-r.ReplStart > r.End-r.Start && !isBlank(below) && len(indentOf(below)) < len(found[last]) && closing(below) == no
 }
 
-// baresBlock refuses to take away the line that opens a block and to leave the
-// lines in it, where the flat indentation of the block does not tell whether
-// they are to move.
+// baresBlock refuses to take away the line that opens a block and to leave the lines in it, where the flat indentation
+// of the block does not tell whether they are to move.
 func (in *reindenter) baresBlock() error {
 	if len(in.base) == 0 || !in.allFlat() || !in.any(in.base[0].otherLevel) {
 		return nil
 	}
 	for _, r := range in.runs {
-		for j := r.newFrom; j < r.newTo; j++ {
+		for j := r.ReplStart; j < r.ReplEnd; j++ {
 			if in.kept[j] >= 0 { // only a diff writes a line that stays as one that goes and comes
 				return in.doubt("it moves the line %q, but its flat lines do not tell where to", short(in.p.new[j]))
 			}
 		}
-		opener := in.lineBefore(in.p.start + r.to)
-		if r.from == r.to || isBlank(in.text[in.p.start+r.to-1]) || r.to == len(in.p.old) ||
-			len(indentOf(in.lineFrom(in.p.start+r.to))) <= len(indentOf(opener)) {
+		opener := in.lineBefore(in.p.start + r.End)
+		if r.Start == r.End || isBlank(in.text[in.p.start+r.End-1]) || r.End == len(in.p.old) ||
+			len(indentOf(in.lineFrom(in.p.start+r.End))) <= len(indentOf(opener)) {
 			continue
 		}
-		if r.newFrom == r.newTo || in.outline().regular && opens(in.p.new[r.newTo-1]) == no {
+		if r.ReplStart == r.ReplEnd || in.outline().regular && opens(in.p.new[r.ReplEnd-1]) == no {
 			return in.doubt("it takes the line %q away, but its flat lines do not tell where those below it belong then", short(opener))
 		}
 	}

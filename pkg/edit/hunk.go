@@ -35,9 +35,8 @@ func isUnified(lines []string) bool {
 	return false
 }
 
-// unifiedParser reads the unified diff of one file. A strict one believes the
-// counts of the hunk headers; a lenient one takes every hunk as far as its lines
-// go and counts itself.
+// unifiedParser reads the unified diff of one file. A strict one believes the counts of the hunk headers; a lenient one
+// takes every hunk as far as its lines go and counts itself.
 type unifiedParser struct {
 	lines   []string // with terminators
 	at      int
@@ -181,8 +180,7 @@ func number(digits string, missing int) int {
 	return n
 }
 
-// endsHunk reports, for a hunk of unknown length, whether the current line
-// begins something else.
+// endsHunk reports, for a hunk of unknown length, whether the current line begins something else.
 func (p *unifiedParser) endsHunk() bool {
 	line := p.line(p.at)
 	return bareHeader.MatchString(line) || strings.HasPrefix(line, "diff --git ") ||

@@ -2,23 +2,23 @@ package edit
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // reindenter finds the indentation that the new lines of a placement have in
 // the file, where the search matched apart from whitespace.
 //
-// What the author of the block did to its indentation is not known. So every
-// reading that explains how the lines of the search came to differ from those
-// of the file is worked out, and only a result on which they agree, or which
-// alone fits the blocks of the file, is taken.
+// What the author of the block did to its indentation is not known. So every reading that explains how the lines of the
+// search came to differ from those of the file is worked out, and only a result on which they agree, or which alone
+// fits the blocks of the file, is taken.
 type reindenter struct {
 	*corpus
 	p    placement
-	runs []run
+	runs []lcs.Diff
 	kept []int // by new line: the old line that has its text, -1 for none
 	base []indents
 	at   []int // by old line: its position in base, -1 for a blank line
@@ -26,16 +26,13 @@ type reindenter struct {
 	top  int   // the first of them
 }
 
-// indents is the indentation of one line of the search, and of the line of the
-// file that it matched.
+// indents is the indentation of one line of the search, and of the line of the file that it matched.
 type indents struct{ search, file string }
 
-// rule carries an indentation of the block over to the file; ok is false where
-// it gives none.
+// rule carries an indentation of the block over to the file; ok is false where it gives none.
 type rule func(indent string) (file string, ok bool)
 
-// indent gives the lines of p as they are to stand in the file. The error says
-// why that is not certain.
+// indent gives the lines of p as they are to stand in the file. The error says why that is not certain.
 func (c *corpus) indent(p placement) ([]string, error) {
 	if p.how == Exact || p.how == Inserted || len(p.new) == 0 {
 		return p.new, nil
@@ -112,7 +109,7 @@ func wrong(b indents) bool { return b.search != b.file }
 // choose gives the indentation of each new line.
 func (in *reindenter) choose() ([]string, error) {
 	if !in.any(wrong) || in.lostMarks() {
-		return in.through(literally)
+		return in.through(literally), nil
 	}
 	readings, certain := in.readings()
 	switch {
@@ -145,10 +142,7 @@ func (in *reindenter) choose() ([]string, error) {
 	return nil, in.doubt("the new line %q could stand at %s or at %s", short(in.p.new[j]), width(a[j]), width(b[j]))
 }
 
-var errNoRule = errors.New("no rule gives it")
-
-// doubt is the refusal of a block whose lines match but whose indentation does
-// not carry over.
+// doubt is the refusal of a block whose lines match but whose indentation does not carry over.
 func (in *reindenter) doubt(format string, args ...any) error {
 	return fmt.Errorf("the searched text is at lines %d-%d, but with other indentation, and %s. "+
 		"Send the block again with the indentation that the file has, in both parts",

@@ -1,7 +1,6 @@
 package edit
 
-// index finds runs of lines by their keys in time linear in the range that is
-// searched, however repetitive the text is.
+// index finds runs of lines by their keys in time linear in the range that is searched, however repetitive the text is.
 type index struct {
 	ids   []int32          // id of the key of each line
 	byKey map[string]int32 // ids of all keys

@@ -2,11 +2,12 @@ package edit
 
 import (
 	"slices"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// lineByLine gives the indentation of each new line where no one rule explains
-// that of the search: from the lines that it stands for, or from those beside
-// it. What they do not tell is in doubt.
+// lineByLine gives the indentation of each new line where no one rule explains that of the search: from the lines that
+// it stands for, or from those beside it. What they do not tell is in doubt.
 func (in *reindenter) lineByLine() ([]string, error) {
 	found := make([]string, len(in.p.new))
 	for _, j := range in.news {
@@ -14,7 +15,7 @@ func (in *reindenter) lineByLine() ([]string, error) {
 			found[j] = indentOf(in.file(in.kept[j]))
 			continue
 		}
-		r := in.runs[slices.IndexFunc(in.runs, func(r run) bool { return j < r.newTo })]
+		r := in.runs[slices.IndexFunc(in.runs, func(r lcs.Diff) bool { return j < r.ReplEnd })]
 		file, ok := in.oneLine(r, j)
 		if !ok {
 			return nil, in.doubt("the indentation of the new line %q does not tell where it belongs", short(in.p.new[j]))
@@ -25,18 +26,18 @@ func (in *reindenter) lineByLine() ([]string, error) {
 }
 
 // oneLine gives the indentation of new line j, which is in run r.
-func (in *reindenter) oneLine(r run, j int) (file string, ok bool) {
+func (in *reindenter) oneLine(r lcs.Diff, j int) (file string, ok bool) {
 	wanted := in.wanted(j)
 	if file, ok := in.only(wanted, 0, len(in.p.old)); ok {
 		return file, true
 	}
-	local, one := in.only(wanted, r.from, r.to)
-	old, fresh := r.to-r.from, r.newTo-r.newFrom
+	local, one := in.only(wanted, r.Start, r.End)
+	old, fresh := r.End-r.Start, r.ReplEnd-r.ReplStart
 	switch {
 	case in.allFlat() && in.opensOrCloses(r):
 		return "", false
 	case old == fresh && in.pairwise(r):
-		return indentOf(in.file(r.from + j - r.newFrom)), one || in.alike(r)
+		return indentOf(in.file(r.Start + j - r.ReplStart)), one || in.alike(r)
 	case one && fresh < old:
 		return local, true
 	case in.written(wanted):
@@ -46,10 +47,9 @@ func (in *reindenter) oneLine(r run, j int) (file string, ok bool) {
 	return wanted, in.mostlyRight()
 }
 
-// between is the indentation of plain lines that are put where a run ends, if
-// those around it leave only one.
-func (in *reindenter) between(r run) (indent string, ok bool) {
-	over, under := in.lineBefore(in.p.start+r.to), in.lineFrom(in.p.start+r.to)
+// between is the indentation of plain lines that are put where a run ends, if those around it leave only one.
+func (in *reindenter) between(r lcs.Diff) (indent string, ok bool) {
+	over, under := in.lineBefore(in.p.start+r.End), in.lineFrom(in.p.start+r.End)
 	above, below := indentOf(over), indentOf(under)
 	switch {
 	case !in.outline().regular || in.opensOrCloses(r):
@@ -62,11 +62,11 @@ func (in *reindenter) between(r run) (indent string, ok bool) {
 
 // opensOrCloses reports whether a new line of the run begins or ends a block
 // where the line that it stands for, if there is one, does not.
-func (in *reindenter) opensOrCloses(r run) bool {
-	for j := r.newFrom; j < r.newTo; j++ {
+func (in *reindenter) opensOrCloses(r lcs.Diff) bool {
+	for j := r.ReplStart; j < r.ReplEnd; j++ {
 		old := ""
-		if r.to-r.from == r.newTo-r.newFrom {
-			old = in.p.old[r.from+j-r.newFrom]
+		if r.End-r.Start == r.ReplEnd-r.ReplStart {
+			old = in.p.old[r.Start+j-r.ReplStart]
 		}
 		line := in.p.new[j]
 		if (opens(line) >= likely) != (opens(old) >= likely) || closing(line) != closing(old) {
@@ -76,22 +76,20 @@ func (in *reindenter) opensOrCloses(r run) bool {
 	return false
 }
 
-// pairwise reports whether each new line of a run has the indentation of the
-// old one that it stands for.
-func (in *reindenter) pairwise(r run) bool {
-	for i := range r.to - r.from {
-		if indentOf(in.p.old[r.from+i]) != indentOf(in.p.new[r.newFrom+i]) {
+// pairwise reports whether each new line of a run has the indentation of the old one that it stands for.
+func (in *reindenter) pairwise(r lcs.Diff) bool {
+	for i := range r.End - r.Start {
+		if indentOf(in.p.old[r.Start+i]) != indentOf(in.p.new[r.ReplStart+i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// alike reports whether each new line of a run reads much like the old one that
-// it stands for.
-func (in *reindenter) alike(r run) bool {
-	for i := range r.to - r.from {
-		if newPattern(loosen(in.p.old[r.from+i])).similarity(loosen(in.p.new[r.newFrom+i])) < 0.5 {
+// alike reports whether each new line of a run reads much like the old one that it stands for.
+func (in *reindenter) alike(r lcs.Diff) bool {
+	for i := range r.End - r.Start {
+		if newPattern(loosen(in.p.old[r.Start+i])).similarity(loosen(in.p.new[r.ReplStart+i])) < 0.5 {
 			return false
 		}
 	}
@@ -103,8 +101,7 @@ func (in *reindenter) written(indent string) bool {
 	return in.any(func(b indents) bool { return b.search == indent })
 }
 
-// mostlyRight reports whether at least half of the lines of the search have the
-// file's indentation.
+// mostlyRight reports whether at least half of the lines of the search have the file's indentation.
 func (in *reindenter) mostlyRight() bool {
 	right := 0
 	for _, b := range in.base {

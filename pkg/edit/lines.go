@@ -16,25 +16,21 @@ func Lines(text string) []string { return split(text).text }
 // each, numbered from start and aligned, with a final newline.
 func Numbered(lines []string, start int) string {
 	width := len(strconv.Itoa(start + len(lines) - 1))
-	const between, after = " | ", "\n"
-	size := len(lines) * (width + len(between) + len(after))
-	for _, text := range lines {
-		size += len(text)
-	}
 	var b strings.Builder
-	b.Grow(size)
-	var digits [20]byte
 	for i, text := range lines {
-		number := strconv.AppendInt(digits[:0], int64(start+i), 10)
-		for range width - len(number) {
-			b.WriteByte(' ')
-		}
-		b.Write(number)
-		b.WriteString(between)
-		b.WriteString(text)
-		b.WriteString(after)
+		number := strconv.Itoa(start + i)
+		b.WriteString(strings.Repeat(" ", width-len(number)) + number + " | " + text + "\n")
 	}
 	return b.String()
+}
+
+// each gives what f makes of every element.
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
 }
 
 // ending is how one line ends.
@@ -97,12 +93,7 @@ func (t textLines) part(start, stop int) textLines {
 func (t textLines) len() int { return len(t.text) }
 
 func (t textLines) String() string {
-	size := 0
-	for _, text := range t.text {
-		size += len(text) + 2
-	}
 	var b strings.Builder
-	b.Grow(size)
 	for i, text := range t.text {
 		b.WriteString(text)
 		b.WriteString(string(t.end[i]))

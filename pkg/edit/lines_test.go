@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -30,12 +31,8 @@ func TestLines(t *testing.T) {
 }
 
 func TestNumbered(t *testing.T) {
-	if got, want := edit.Numbered([]string{"a", "", "c"}, 9), " 9 | a\n10 | \n11 | c\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := edit.Numbered(nil, 1); got != "" {
-		t.Errorf("got %q for no lines", got)
-	}
+	check.Equal(t, edit.Numbered([]string{"a", "", "c"}, 9), " 9 | a\n10 | \n11 | c\n")
+	check.Equal(t, edit.Numbered(nil, 1), "")
 }
 
 func TestHunksAndRanges(t *testing.T) {
@@ -75,11 +72,8 @@ func TestContentHash(t *testing.T) {
 	const want = "sha256:7e18f737311b2dc3b2f269dd78396b0351f14fb66efa879f768cb23181883c78"
 	lf := edit.ChangedRanges("a\nb\n", [][4]int{{0, 0, 1, 2}})
 	crlf := edit.ChangedRanges("x\r\na\r\nb", [][4]int{{1, 0, 2, 2}})
-	if lf[0].ContentHash != crlf[0].ContentHash || lf[0].ContentHash != edit.HashLines([]string{"a", "b"}) {
-		t.Errorf("%v and %v", lf, crlf)
-	}
-	if lf[0].ContentHash != want {
-		t.Errorf("got %s, want %s", lf[0].ContentHash, want)
+	for _, got := range []string{lf[0].ContentHash, crlf[0].ContentHash, edit.HashLines([]string{"a", "b"})} {
+		check.Equal(t, got, want)
 	}
 }
 
@@ -87,7 +81,5 @@ func TestUnifiedText(t *testing.T) {
 	before := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 	after := "1\ntwo\n3\n4\n5\n6\n7\n8\nnine"
 	want := "--- a/f\n+++ \"b\\nf\"\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n@@ -8,2 +8,2 @@\n 8\n-9\n+nine\n\\ No newline at end of file\n"
-	if got := edit.Unified("a/f", "b\nf", before, after, 1); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	check.Equal(t, edit.Unified("a/f", "b\nf", before, after, 1), want)
 }

@@ -36,13 +36,7 @@ type loose struct {
 	indents map[string]string
 }
 
-func (l *loose) keys(lines []string) []string {
-	keys := make([]string, len(lines))
-	for i, line := range lines {
-		keys[i] = l.key(line)
-	}
-	return keys
-}
+func (l *loose) keys(lines []string) []string { return each(lines, l.key) }
 
 func (l *loose) alike(a, b []string) bool { return slices.Equal(l.keys(a), l.keys(b)) }
 
@@ -139,9 +133,5 @@ func (m *merger) indented(at span, from, up, down int, lines []string) ([]string
 
 // bare gives lines without their terminators.
 func bare(lines []string) []string {
-	list := make([]string, len(lines))
-	for i, line := range lines {
-		list[i] = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-	}
-	return list
+	return each(lines, func(line string) string { return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r") })
 }

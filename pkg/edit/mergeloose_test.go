@@ -90,11 +90,7 @@ func TestMergeLooselyOfReformatted(t *testing.T) {
 	for name, way := range reformatted {
 		merged, all, bent := 0, 0, 0
 		for range rounds {
-			content, err := os.ReadFile(names[random.IntN(len(names))])
-			if err != nil {
-				t.Fatal(err)
-			}
-			theirs := string(content)
+			theirs := string(check.Value(os.ReadFile(names[random.IntN(len(names))]))(t))
 			base := changedAtRandom(random, theirs)
 			got, clashes := edit.MergeLoosely(base, way(base), theirs, bare)
 			all++

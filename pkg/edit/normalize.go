@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A tier is one degree of leniency in comparing lines: two lines are equal at
-// a tier if their keys are.
+// A tier is one degree of leniency in comparing lines: two lines are equal at a tier if their keys are.
 type tier struct {
 	how How
 	key func(string) string
@@ -29,8 +28,7 @@ func verbatim(line string) string { return line }
 
 func trimTrailing(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) }
 
-// diffTiers is the order for search blocks and unified diffs, patchTiers that
-// of the Codex patch format.
+// diffTiers is the order for search blocks and unified diffs, patchTiers that of the Codex patch format.
 func diffTiers() []tier {
 	return []tier{{Exact, verbatim}, {Whitespace, loosen}}
 }
@@ -45,22 +43,12 @@ func loosen(line string) string {
 	if line = strings.Trim(line, " \t"); isLoose(line) {
 		return line
 	}
-	var b strings.Builder
-	b.Grow(len(line))
-	space := false
-	for _, r := range line {
-		if unicode.IsSpace(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		writePlain(&b, r)
-	}
-	return b.String()
+	return strings.Join(strings.Fields(plain.Replace(line)), " ")
 }
+
+var plain = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'",
+	"\u201c", `"`, "\u201d", `"`, "\u201e", `"`, "\u201f", `"`,
+	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-", "\u2026", "...")
 
 // isLoose reports whether loosen would change nothing more: so it is with most
 // lines of code, once their indentation is cut, and no copy is made for them.
@@ -74,21 +62,6 @@ func isLoose(line string) bool {
 		previous = c
 	}
 	return line == "" || previous != ' '
-}
-
-func writePlain(b *strings.Builder, r rune) {
-	switch r {
-	case '\u2018', '\u2019', '\u201a', '\u201b':
-		b.WriteByte('\'')
-	case '\u201c', '\u201d', '\u201e', '\u201f':
-		b.WriteByte('"')
-	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':
-		b.WriteByte('-')
-	case '\u2026':
-		b.WriteString("...")
-	default:
-		b.WriteRune(r)
-	}
 }
 
 // indentOf is the leading run of tabs and spaces.

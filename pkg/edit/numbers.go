@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// numbered matches a line as tools show it: "12 | text", also with a tab or an
-// arrow for the bar.
+// numbered matches a line as tools show it: "12 | text", also with a tab or an arrow for the bar.
 var numbered = regexp.MustCompile(`^[ \t]*(\d{1,9})(?:[ ]*(\t|→)|[ \t]*(\|)(?:[ \t]|))`)
 
 // numberedLine is a line with the number that was taken off, and what stood
@@ -27,9 +26,8 @@ func cutNumber(line string) numberedLine {
 	return numberedLine{line[len(m[0]):], number, m[2] + m[3]}
 }
 
-// withoutNumbers removes line numbers from a search if every line has the number
-// behind that of the line before. The first stands for a missing start line.
-// From the replacement they are removed where they are surely numbers too.
+// withoutNumbers removes line numbers from a search if every line has the number behind that of the line before. The
+// first stands for a missing start line. From the replacement they are removed where they are surely numbers too.
 func withoutNumbers(ch change) (change, bool) {
 	search := make([]numberedLine, len(ch.old))
 	for i, line := range ch.old {
@@ -48,12 +46,12 @@ func withoutNumbers(ch change) (change, bool) {
 		// One number alone can be anything: it must be that of its line.
 		ch.only = max(1, search[0].number)
 	}
-	r := renumbered{search: search, new: make([]numberedLine, len(ch.new))}
-	for i, line := range ch.new {
-		if r.new[i] = cutNumber(line); r.new[i].mark != search[0].mark {
-			r.new[i] = numberedLine{line, -1, ""}
+	r := renumbered{search, each(ch.new, func(line string) numberedLine {
+		if cut := cutNumber(line); cut.mark == search[0].mark {
+			return cut
 		}
-	}
+		return numberedLine{line, -1, ""}
+	})}
 	ch.old = texts(search)
 	switch r.judge(ch.new) {
 	case numbers:
@@ -66,11 +64,7 @@ func withoutNumbers(ch change) (change, bool) {
 }
 
 func texts(lines []numberedLine) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = line.text
-	}
-	return out
+	return each(lines, func(line numberedLine) string { return line.text })
 }
 
 // renumbered is a replacement whose search had line numbers.
@@ -84,9 +78,8 @@ const (
 	unclear
 )
 
-// judge tells whether a replacement is written with line numbers. Code has
-// numbers before bars too (a table, a pattern, two flags), so it takes more than
-// their look: lines that the search has as well, or numbers that go on where the
+// judge tells whether a replacement is written with line numbers. Code has numbers before bars too (a table, a pattern,
+// two flags), so it takes more than their look: lines that the search has as well, or numbers that go on where the
 // search does.
 func (r renumbered) judge(written []string) numberReading {
 	var with []numberedLine
@@ -129,8 +122,7 @@ func count(search []numberedLine, text string) int {
 	return 0
 }
 
-// looksNumbered reports whether lines of the file itself begin like numbered
-// ones.
+// looksNumbered reports whether lines of the file itself begin like numbered ones.
 func (r renumbered) looksNumbered() bool {
 	return slices.ContainsFunc(r.search, func(l numberedLine) bool { return cutNumber(l.text).mark == l.mark })
 }

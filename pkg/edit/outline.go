@@ -50,8 +50,7 @@ func opens(line string) answer {
 	return no
 }
 
-// opensLevel reports whether the lines below are deeper by one level, and not as
-// far as suits a list of arguments.
+// opensLevel reports whether the lines below are deeper by one level, and not as far as suits a list of arguments.
 func opensLevel(line string) bool {
 	return opens(line) == likely || strings.HasSuffix(line, ":") || strings.HasSuffix(line, "{")
 }
@@ -124,8 +123,7 @@ func (c *corpus) outline() *outline {
 	return o
 }
 
-// outlined is a run of lines that is to stand in the file. Those at its ends
-// stand there already.
+// outlined is a run of lines that is to stand in the file. Those at its ends stand there already.
 type outlined struct {
 	lines     []string
 	enclosing []int // the widths of the blocks around the first line, ascending
@@ -134,8 +132,7 @@ type outlined struct {
 // maxAbove is how many lines above a place are looked at for the blocks around it.
 const maxAbove = 2000
 
-// rendered gives the new lines with the indentation found, between the lines
-// around them.
+// rendered gives the new lines with the indentation found, between the lines around them.
 func (in *reindenter) rendered(found []string) outlined {
 	var o outlined
 	for i := in.p.start - 1; i >= max(0, in.p.start-maxAbove); i-- {

@@ -31,8 +31,7 @@ type PatchHunk struct {
 	Line      int  // 1-based, in the patch
 }
 
-// PatchLine is a line of a hunk: Mark is ' ' for one that stays, '-' for one
-// that goes, '+' for one that comes.
+// PatchLine is a line of a hunk: Mark is ' ' for one that stays, '-' for one that goes, '+' for one that comes.
 type PatchLine struct {
 	Mark byte
 	Text string
@@ -56,9 +55,8 @@ const (
 *** End Patch`
 )
 
-// ParsePatch reads a patch. Beyond the format it accepts a surrounding heredoc
-// or code fence, CRLF line endings and spaces around markers. The error is a
-// [*SyntaxError].
+// ParsePatch reads a patch. Beyond the format it accepts a surrounding heredoc or code fence, CRLF line endings and
+// spaces around markers. The error is a [*SyntaxError].
 func ParsePatch(text string) (*Patch, error) {
 	p := newPatchParser(strings.TrimPrefix(text, byteOrderMark))
 	for p.unwrap() {
@@ -123,8 +121,7 @@ func (p *patchParser) marker() (string, bool) {
 	return strings.TrimSpace(p.lines[p.at]), strings.HasPrefix(p.lines[p.at], "*** ")
 }
 
-// unwrap takes off a heredoc or a code fence around the patch, and reports
-// whether there was one.
+// unwrap takes off a heredoc or a code fence around the patch, and reports whether there was one.
 func (p *patchParser) unwrap() bool {
 	if p.end-p.at < 2 {
 		return false
@@ -229,8 +226,7 @@ func (p *patchParser) content(s *Section) *SyntaxError {
 	return nil
 }
 
-// onlyBlankBeforeMarker reports whether nothing but blank lines stands between
-// here and the next section.
+// onlyBlankBeforeMarker reports whether nothing but blank lines stands between here and the next section.
 func (p *patchParser) onlyBlankBeforeMarker() bool {
 	next := p.texts[p.at]
 	return next >= p.end || strings.HasPrefix(p.lines[next], "*** ")

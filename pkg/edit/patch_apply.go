@@ -10,20 +10,15 @@ import (
 	file "github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
-// Apply gives the file as the section leaves it: the content of an added file,
-// the edited text of an updated or moved one, "" for a deleted one. original is
-// the text of the file before; to create or delete one nobody looks at it. Of
+// Apply gives the file as the section leaves it: the content of an added file, the edited text of an updated or moved
+// one, "" for a deleted one. original is the text of the file before; to create or delete one nobody looks at it. Of
 // several sections on one file, each is applied to the result of the one before.
 //
 // The error is a [*MatchError] with the section's path.
 func (s *Section) Apply(original string, opt Options) (Result, error) {
 	switch s.Op {
 	case file.Created:
-		var b strings.Builder
-		for _, line := range s.Content {
-			b.WriteString(line + "\n")
-		}
-		return Result{Text: b.String()}, nil
+		return Result{Text: strings.Join(slices.Concat(s.Content, []string{""}), "\n")}, nil
 	case file.Deleted:
 		return Result{}, nil
 	}
@@ -39,8 +34,7 @@ func (s *Section) Apply(original string, opt Options) (Result, error) {
 	return result, err
 }
 
-// seeker places the hunks of one section. Their order is that of the file: each
-// is looked for below the one before.
+// seeker places the hunks of one section. Their order is that of the file: each is looked for below the one before.
 type seeker struct {
 	*placer
 	hunks  []PatchHunk
@@ -86,8 +80,7 @@ func (s *seeker) seek(ch change, h PatchHunk) (placement, *FailedBlock) {
 	return s.elsewhere(ch, h, readings)
 }
 
-// splitAnchors separates the texts of @@ lines from the numbers that some
-// write there, as in a unified diff.
+// splitAnchors separates the texts of @@ lines from the numbers that some write there, as in a unified diff.
 func splitAnchors(anchors []string) (texts, header []string) {
 	for _, a := range anchors {
 		if m := hunkHeader.FindStringSubmatch("@@ " + a); m != nil {
@@ -120,8 +113,7 @@ func (s *seeker) anchor(ch change, anchors []string) ([]int, *FailedBlock) {
 	return froms, nil
 }
 
-// anchorLines finds an anchor at the strictest tier that has it, at last as the
-// beginning of a line.
+// anchorLines finds an anchor at the strictest tier that has it, at last as the beginning of a line.
 func (s *seeker) anchorLines(text string, from int) []int {
 	for _, wanted := range []string{text, strings.TrimSpace(strings.TrimSuffix(text, "@@"))} {
 		if wanted == "" {
@@ -143,9 +135,8 @@ func (s *seeker) anchorLines(text string, from int) []int {
 	return lines
 }
 
-// inside gives, for each of froms, those of sorted that are at least by greater
-// and that its line can mean: the one right below it, else those in its block,
-// else all. Without repetitions, ascending.
+// inside gives, for each of froms, those of sorted that are at least by greater and that its line can mean: the one
+// right below it, else those in its block, else all. Without repetitions, ascending.
 func (s *seeker) inside(sorted, froms []int, by int) []int {
 	var all []int
 	for _, from := range froms {
@@ -167,8 +158,7 @@ func (s *seeker) inside(sorted, froms []int, by int) []int {
 	return slices.Compact(all)
 }
 
-// ends gives for each line the first one below it that is not deeper, blank
-// lines apart.
+// ends gives for each line the first one below it that is not deeper, blank lines apart.
 func (s *seeker) ends() []int {
 	if s.blockEnds != nil {
 		return s.blockEnds
@@ -204,8 +194,7 @@ func (s *seeker) below(t tier, v change, h PatchHunk, anchors []string, froms []
 	return s.inside(s.find(t, v.old, s.cursor, s.len(), math.MaxInt), froms, 0)
 }
 
-// insert places a hunk that only adds lines: below its anchor, else at the end
-// of the file.
+// insert places a hunk that only adds lines: below its anchor, else at the end of the file.
 func (s *seeker) insert(ch change, anchors []string, froms []int) (placement, *FailedBlock) {
 	pl := placement{change: ch, start: s.len(), how: Inserted}
 	if len(anchors) == 0 {

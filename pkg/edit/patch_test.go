@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
@@ -16,11 +17,7 @@ func patch(lines ...string) string {
 
 func parsePatch(t *testing.T, text string) *edit.Patch {
 	t.Helper()
-	p, err := edit.ParsePatch(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return check.Value(edit.ParsePatch(text))(t)
 }
 
 func TestParsePatch(t *testing.T) {
@@ -161,10 +158,7 @@ func TestApplySectionRefusals(t *testing.T) {
 func TestSectionsWithoutHunks(t *testing.T) {
 	p := parsePatch(t, patch("*** Add File: a", "+x", "+y", "*** Add File: empty", "*** Delete File: b", "*** Update File: c", "*** Move to: d"))
 	for i, want := range []string{"x\ny\n", "", "", "old"} {
-		got, err := p.Sections[i].Apply("old", edit.Options{})
-		if err != nil || got.Text != want {
-			t.Errorf("section %d: %q, %v, want %q", i, got.Text, err, want)
-		}
+		check.Equal(t, check.Value(p.Sections[i].Apply("old", edit.Options{}))(t).Text, want, "section %d", i)
 	}
 }
 
@@ -173,13 +167,7 @@ func TestSectionsCompose(t *testing.T) {
 	p := parsePatch(t, patch("*** Update File: f", "-a", "+b", "*** Update File: f", "-b", "+c"))
 	text := "a\n"
 	for _, s := range p.Sections {
-		got, err := s.Apply(text, edit.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = got.Text
+		text = check.Value(s.Apply(text, edit.Options{}))(t).Text
 	}
-	if text != "c\n" {
-		t.Errorf("got %q", text)
-	}
+	check.Equal(t, text, "c\n")
 }

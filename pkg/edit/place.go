@@ -15,9 +15,8 @@ type placer struct {
 	opt   Options
 }
 
-// place finds the one place of a change with lines to search for. The order is:
-// for each reading of the change, literal first, the tiers from strict to
-// loose; then similarity.
+// place finds the one place of a change with lines to search for. The order is: for each reading of the change, literal
+// first, the tiers from strict to loose; then similarity.
 func (p *placer) place(ch change) (placement, *FailedBlock) {
 	readings := variants(ch)
 	for _, v := range readings {
@@ -140,9 +139,8 @@ func (p *placer) similar(readings []change) (placement, *FailedBlock) {
 // span is a range of window starts.
 type span struct{ from, to int }
 
-// contenders are the starts among which the choice is unclear. Windows come
-// best first; those that overlap the best one are the same place seen askew,
-// unless they are as good. A start line decides if it names the best one.
+// contenders are the starts among which the choice is unclear. Windows come best first; those that overlap the best one
+// are the same place seen askew, unless they are as good. A start line decides if it names the best one.
 func contenders(windows []scored, v change) []int {
 	top := windows[0]
 	starts := []int{top.start}
@@ -156,8 +154,7 @@ func contenders(windows []scored, v change) []int {
 	return starts
 }
 
-// shifted reports whether a line of the search reads more like a line beside
-// the one that it would be compared with.
+// shifted reports whether a line of the search reads more like a line beside the one that it would be compared with.
 func (p *placer) shifted(search []string, start int) bool {
 	loose := p.loose()
 	for i, line := range search {

@@ -13,8 +13,7 @@ type Range struct {
 	ContentHash string // HashLines of its lines
 }
 
-// ChangedRanges gives the lines of after that hunks added or changed. Hunks that
-// only delete have none.
+// ChangedRanges gives the lines of after that hunks added or changed. Hunks that only delete have none.
 func ChangedRanges(after string, hunks [][4]int) []Range {
 	lines := Lines(after)
 	ranges := []Range{}
@@ -26,9 +25,8 @@ func ChangedRanges(after string, hunks [][4]int) []Range {
 	return ranges
 }
 
-// HashLines is "sha256:" and the hexadecimal SHA-256 of the lines, without their
-// terminators, joined by LF, without a final newline: the same for a block with
-// LF and with CRLF endings.
+// HashLines is "sha256:" and the hexadecimal SHA-256 of the lines, without their terminators, joined by LF, without a
+// final newline: the same for a block with LF and with CRLF endings.
 func HashLines(lines []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// readings lists the results of all that can have happened to the indentation
-// of the block. certain is set if the lines of the search leave no doubt what it
-// was.
+// readings lists the results of all that can have happened to the indentation of the block. certain is set if the lines
+// of the search leave no doubt what it was.
 func (in *reindenter) readings() (list [][]string, certain bool) {
 	known := func(found []string) bool {
 		return slices.ContainsFunc(list, func(l []string) bool { return slices.Equal(l, found) })
 	}
-	add := func(found []string, err error) {
-		if err == nil && in.keeps(found) && !known(found) {
+	add := func(found []string) {
+		if found != nil && in.keeps(found) && !known(found) {
 			list = append(list, found)
 		}
 	}
@@ -45,8 +44,7 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 			}
 		}
 	}
-	// Search and replacement were moved apart: the replacement stands where the
-	// search stood.
+	// Search and replacement were moved apart: the replacement stands where the search stood.
 	if in.touchesEdge() && (top != first.search || len(whole) == 0 && !in.allFlat()) {
 		place := first.file
 		if i := in.kept[in.top]; i >= 0 {
@@ -54,9 +52,9 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 		}
 		alone, _ := in.rules([]indents{{top, place}})
 		for _, r := range alone {
-			found, err := in.through(r)
-			add(found, err)
-			if err == nil && top != first.search && !known(found) {
+			found := in.through(r)
+			add(found)
+			if found != nil && top != first.search && !known(found) {
 				list = append(list, found) // no answer, but it shows the doubt
 			}
 		}
@@ -89,24 +87,24 @@ func (in *reindenter) touchesEdge() bool {
 
 func literally(indent string) (string, bool) { return indent, true }
 
-// through gives the indentation of every new line by a rule.
-func (in *reindenter) through(r rule) ([]string, error) {
+// through gives the indentation of every new line by a rule, nil if it gives none of one.
+func (in *reindenter) through(r rule) []string {
 	found := make([]string, len(in.p.new))
 	for _, j := range in.news {
 		file, ok := r(in.wanted(j))
 		if !ok {
-			return nil, errNoRule
+			return nil
 		}
 		found[j] = file
 	}
-	return found, nil
+	return found
 }
 
 // withFirst is through, but for the first line, whose indentation is lost: it
 // stands where the first line of the search does, or where its own text did.
-func (in *reindenter) withFirst(r rule, add func([]string, error)) {
-	found, err := in.through(r)
-	if err != nil {
+func (in *reindenter) withFirst(r rule, add func([]string)) {
+	found := in.through(r)
+	if found == nil {
 		return
 	}
 	places := []string{in.base[0].file}
@@ -116,19 +114,17 @@ func (in *reindenter) withFirst(r rule, add func([]string, error)) {
 	for _, place := range places {
 		found = slices.Clone(found)
 		found[in.top] = place
-		add(found, nil)
+		add(found)
 	}
 }
 
-// keeps reports whether a reading leaves the lines alone that search and
-// replacement share.
+// keeps reports whether a reading leaves the lines alone that search and replacement share.
 func (in *reindenter) keeps(found []string) bool {
 	return !slices.ContainsFunc(in.news, func(j int) bool { return in.same(j) && found[j] != indentOf(in.file(in.kept[j])) })
 }
 
-// rules lists what can have turned the file's indentation into that of the
-// search. agreed is set if lines of more than one indentation were all moved
-// alike.
+// rules lists what can have turned the file's indentation into that of the search. agreed is set if lines of more than
+// one indentation were all moved alike.
 func (in *reindenter) rules(base []indents) (list []rule, agreed bool) {
 	levels := make(map[string]bool)
 	for _, b := range base {
@@ -201,8 +197,7 @@ func charactersOf(indents string) (found string) {
 	return found
 }
 
-// ratio says that so many characters of the search stand for so many of the
-// file, which are mark.
+// ratio says that so many characters of the search stand for so many of the file, which are mark.
 type ratio struct {
 	search, file int
 	mark         string
@@ -245,8 +240,7 @@ func (in *reindenter) ratios(base []indents) []ratio {
 	return append(list, ratio{1, in.outline().unit, mark})
 }
 
-// step is the greatest common divisor of the differences between the
-// indentations of the block.
+// step is the greatest common divisor of the differences between the indentations of the block.
 func (in *reindenter) step() int {
 	step, from := 0, len(in.base[0].search)
 	add := func(n int) {

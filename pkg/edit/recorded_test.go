@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -35,8 +36,7 @@ type exception struct {
 	err    error
 }
 
-// exceptions by the last part of the case's name. README.md lists the
-// same ones.
+// exceptions by the last part of the case's name. README.md lists the same ones.
 var exceptions = map[string]exception{
 	"should find matches from middle out": {
 		reason: "five places fit and no start line is given: the original takes the middle one, we name all five",
@@ -54,17 +54,9 @@ var exceptions = map[string]exception{
 
 func recordedCases(t *testing.T) []recordedCase {
 	t.Helper()
-	data, err := os.ReadFile("testdata/apply_diff_cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []recordedCase
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
-	if len(cases) != 39 {
-		t.Fatalf("%d recorded cases, want 39", len(cases))
-	}
+	check.OK(t, json.Unmarshal(check.Value(os.ReadFile("testdata/apply_diff_cases.json"))(t), &cases))
+	check.Equal(t, len(cases), 39)
 	return cases
 }
 
@@ -82,9 +74,7 @@ func TestRecordedCases(t *testing.T) {
 			checkRecorded(t, c, got, err)
 		})
 	}
-	if used != len(exceptions) {
-		t.Errorf("%d of %d exceptions belong to a recorded case", used, len(exceptions))
-	}
+	check.Equal(t, used, len(exceptions), "exceptions that belong to a recorded case")
 }
 
 func checkRecorded(t *testing.T, c recordedCase, got edit.Result, err error) {
@@ -92,9 +82,7 @@ func checkRecorded(t *testing.T, c recordedCase, got edit.Result, err error) {
 	if (err == nil) != c.Expected.Success {
 		t.Fatalf("error %v, recorded success %v", err, c.Expected.Success)
 	}
-	if got.Text != c.Expected.Content {
-		t.Errorf("got:\n%q\nrecorded:\n%q", got.Text, c.Expected.Content)
-	}
+	check.Equal(t, got.Text, c.Expected.Content)
 	if len(c.Expected.FailParts) > 0 {
 		var match *edit.MatchError
 		if !errors.As(err, &match) || len(match.Blocks) != len(c.Expected.FailParts) {
@@ -112,12 +100,8 @@ func checkRecorded(t *testing.T, c recordedCase, got edit.Result, err error) {
 func checkScore(t *testing.T, f edit.FailedBlock, recorded string) {
 	t.Helper()
 	var percent int
-	if _, err := fmt.Sscanf(recorded, "No sufficiently similar match found (%d%% similar", &percent); err != nil {
-		t.Fatalf("recorded message %q: %v", recorded, err)
-	}
-	if int(f.Score*100) != percent {
-		t.Errorf("score %v, recorded %d%%", f.Score, percent)
-	}
+	check.Value(fmt.Sscanf(recorded, "No sufficiently similar match found (%d%% similar", &percent))(t)
+	check.Equal(t, int(f.Score*100), percent)
 }
 
 func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, err error) {
@@ -139,10 +123,7 @@ func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, 
 
 // The documentation lists the same exceptions, with the same reasons.
 func TestExceptionsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Value(os.ReadFile("README.md"))(t)
 	for name, e := range exceptions {
 		if !strings.Contains(string(page), "| "+name+" |") || !strings.Contains(string(page), "| "+e.reason+" |") {
 			t.Errorf("README.md does not list %q with its reason", name)

@@ -95,13 +95,7 @@ func withoutEntities(ch change) (change, bool) {
 	return ch, true
 }
 
-func decodeAll(lines []string) []string {
-	decoded := make([]string, len(lines))
-	for i, line := range lines {
-		decoded[i] = entities.Replace(line)
-	}
-	return decoded
-}
+func decodeAll(lines []string) []string { return each(lines, entities.Replace) }
 
 func withoutFences(ch change) (change, bool) {
 	old, ok := unfence(ch.old)

@@ -10,11 +10,9 @@ import (
 // maxReportedLines is how many occurrences a ReplaceError lists.
 const maxReportedLines = 50
 
-// Replace puts new for the occurrences of old in original: all of them if all
-// is set, else exactly expected (less than 1 means 1); any other number is an
-// error and changes nothing. old is looked for literally, then without regard to
-// the kind of line endings. What is put there has the line endings of the file,
-// unless old and new differ in nothing else.
+// Replace puts new for the occurrences of old in original: all of them if all is set, else exactly expected (less than
+// 1 means 1); any other number is an error and changes nothing. old is looked for literally, then without regard to the
+// kind of line endings. What is put there has the line endings of the file, unless old and new differ in nothing else.
 //
 // Errors are a [*ReplaceError].
 func Replace(original, old, new string, expected int, all bool) (Result, error) {
@@ -73,9 +71,8 @@ func (r replacer) put(text, old string, shortened, found []int) (result Result, 
 	return result, nil
 }
 
-// fitted is new with the line endings of what it replaces, original[from:to],
-// and of the lines around. An old that differs from it in its line endings only
-// is there to change them, and a file without any has none to give.
+// fitted is new with the line endings of what it replaces, original[from:to], and of the lines around. An old that
+// differs from it in its line endings only is there to change them, and a file without any has none to give.
 func (r replacer) fitted(from, to int) string {
 	switch {
 	case !strings.ContainsAny(r.new, "\r\n"), !strings.ContainsAny(r.original, "\r\n"), toLF(r.old) == toLF(r.new):
@@ -147,8 +144,7 @@ func occurrences(text, old string) []int {
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// unifyNewlines gives text with every CRLF as LF, and the offsets, in the
-// result, of the newlines that were shortened.
+// unifyNewlines gives text with every CRLF as LF, and the offsets, in the result, of the newlines that were shortened.
 func unifyNewlines(text string) (unified string, shortened []int) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "\r\n")

@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// byPlace orders rewrites as they stand in the text; of two at one line, a pure
-// insertion comes first.
+// byPlace orders rewrites as they stand in the text; of two at one line, a pure insertion comes first.
 func byPlace(a, b rewrite) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.stop(), b.stop()))
 }
 
-// rewrite is a placement worked out: lines replace [from, to) of the text. The
-// lines at its ends that stay as they are have been cut off, so that blocks may
-// share context.
+// rewrite is a placement worked out: lines replace [from, to) of the text. The lines at its ends that stay as they are
+// have been cut off, so that blocks may share context.
 type rewrite struct {
 	placement
 	from, to int
@@ -51,8 +49,7 @@ func (c *corpus) replacement(p placement) textLines {
 	return out
 }
 
-// collide finds rewrites, sorted by their placement, that change the same lines
-// or whose order at one point is unclear.
+// collide finds rewrites, sorted by their placement, that change the same lines or whose order at one point is unclear.
 func collide(sorted []rewrite) []FailedBlock {
 	var failed []FailedBlock
 	var open []rewrite // earlier ones that reach into the lines of the current one
@@ -70,8 +67,7 @@ func collide(sorted []rewrite) []FailedBlock {
 	return failed
 }
 
-// meets reports whether two rewrites with common lines change more than what
-// only the other one quotes.
+// meets reports whether two rewrites with common lines change more than what only the other one quotes.
 func (w rewrite) meets(other rewrite) bool {
 	if w.from > other.from {
 		w, other = other, w

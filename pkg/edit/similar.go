@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,9 +12,8 @@ type scored struct {
 	score float64
 }
 
-// budget bounds the similarity work of one call over all its blocks. Matching
-// by keys does not draw on it; only fuzzy matching and the "best match" of an
-// error do, and they give less, never wrong, answers when it is used up.
+// budget bounds the similarity work of one call over all its blocks. Matching by keys does not draw on it; only fuzzy
+// matching and the "best match" of an error do, and they give less, never wrong, answers when it is used up.
 type budget struct {
 	scanned int // bytes of text still to be looked at for bounds
 	words   int // machine words still to be spent on distances
@@ -25,9 +25,8 @@ func newBudget() *budget { return &budget{scanned: 128 << 20, words: 50 << 20} }
 // after all have been ordered by an upper bound.
 const maxEvaluated = 48
 
-// comparison measures windows of c against one search text. Similarity is the
-// original's: 1 - distance / longer length, over text with whitespace runs
-// collapsed and typographic punctuation plain.
+// comparison measures windows of c against one search text. Similarity is the original's: 1 - distance / longer length,
+// over text with whitespace runs collapsed and typographic punctuation plain.
 type comparison struct {
 	corpus  *corpus
 	lines   []string // loosened
@@ -36,32 +35,20 @@ type comparison struct {
 }
 
 func (c *corpus) compare(search []string) *comparison {
-	m := &comparison{corpus: c, lines: make([]string, len(search))}
-	for i, line := range search {
-		m.lines[i] = loosen(line)
-		m.letters.add(m.lines[i], 1)
+	m := &comparison{corpus: c, lines: each(search, loosen)}
+	for _, line := range m.lines {
+		m.letters.add(line, 1)
 	}
 	m.pattern = newPattern(joinLoose(m.lines))
 	return m
 }
 
 func joinLoose(lines []string) string {
-	var b strings.Builder
-	for _, line := range lines {
-		if line == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(line)
-	}
-	return b.String()
+	return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return line == "" }), " ")
 }
 
-// above returns the windows starting in a span whose similarity reaches
-// threshold, the most similar first. complete is false if the budget did not
-// allow to measure all that might.
+// above returns the windows starting in a span whose similarity reaches threshold, the most similar first. complete is
+// false if the budget did not allow to measure all that might.
 func (m *comparison) above(in span, threshold float64) (windows []scored, complete bool) {
 	bounds, complete := m.bounds(in)
 	for _, at := range orderByBound(bounds) {
@@ -74,11 +61,11 @@ func (m *comparison) above(in span, threshold float64) (windows []scored, comple
 			windows = append(windows, scored{in.from + at, score})
 		}
 	}
-	return sortScored(windows), complete
+	slices.SortStableFunc(windows, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), a.start-b.start) })
+	return windows, complete
 }
 
-// nearest returns the most similar window starting in a span; ok is false
-// if there is none with anything in common.
+// nearest returns the most similar window starting in a span; ok is false if there is none with anything in common.
 func (m *comparison) nearest(in span) (best scored, ok bool) {
 	bounds, _ := m.bounds(in)
 	for i, at := range orderByBound(bounds) {
@@ -95,21 +82,7 @@ func (m *comparison) nearest(in span) (best scored, ok bool) {
 	return best, best.score > 0
 }
 
-func sortScored(windows []scored) []scored {
-	slices.SortStableFunc(windows, func(a, b scored) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return a.start - b.start
-	})
-	return windows
-}
-
-// bounds gives for each window an upper bound of its similarity, from how
-// often each letter occurs in it.
+// bounds gives for each window an upper bound of its similarity, from how often each letter occurs in it.
 func (m *comparison) bounds(in span) (bounds []float64, complete bool) {
 	loose, height := m.corpus.loose(), len(m.lines)
 	to := min(in.to, max(0, len(loose)-height))
@@ -168,12 +141,7 @@ func (m *comparison) score(start int) (score float64, exact bool) {
 		return m.equalLines(window), false
 	}
 	m.corpus.budget.words -= cost
-	text := []rune(joinLoose(window))
-	longest := max(len(text), m.pattern.length)
-	if longest == 0 {
-		return 1, true
-	}
-	return 1 - float64(m.pattern.distance(text))/float64(longest), true
+	return m.pattern.similarity(joinLoose(window)), true
 }
 
 func (m *comparison) equalLines(window []string) float64 {
@@ -191,8 +159,7 @@ func (m *comparison) equalLines(window []string) float64 {
 	return float64(equal) / float64(max(total, 1))
 }
 
-// histogram counts the runes of a window in 32 classes, as joinLoose would
-// join its lines, with one more space.
+// histogram counts the runes of a window in 32 classes, as joinLoose would join its lines, with one more space.
 type histogram [32]int
 
 func (h *histogram) add(line string, by int) {
@@ -205,8 +172,7 @@ func (h *histogram) add(line string, by int) {
 	h[' '%32] += by
 }
 
-// bound is an upper bound of the similarity of two texts: an edit of one rune
-// mends at most one surplus and one lack.
+// bound is an upper bound of the similarity of two texts: an edit of one rune mends at most one surplus and one lack.
 func (h *histogram) bound(other *histogram) float64 {
 	surplus, lack, left, right := 0, 0, 0, 0
 	for class, n := range h {

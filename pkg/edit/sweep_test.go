@@ -9,10 +9,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
-// The sweep makes edits whose result is known: a file, a window of it, a change
-// of that window in the file's own indentation. Then the indentation of search
-// and replacement is damaged, as models do it, and the edit is sent. The answer
-// must be the known result or a refusal.
+// The sweep makes edits whose result is known: a file, a window of it, a change of that window in the file's own
+// indentation. Then the indentation of search and replacement is damaged, as models do it, and the edit is sent. The
+// answer must be the known result or a refusal.
 
 // source is a line of a file that the sweep makes.
 type source struct {

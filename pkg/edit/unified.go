@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// applyUnified applies a unified diff. It is first read literally, terminators
-// included, as git reads it; then like search blocks, with the file's own line
-// endings.
+// applyUnified applies a unified diff. It is first read literally, terminators included, as git reads it; then like
+// search blocks, with the file's own line endings.
 func applyUnified(original, diff string, opt Options) (Result, error) {
 	parsed, notes, syntax := readUnified(RawLines(diff))
 	if syntax != nil {
@@ -48,8 +47,7 @@ func (p *placer) noteCRLF(notes []string, diff string) []string {
 	return notes
 }
 
-// readUnified parses strictly, then without a code fence, then without belief in
-// the counts.
+// readUnified parses strictly, then without a code fence, then without belief in the counts.
 func readUnified(lines []string) (*unifiedParser, []string, *SyntaxError) {
 	parsed, syntax := parseUnified(lines, false)
 	if syntax == nil {
@@ -71,8 +69,7 @@ func readUnified(lines []string) (*unifiedParser, []string, *SyntaxError) {
 
 const fenceNote = "the code fence around the diff was removed"
 
-// fencedHunks gives what a code fence encloses, if all hunks are in it. Prose
-// around it is ignored.
+// fencedHunks gives what a code fence encloses, if all hunks are in it. Prose around it is ignored.
 func fencedHunks(lines []string) (inner []string, ok bool) {
 	fence := func(line string) bool { return strings.HasPrefix(line, "```") }
 	first := slices.IndexFunc(lines, bareHeader.MatchString)
@@ -92,9 +89,8 @@ func fencedHunks(lines []string) (inner []string, ok bool) {
 	return lines[open+1 : first+length], true
 }
 
-// literal applies hunks whose old lines are in the text byte by byte, with
-// their terminators. ok is false if any is not, or if no line of the diff shows
-// that its line endings are those of the file.
+// literal applies hunks whose old lines are in the text byte by byte, with their terminators. ok is false if any is
+// not, or if no line of the diff shows that its line endings are those of the file.
 func literal(raw []string, changes []change, hunks []hunk, opt Options) (result Result, ok bool) {
 	if len(raw) > 0 && !slices.ContainsFunc(changes, func(ch change) bool { return len(ch.old) > 0 }) {
 		return Result{}, false
@@ -132,9 +128,8 @@ func literal(raw []string, changes []change, hunks []hunk, opt Options) (result 
 	return result, true
 }
 
-// insertion places a hunk without old lines: after the line that its header
-// names, as unified diffs count. Without context only a number that agrees with
-// the rest of the hunk gives a place.
+// insertion places a hunk without old lines: after the line that its header names, as unified diffs count. Without
+// context only a number that agrees with the rest of the hunk gives a place.
 func (p *placer) insertion(ch change, trusted bool) (placement, *FailedBlock) {
 	at := ch.hint
 	if p.len() == 0 {
