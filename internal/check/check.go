@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // LongEnv is the one switch of the tests: set to anything, each test runs in its long form, for hours in all. Without it
@@ -107,6 +109,23 @@ func Write(t testing.TB, dir, name, content string) {
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return run(t, dir, "git", args...)
+}
+
+// GitAt runs git as one person at a time, whatever the settings of who runs the test say, and gives what it printed without
+// the last line feed. The home is the test's to set.
+func GitAt(dir string, at time.Time, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
+		"-c", "commit.gpgsign=false", "-c", "gc.auto=0", "-c", "core.autocrlf=false", "-c", "core.editor=true"}, args...)...)
+	cmd.Dir = dir
+	date := fmt.Sprintf("%d +0000", at.Unix())
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "GIT_CONFIG_NOSYSTEM=1")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("git %v: %w\n%s%s", args, err, out, &errs)
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
 }
 
 // Shell runs a line as a person would.

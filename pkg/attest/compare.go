@@ -33,11 +33,7 @@ func differences(said, found map[string]any) (all []string) {
 }
 
 func plain(value any) (result any) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &result)
-	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(asJSON(value)), &result); err != nil {
 		return err.Error()
 	}
 	return result

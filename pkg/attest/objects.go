@@ -46,12 +46,21 @@ func openObjects(ctx context.Context, dir string) (*objects, error) {
 
 func (o *objects) close() { o.from.Close() }
 
-// newHash is the one that made an id of so many digits.
-func newHash(digits int) hash.Hash {
+// newHash is the one that made an id of so many digits, begun for an object of a kind and a size.
+func newHash(digits int, kind string, size int64) hash.Hash {
+	sum := sha1.New()
 	if digits == hex.EncodedLen(sha256.Size) {
-		return sha256.New()
+		sum = sha256.New()
 	}
-	return sha1.New()
+	fmt.Fprintf(sum, "%s %d\x00", kind, size)
+	return sum
+}
+
+// idOf is the id of an object with a content.
+func idOf(content []byte, kind string, digits int) string {
+	sum := newHash(digits, kind, int64(len(content)))
+	sum.Write(content)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // copy writes an object of a kind, and errs unless it is the one.
@@ -70,8 +79,7 @@ func (o *objects) copy(to io.Writer, id, kind string, limit int64) error {
 	case found.Size > limit:
 		return fmt.Errorf("%w: the %s %s has %d bytes, and at most %d are read", ErrNotHere, kind, id, found.Size, limit)
 	}
-	sum := newHash(len(id))
-	fmt.Fprintf(sum, "%s %d\x00", kind, found.Size)
+	sum := newHash(len(id), kind, found.Size)
 	if _, err := io.Copy(io.MultiWriter(sum, to), o.from); err != nil {
 		return err
 	}
@@ -112,11 +120,4 @@ func (o *objects) treeOf(commit string) (string, error) {
 		return "", fmt.Errorf("%w: commit %s names no tree", ErrDamaged, commit)
 	}
 	return id, nil
-}
-
-func blobID(content []byte, digits int) string {
-	sum := newHash(digits)
-	fmt.Fprintf(sum, "blob %d\x00", len(content))
-	sum.Write(content)
-	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -60,7 +60,7 @@ func (s *source) replay() (r Replay, contradictions []string, err error) {
 			if err != nil {
 				return r, nil, err
 			}
-			made[f.Path] = entry{s.modeOf(way), blobID(content, len(e.id))}
+			made[f.Path] = entry{s.modeOf(way), idOf(content, "blob", len(e.id))}
 		}
 	}
 	result := maps.Clone(s.base)
@@ -199,7 +199,7 @@ func applies(hunks [][4]int, before, after []string) bool {
 	var result []string
 	at := 0 // lines of before that are done
 	for _, h := range hunks {
-		from, into := start(h[0], h[1]), start(h[2], h[3])
+		from, into := h[0]-min(h[1], 1), h[2]-min(h[3], 1) // a side without lines names the line before its place
 		if from < at || from > len(before) || h[1] < 0 || h[1] > len(before)-from || into < 0 || into > len(after) || h[3] < 0 || h[3] > len(after)-into {
 			return false
 		}
@@ -207,12 +207,4 @@ func applies(hunks [][4]int, before, after []string) bool {
 		at = from + h[1]
 	}
 	return slices.Equal(append(result, before[at:]...), after)
-}
-
-// start is how many lines stand before those of a hunk; one without lines names the line before its place.
-func start(line, count int) int {
-	if count == 0 {
-		return line
-	}
-	return line - 1
 }

@@ -1,11 +1,9 @@
 package attest_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -57,23 +55,12 @@ func newPlace(t testing.TB, dir string) *place {
 
 func (p *place) git(args ...string) string {
 	p.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"}, args...)...)
-	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=1772000000 +0000", "GIT_COMMITTER_DATE=1772000000 +0000")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		p.t.Fatalf("git %v: %v\n%s", args, err, errs.String())
-	}
-	return strings.TrimSpace(string(out))
+	return check.Value(check.GitAt(p.dir, time.Unix(1772000000, 0), args...))(p.t)
 }
 
 func (p *place) write(path, content string) {
 	p.t.Helper()
-	name := filepath.Join(p.dir, filepath.FromSlash(path))
-	check.OK(p.t, os.MkdirAll(filepath.Dir(name), 0o755))
-	check.OK(p.t, os.WriteFile(name, []byte(content), 0o644))
+	check.Write(p.t, p.dir, path, content)
 }
 
 // author is who works with an agent.
@@ -116,21 +103,17 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 	a.write("src/old.txt", lines(30, 35))
 	a.write("src/unchanged.txt", lines(50, 60))
 	a.write("docs/manual.txt", "manual\n")
-	var err error
-	a.ledger, err = ledger.Open(a.root, ledger.Options{Beside: beside, Durability: ledger.DurabilityOS, Clock: func() time.Time {
+	a.ledger = check.Value(ledger.Open(a.root, ledger.Options{Beside: beside, Durability: ledger.DurabilityOS, Clock: func() time.Time {
 		a.clock = a.clock.Add(time.Second)
 		return a.clock
-	}})
-	check.OK(t, err)
+	}}))(t)
 	t.Cleanup(func() {
 		check.OK(t, a.ledger.Close(context.Background()))
-		report, err := verify.Verify(context.Background(), a.root)
-		if check.OK(t, err); len(report.Problems) > 0 {
+		if report := check.Value(verify.Verify(context.Background(), a.root))(t); len(report.Problems) > 0 {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 	})
-	a.key, err = seal.CreateKey(t.TempDir(), "alice")
-	check.OK(t, err)
+	a.key = check.Value(seal.CreateKey(t.TempDir(), "alice"))(t)
 	a.commit("base")
 	a.git("switch", "-qc", "work")
 	return a

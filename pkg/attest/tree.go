@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -95,10 +94,7 @@ func treeID(files map[string]entry, digits int) string {
 		id, _ := hex.DecodeString(direct[name].id)
 		fmt.Fprintf(&content, "%s %s\x00%s", direct[name].mode, name, id)
 	}
-	sum := newHash(digits)
-	fmt.Fprintf(sum, "tree %d\x00", content.Len())
-	io.Copy(sum, &content)
-	return hex.EncodeToString(sum.Sum(nil))
+	return idOf(content.Bytes(), "tree", digits)
 }
 
 // sortKey: git sorts a directory as if its name ended with a slash.

@@ -1,14 +1,9 @@
 package blame_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,20 +45,7 @@ func newRepo(t testing.TB) *repo {
 	return r
 }
 
-func (r *repo) try(args ...string) (string, error) {
-	args = append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "core.autocrlf=false", "-c", "gc.auto=0"}, args...)
-	cmd := exec.Command("git", args...)
-	cmd.Dir = r.dir
-	date := strconv.FormatInt(r.clock.Unix(), 10) + " +0000"
-	cmd.Env = append(os.Environ(), "HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %v: %w\n%s%s", args[8:], err, out.String(), errs.String())
-	}
-	return strings.TrimRight(out.String(), "\n"), nil
-}
+func (r *repo) try(args ...string) (string, error) { return check.GitAt(r.dir, r.clock, args...) }
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()

@@ -125,7 +125,6 @@ func (r *review) checkTogether(records []*added) (checked bool) {
 	switch v := r.opts.Judge(r.ctx, files); v.Evidence {
 	case mutation.Unproven:
 		r.contradict(records[0], "all records that changed these files claim so, and the change from the merge base to HEAD is none: "+v.Reason)
-		return true
 	case mutation.Unsupported:
 		return false
 	}

@@ -127,10 +127,7 @@ func (r *review) traceFile(d difference) error {
 		r.ends[after.path] = [2]string{before.id, after.id}
 	}
 	if before.there && after.there && d.oldMode != d.newMode && f.Kind != "mode" && setMode(d.newMode, after, related) == nil {
-		r.add(Finding{
-			Check: CheckUntraced, Severity: Note, File: f.Path, Message: fmt.Sprintf("no record explains that the file mode changed from %s to %s", d.oldMode, d.newMode),
-			Advice: "Check that it is meant.",
-		})
+		r.find(CheckUntraced, Note, f.Path, fmt.Sprintf("no record explains that the file mode changed from %s to %s", d.oldMode, d.newMode), "Check that it is meant.")
 	}
 	r.report.Lines.add(f.Lines)
 	r.report.Files = append(r.report.Files, *f)

@@ -15,6 +15,11 @@ const maxRecords = 20
 
 func (r *review) add(f Finding) { r.report.Findings = append(r.report.Findings, f) }
 
+// find adds a finding about a file as a whole.
+func (r *review) find(check Check, severity Severity, file, message, advice string) {
+	r.add(Finding{Check: check, Severity: severity, File: file, Message: message, Advice: advice})
+}
+
 // grouping is what findings of several records have in common.
 type grouping struct {
 	check        Check
@@ -67,10 +72,8 @@ func (r *review) flushGroups() {
 	for _, info := range Checks() {
 		for _, severity := range []Severity{Error, Warning, Note} {
 			if more := counts[grouping{check: info.Check, severity: severity}] - maxListed; more > 0 {
-				r.add(Finding{
-					Check: info.Check, Severity: severity, File: r.inRepository(intentsFile),
-					Message: fmt.Sprintf("%d more findings of this kind are not listed", more), Advice: "Deal with those that are listed first.",
-				})
+				r.find(info.Check, severity, r.inRepository(intentsFile), fmt.Sprintf("%d more findings of this kind are not listed", more),
+					"Deal with those that are listed first.")
 			}
 		}
 	}

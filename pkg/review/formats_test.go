@@ -217,8 +217,7 @@ func compileSchema(t *testing.T, text io.Reader) *jsonschema.Schema {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	check.OK(t, compiler.AddResource("sarif.json", document))
-	schema := check.Value(compiler.Compile("sarif.json"))(t)
-	return schema
+	return check.Value(compiler.Compile("sarif.json"))(t)
 }
 
 func checkSARIF(t *testing.T, text []byte) {

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -81,7 +80,7 @@ func (b *blobs) content(id string) ([]byte, bool) {
 	if content, known := b.known[id]; known {
 		return content, content != nil
 	}
-	if !isHex(id) || b.err != nil {
+	if !gitread.IsID(id) || b.err != nil {
 		return nil, false
 	}
 	content, err := b.read(id)
@@ -102,14 +101,9 @@ func (b *blobs) read(id string) ([]byte, error) {
 	if err != nil || found.Kind != "blob" || found.Size > maxText {
 		return nil, err
 	}
-	var content bytes.Buffer
-	content.Grow(int(found.Size) + 1) // never nil
-	_, err = io.Copy(&content, b.objects)
-	return content.Bytes()[:content.Len():content.Len()], err
-}
-
-func isHex(id string) bool {
-	return len(id) >= 40 && len(id) <= 64 && strings.Trim(id, "0123456789abcdef") == ""
+	content := make([]byte, found.Size) // never nil
+	_, err = io.ReadFull(b.objects, content)
+	return content, err
 }
 
 // isZero tells git's id for nothing.

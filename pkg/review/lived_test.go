@@ -97,8 +97,7 @@ func (g *lived) putTwin(path string, lines []told) {
 	for _, l := range lines {
 		b.WriteString(l.text + tag + strconv.Itoa(l.id) + "\n")
 	}
-	check.OK(g.t, os.MkdirAll(filepath.Dir(g.name("twin", path)), 0o755))
-	check.OK(g.t, os.WriteFile(g.name("twin", path), []byte(b.String()), 0o644))
+	check.Write(g.t, g.top, "twin/"+path, b.String())
 }
 
 // read gives a file with the numbers of its lines.
@@ -125,8 +124,7 @@ func (g *lived) parse(content string) (lines []told) {
 }
 
 func (g *lived) paths() (paths []string) {
-	entries := check.Value(os.ReadDir(g.name("twin", "src")))(g.t)
-	for _, e := range entries {
+	for _, e := range check.Value(os.ReadDir(g.name("twin", "src")))(g.t) {
 		paths = append(paths, "src/"+e.Name())
 	}
 	return paths

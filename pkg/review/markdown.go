@@ -81,17 +81,15 @@ func code(text string) string {
 }
 
 // item writes one line of a list, or nothing once the text is long enough.
-func (m *markdown) item(format string, args ...any) bool {
+func (m *markdown) item(format string, args ...any) {
+	if m.full {
+		return
+	}
 	line := "- " + fmt.Sprintf(format, args...) + "\n"
-	if m.full || m.Len()+len(line) > maxMarkdown-500 {
-		if !m.full {
-			m.WriteString("- … the rest does not fit here: run `orchestra-mcp gate` for all of it\n")
-		}
-		m.full = true
-		return false
+	if m.full = m.Len()+len(line) > maxMarkdown-500; m.full {
+		line = "- … the rest does not fit here: run `orchestra-mcp gate` for all of it\n"
 	}
 	m.WriteString(line)
-	return true
 }
 
 // folded writes a list that opens by a click. The items are written by list.
@@ -160,8 +158,8 @@ func (m *markdown) first(r *Report) {
 	}
 }
 
-func (m *markdown) finding(r *Report, f *Finding) bool {
-	return m.item("%s **%s** %s: %s %s", f.Severity, f.Check, m.link(r, f.Where(), f.File, f.Line, f.End), code(f.Message), f.Advice)
+func (m *markdown) finding(r *Report, f *Finding) {
+	m.item("%s **%s** %s: %s %s", f.Severity, f.Check, m.link(r, f.Where(), f.File, f.Line, f.End), code(f.Message), f.Advice)
 }
 
 func (m *markdown) findings(r *Report) {
@@ -171,8 +169,8 @@ func (m *markdown) findings(r *Report) {
 	}
 	m.folded(fmt.Sprintf("All %d errors and warnings", n), func() {
 		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Severity != Note && !m.finding(r, f) {
-				return
+			if f := &r.Findings[i]; f.Severity != Note {
+				m.finding(r, f)
 			}
 		}
 	})
@@ -185,14 +183,12 @@ func (m *markdown) intents(r *Report) {
 	title := fmt.Sprintf("What was done: %s in %s", plural(r.Records, "new record", "new records"), plural(r.Commits, "commit", "commits"))
 	m.folded(title, func() {
 		for i := range r.Intents {
-			if !m.intent(&r.Intents[i]) {
-				return
-			}
+			m.intent(&r.Intents[i])
 		}
 	})
 }
 
-func (m *markdown) intent(in *Intent) bool {
+func (m *markdown) intent(in *Intent) {
 	id, origin, name := code(in.ID), "", ""
 	if in.ID == "" {
 		id = "no intent"
@@ -206,7 +202,7 @@ func (m *markdown) intent(in *Intent) bool {
 	if in.Name != "" {
 		name = " " + code(in.Name)
 	}
-	return m.item("%s%s%s: %s on %s, %d of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record", "records"),
+	m.item("%s%s%s: %s on %s, %d of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record", "records"),
 		plural(in.Paths, "path", "paths"), in.Lines, plural(in.Refused, "refused call", "refused calls"))
 }
 
@@ -223,9 +219,7 @@ func (m *markdown) proven(r *Report) {
 	}
 	m.folded("Proven to keep what the code does: "+plural(len(files), "file", "files"), func() {
 		for _, f := range files {
-			if !m.item("%s", m.link(r, f.Path, f.Path, 0, 0)) {
-				return
-			}
+			m.item("%s", m.link(r, f.Path, f.Path, 0, 0))
 		}
 	})
 }
@@ -252,19 +246,17 @@ func (m *markdown) untraced(r *Report) {
 	title := fmt.Sprintf("Not explained by any record: %s in %s", plural(r.Lines.Changed()-r.Lines.Traced, "line", "lines"), plural(len(files), "file", "files"))
 	m.folded(title, func() {
 		for _, f := range files {
-			if !m.untracedFile(r, f) {
-				return
-			}
+			m.untracedFile(r, f)
 		}
 	})
 }
 
-func (m *markdown) untracedFile(r *Report, f *File) bool {
+func (m *markdown) untracedFile(r *Report, f *File) {
 	line, end := 0, 0
 	if len(f.Untraced) > 0 {
 		line, end = f.Untraced[0].Start, f.Untraced[0].End
 	}
-	return m.item("%s (%s): %d of %d changed lines have no record%s", m.link(r, f.Path, f.Path, line, end), f.Status, f.untracedLines(), f.Lines.Changed(), f.ranges())
+	m.item("%s (%s): %d of %d changed lines have no record%s", m.link(r, f.Path, f.Path, line, end), f.Status, f.untracedLines(), f.Lines.Changed(), f.ranges())
 }
 
 // ranges names the first untraced lines.
@@ -300,9 +292,7 @@ func (m *markdown) notProven(r *Report) {
 	}
 	m.folded("What this does not prove", func() {
 		for _, sentence := range r.Unproven {
-			if !m.item("%s", code(sentence)) {
-				return
-			}
+			m.item("%s", code(sentence))
 		}
 	})
 }

@@ -1,11 +1,9 @@
 package review_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,14 +70,12 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 		r.write(".gitattributes", locate.GitAttributes)
 	}
 	r.write(".orchestration/.gitignore", ignored)
-	var err error
-	r.root, err = os.OpenRoot(r.dir)
-	check.OK(t, err)
+	r.root = check.Value(os.OpenRoot(r.dir))(t)
 	r.openLedger()
 	t.Cleanup(func() {
 		check.OK(t, r.ledger.Close(context.Background()))
-		report, err := verify.Verify(context.Background(), r.root)
-		if check.OK(t, err); (len(report.Problems) > 0) != r.broken {
+		report := check.Value(verify.Verify(context.Background(), r.root))(t)
+		if (len(report.Problems) > 0) != r.broken {
 			t.Errorf("the ledger ends with %v", report.Problems)
 		}
 		r.root.Close()
@@ -97,12 +93,10 @@ func (r *repo) openLedger() { r.openLedgerOf(0) }
 
 // openLedgerOf is a ledger that rotates at a size.
 func (r *repo) openLedgerOf(size int64) {
-	var err error
-	r.ledger, err = ledger.Open(r.root, ledger.Options{Clock: func() time.Time {
+	r.ledger = check.Value(ledger.Open(r.root, ledger.Options{Clock: func() time.Time {
 		r.clock = r.clock.Add(time.Second)
 		return r.clock
-	}, Durability: ledger.DurabilityOS, SegmentSize: size, Beside: r.beside})
-	check.OK(r.t, err)
+	}, Durability: ledger.DurabilityOS, SegmentSize: size, Beside: r.beside}))(r.t)
 }
 
 func lines(from, to int) string {
@@ -115,24 +109,12 @@ func lines(from, to int) string {
 
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
-	out := check.Value(r.try(args...))(r.t)
-	return out
+	return check.Value(r.try(args...))(r.t)
 }
 
 func (r *repo) try(args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "gc.auto=0",
-		"-c", "core.autocrlf=false", "-c", "core.editor=true"}, args...)...)
-	cmd.Dir = r.top
 	r.clock = r.clock.Add(time.Second)
-	date := fmt.Sprintf("%d +0000", r.clock.Unix())
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("git %v: %w\n%s%s", args, err, out, errs.String())
-	}
-	return strings.TrimSuffix(string(out), "\n"), err
+	return check.GitAt(r.top, r.clock, args...)
 }
 
 func (r *repo) commit(message string) string {
@@ -147,8 +129,7 @@ func (r *repo) trailer() (text string) {
 	if !r.beside || r.named {
 		return ""
 	}
-	heads := check.Value(locate.Heads(context.Background(), r.root))(r.t)
-	for _, head := range heads {
+	for _, head := range check.Value(locate.Heads(context.Background(), r.root))(r.t) {
 		text += "\n" + gitref.TrailerKey + ": " + head.String()
 	}
 	r.named = true
@@ -158,9 +139,7 @@ func (r *repo) trailer() (text string) {
 // write changes a file past the ledger.
 func (r *repo) write(path, content string) {
 	r.t.Helper()
-	name := filepath.Join(r.dir, filepath.FromSlash(path))
-	check.OK(r.t, os.MkdirAll(filepath.Dir(name), 0o755))
-	check.OK(r.t, os.WriteFile(name, []byte(content), 0o644))
+	check.Write(r.t, r.dir, path, content)
 }
 
 func (r *repo) read(path string) (string, bool) {
@@ -185,7 +164,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*record.Record
 		r.write(path, content)
 		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), r.ledger.BlobID([]byte(content))
 		for _, lines := range edit.ChangedRanges(content, c.Hunks) {
-			c.Ranges = append(c.Ranges, record.Range{StartLine: lines.StartLine, EndLine: lines.EndLine, ContentHash: lines.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range(lines))
 		}
 		c.Mark(edit.Lines(content))
 	}
@@ -201,8 +180,7 @@ func (r *repo) traced(intent, path, content string, edits ...func(*record.Record
 
 func (r *repo) append(rec record.Record) {
 	r.t.Helper()
-	_, err := r.ledger.Append(context.Background(), rec)
-	check.OK(r.t, err)
+	check.Value(r.ledger.Append(context.Background(), rec))(r.t)
 	r.named = false
 }
 
@@ -211,8 +189,7 @@ func (r *repo) review(opts review.Options) *review.Report {
 	if opts.Base == "" {
 		opts.Base = "main"
 	}
-	report := check.Value(review.Run(context.Background(), r.root, opts))(r.t)
-	return report
+	return check.Value(review.Run(context.Background(), r.root, opts))(r.t)
 }
 
 // found gives the findings of a severity as "check file:line message".

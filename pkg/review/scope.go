@@ -179,12 +179,9 @@ func (r *review) checkTraced() {
 		r.addUntraced(&rep.Files[i])
 	}
 	if changed := rep.Lines.Changed(); float64(rep.Lines.Traced)*100 < rep.MinTraced*float64(changed) {
-		r.add(Finding{
-			Check: CheckUntraced, Severity: Error, File: r.firstUntraced(),
-			Message: fmt.Sprintf("%s of the changed lines are traced (%d of %d), and %s are asked for", FormatPercent(rep.Percent), rep.Lines.Traced,
-				changed, FormatPercent(rep.MinTraced)),
-			Advice: "Make the other changes through the server's tools, or explain them to the reviewer.",
-		})
+		r.find(CheckUntraced, Error, r.firstUntraced(), fmt.Sprintf("%s of the changed lines are traced (%d of %d), and %s are asked for",
+			FormatPercent(rep.Percent), rep.Lines.Traced, changed, FormatPercent(rep.MinTraced)),
+			"Make the other changes through the server's tools, or explain them to the reviewer.")
 	}
 	if rep.Beyond > 0 {
 		r.unproven("%d changed files are outside the workspace, where no record is made: they were not reviewed", rep.Beyond)

@@ -2,7 +2,6 @@ package review_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,10 +30,8 @@ func (r *repo) writeTop(path, content string) {
 // seal seals the ledger, as the pre-commit hook does.
 func (r *repo) seal() {
 	r.t.Helper()
-	key, err := seal.CreateKey(r.t.TempDir(), "tester")
-	check.OK(r.t, err)
-	_, err = seal.Create(r.t.Context(), r.root, key, seal.CreateOptions{Now: func() time.Time { return r.clock }})
-	check.OK(r.t, err)
+	key := check.Value(seal.CreateKey(r.t.TempDir(), "tester"))(r.t)
+	check.Value(seal.Create(r.t.Context(), r.root, key, seal.CreateOptions{Now: func() time.Time { return r.clock }}))(r.t)
 }
 
 // recordShapes are what records say.
@@ -66,11 +63,9 @@ func recordShapes() []shape {
 		{name: "an undo", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
 			r.agent("src/b.txt", by("agent", 1, 10))
 			r.commit("work")
-			var id string
-			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *record.Record) { id = "00000000-0000-4000-8000-000000000001"; rec.Call = "apply_diff" })
+			r.traced("INT-001", "src/b.txt", by("agent", 1, 5), func(rec *record.Record) { rec.Call = "apply_diff" })
 			r.commit("shorter")
-			entries := check.Value(r.ledger.Query(r.t.Context(), record.Filter{Newest: true, Limit: 1}))(r.t)
-			id = entries.Entries[0].ID
+			id := check.Value(r.ledger.Query(r.t.Context(), record.Filter{Newest: true, Limit: 1}))(r.t).Entries[0].ID
 			r.traced("INT-001", "src/b.txt", by("agent", 1, 10), func(rec *record.Record) { rec.Detail = map[string]any{"undoes": []string{id}} })
 			r.commit("undone")
 		}},
@@ -91,9 +86,7 @@ func ledgerShapes() []shape {
 	missing := "\n\n" + gitref.TrailerKey + ": " + strings.Repeat("ab", 32)
 	clone := func(r *repo, args ...string) {
 		dir := filepath.Join(r.t.TempDir(), "clone")
-		if out, err := exec.Command("git", append(append([]string{"clone", "-q"}, args...), "file://"+r.top, dir)...).CombinedOutput(); err != nil {
-			r.t.Fatalf("%v\n%s", err, out)
-		}
+		r.git(append(append([]string{"clone", "-q"}, args...), "file://"+r.top, dir)...)
 		r.moveTo(dir)
 	}
 	return []shape{
@@ -133,13 +126,11 @@ func ledgerShapes() []shape {
 			}},
 		{name: "a fork, its records in a bundle", opts: review.Options{Base: "origin/main"}, changed: 5, traced: 5, found: "nothing", do: func(r *repo) {
 			work(r)
-			_, err := gitref.Export(r.t.Context(), r.root, gitref.Withheld{})
-			check.OK(r.t, err)
+			check.Value(gitref.Export(r.t.Context(), r.root, gitref.Withheld{}))(r.t)
 			bundle := filepath.Join(r.t.TempDir(), "records.bundle")
 			r.git("bundle", "create", "-q", bundle, gitref.Ref)
 			clone(r)
-			_, err = gitref.Fetch(r.t.Context(), r.root, bundle)
-			check.OK(r.t, err)
+			check.Value(gitref.Fetch(r.t.Context(), r.root, bundle))(r.t)
 		}},
 		{name: "a shallow clone", err: review.ErrShallow, do: func(r *repo) {
 			work(r)

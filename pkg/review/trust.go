@@ -27,10 +27,7 @@ func (r *review) checkLedger() error {
 		if slices.Contains(r.base.odd, name) {
 			severity = Warning
 		}
-		r.add(Finding{
-			Check: CheckLedger, Severity: severity, File: r.inRepository(name), Message: "a link or a submodule stands where a governance file belongs",
-			Advice: "Replace it by the regular file.",
-		})
+		r.find(CheckLedger, severity, r.inRepository(name), "a link or a submodule stands where a governance file belongs", "Replace it by the regular file.")
 	}
 	return nil
 }
@@ -72,11 +69,8 @@ func (r *review) checkChain() error {
 		r.addProblem(p, Error, "Bring it back: orchestra-mcp ledger restore, or commit the ledger that these records are in.")
 	}
 	if len(r.opts.Seals.Required) > 0 && now.Unsealed > 0 {
-		r.add(Finding{
-			Check: CheckLedger, Severity: Warning, File: r.inRepository(home + "/seals"),
-			Message: fmt.Sprintf("%d of %d records are under no seal of a trusted key", now.Unsealed, now.Records),
-			Advice:  "Seal them before the commit (orchestra-mcp seal, or orchestra-mcp git install-hooks): a seal covers only what was there.",
-		})
+		r.find(CheckLedger, Warning, r.inRepository(home+"/seals"), fmt.Sprintf("%d of %d records are under no seal of a trusted key", now.Unsealed, now.Records),
+			"Seal them before the commit (orchestra-mcp seal, or orchestra-mcp git install-hooks): a seal covers only what was there.")
 	}
 	if len(now.Problems) == 0 {
 		return nil
@@ -120,10 +114,10 @@ func (r *review) addProblem(p ledger.Problem, severity Severity, advice string) 
 // checkGovernance reports what the range changed of the rules by which agents work and this review judges.
 func (r *review) checkGovernance() {
 	if r.head.unreadable != nil {
-		r.addIntentProblem(Error, "HEAD's intents cannot be read: "+r.head.unreadable.Error(), "Mend the file: orchestra-mcp intents validate.")
+		r.find(CheckIntent, Error, r.inRepository(intentsFile), "HEAD's intents cannot be read: "+r.head.unreadable.Error(), "Mend the file: orchestra-mcp intents validate.")
 	}
 	if r.base.unreadable != nil {
-		r.addIntentProblem(Error, "BASE's intents cannot be read: "+r.base.unreadable.Error(), "Mend the file in the base first.")
+		r.find(CheckIntent, Error, r.inRepository(intentsFile), "BASE's intents cannot be read: "+r.base.unreadable.Error(), "Mend the file in the base first.")
 	}
 	if r.head.intents != nil {
 		for _, in := range r.head.intents.All() {
@@ -131,25 +125,12 @@ func (r *review) checkGovernance() {
 		}
 	}
 	r.checkRemovedIntents()
-	names := map[string]bool{}
-	maps.Insert(names, keysOf(r.fork.ids))
-	maps.Insert(names, keysOf(r.head.ids))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(r.fork.ids)), maps.Keys(r.head.ids))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if what := ruleFile(name); what != "" && r.fork.ids[name] != r.head.ids[name] && r.base.ids[name] != r.head.ids[name] {
-			r.add(Finding{
-				Check: CheckGovernance, Severity: Warning, File: r.inRepository(name), Message: what + " " + verb(r.fork.ids[name], r.head.ids[name]),
-				Advice: "Read the change as the operator: it decides what agents may do, or whose seals count.",
-			})
-		}
-	}
-}
-
-func keysOf(ids map[string]string) func(func(string, bool) bool) {
-	return func(yield func(string, bool) bool) {
-		for name := range ids {
-			if !yield(name, true) {
-				return
-			}
+			r.find(CheckGovernance, Warning, r.inRepository(name), what+" "+verb(r.fork.ids[name], r.head.ids[name]),
+				"Read the change as the operator: it decides what agents may do, or whose seals count.")
 		}
 	}
 }
@@ -175,10 +156,6 @@ func verb(before, after string) string {
 		return "removed"
 	}
 	return "changed"
-}
-
-func (r *review) addIntentProblem(severity Severity, message, advice string) {
-	r.add(Finding{Check: CheckIntent, Severity: severity, File: r.inRepository(intentsFile), Message: message, Advice: advice})
 }
 
 // checkIntentChange reports an intent that the range added or made wider.
