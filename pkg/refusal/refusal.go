@@ -88,6 +88,18 @@ func Newf(code Code, format string, args ...any) *Refusal {
 	return New(code, fmt.Sprintf(format, args...))
 }
 
+// AtPath is Newf about a file, which the details name.
+func AtPath(code Code, path, format string, args ...any) *Refusal {
+	return Newf(code, format, args...).With("path", path)
+}
+
+// Reworded is the refusal with another reason.
+func (r *Refusal) Reworded(format string, args ...any) *Refusal {
+	c := *r
+	c.reason, c.delivered = clip(oneStop(fmt.Sprintf(format, args...))), nil
+	return &c
+}
+
 // As finds a refusal in an error's chain.
 func As(err error) (*Refusal, bool) {
 	var r *Refusal

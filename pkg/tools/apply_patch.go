@@ -95,9 +95,8 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 		f.effect.Problem = effect.Problem
 	}
 	if other, ok := c.byPath[effect.Path]; ok && other != f {
-		f.conflict = refusal.Newf(refusal.InvalidArguments,
-			"Patch line %d moves %s to %s, which another section of the patch is about. Nothing was changed.", s.Line, f.effect.From, effect.Path).
-			With("path", effect.Path).Suggest("Send two patches: the second when the first has made the place free.")
+		f.conflict = refusal.AtPath(refusal.InvalidArguments, effect.Path, "Patch line %d moves %s to %s, which another section of the patch is about. Nothing was changed.", s.Line, f.effect.From, effect.Path).
+			Suggest("Send two patches: the second when the first has made the place free.")
 		return
 	}
 	c.byPath[effect.Path] = f
@@ -187,12 +186,10 @@ func (p *patchFailures) refuse() *refusal.Refusal {
 		if n > 10 {
 			named += ", …"
 		}
-		again := refusal.Newf(r.Code(), "%d files of the patch cannot be changed as it says (%s), and nothing was changed. The first: %s", n, clip(named, 2000), r.Reason()).
-			WithHint(r.Hint()).Suggest("%s", r.Suggestion()).With("failed", n)
-		for key, value := range r.Details() {
-			again = again.With(key, value)
+		r = r.Reworded("%d files of the patch cannot be changed as it says (%s), and nothing was changed. The first: %s", n, clip(named, 2000), r.Reason())
+		if r.Detail("failed") == nil { // of its blocks
+			r = r.With("failed", n)
 		}
-		r = again
 	}
 	return r.With("failed_files", p.files)
 }

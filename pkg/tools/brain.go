@@ -23,8 +23,8 @@ func (b *Brain) resolve() (*workspace.Target, *hooks.FileEffect) {
 		return t, effect
 	}
 	if effect.Protection != workspace.ProtectNone || !strings.EqualFold(path.Ext(effect.Path), ".md") {
-		effect.Problem = refusal.Newf(refusal.ProtectedPath, "%s is a link to %s, where no notes belong.", b.File, effect.Path).
-			With("path", effect.Path).WithHint(refusal.HintAskUser).
+		effect.Problem = refusal.AtPath(refusal.ProtectedPath, effect.Path, "%s is a link to %s, where no notes belong.", b.File, effect.Path).
+			WithHint(refusal.HintAskUser).
 			Suggest("Ask the user to put a file in the place of the link, or to name another one in the setting brain.file.")
 	}
 	return t, effect

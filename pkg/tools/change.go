@@ -30,7 +30,7 @@ func (f *Files) target(requested string) (*workspace.Target, *hooks.FileEffect) 
 	case workspace.Regular:
 		effect.Op, effect.Exists = change.Modified, true
 	default:
-		effect.Problem = refusal.Newf(refusal.NotARegularFile, "%s is not a regular file but a %s.", t.Path(), t.Kind()).With("path", t.Path())
+		effect.Problem = refusal.AtPath(refusal.NotARegularFile, t.Path(), "%s is not a regular file but a %s.", t.Path(), t.Kind())
 		if t.Kind() == workspace.Directory {
 			effect.Problem = effect.Problem.Suggest("Name a file; list_files shows what is in the directory.")
 		}
@@ -48,7 +48,7 @@ func pathProblem(requested string, err error) *refusal.Refusal {
 	case errors.Is(err, workspace.ErrChangedDir), errors.Is(err, workspace.ErrBusy):
 		code = refusal.Busy
 	}
-	return refusal.Newf(code, "The path %q cannot be used: %v.", clip(requested, 300), err).With("path", strings.ToValidUTF8(clip(requested, 300), "\uFFFD"))
+	return refusal.AtPath(code, strings.ToValidUTF8(clip(requested, 300), "\uFFFD"), "The path %q cannot be used: %v.", clip(requested, 300), err)
 }
 
 func clip(s string, n int) string {
@@ -76,13 +76,13 @@ func (f *Files) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.T
 func readProblem(path string, err error) error {
 	switch {
 	case errors.Is(err, workspace.ErrNotExist):
-		return refusal.Newf(refusal.FileNotFound, "%s does not exist.", path).With("path", path)
+		return refusal.AtPath(refusal.FileNotFound, path, "%s does not exist.", path)
 	case errors.Is(err, workspace.ErrNotRegular):
-		return refusal.Newf(refusal.NotARegularFile, "%s is not a regular file.", path).With("path", path)
+		return refusal.AtPath(refusal.NotARegularFile, path, "%s is not a regular file.", path)
 	case errors.Is(err, workspace.ErrBusy):
-		return refusal.Newf(refusal.Busy, "%v.", err).With("path", path)
+		return refusal.AtPath(refusal.Busy, path, "%v.", err)
 	case errors.Is(err, workspace.ErrTooLarge):
-		return refusal.Newf(refusal.TooLarge, "%s is larger than the limit for files (limits.file_size).", path).With("path", path).
+		return refusal.AtPath(refusal.TooLarge, path, "%s is larger than the limit for files (limits.file_size).", path).
 			Suggest("Look at it and change it with execute_command, or ask the user to raise limits.file_size.")
 	}
 	return fmt.Errorf("reading %s: %w", path, err)
@@ -93,7 +93,7 @@ func (f *Files) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspa
 	text, err := f.load(t, effect)
 	if err != nil {
 		if errors.Is(err, workspace.ErrBinary) {
-			return text, refusal.Newf(refusal.DiffNotApplied, "%s is binary; it can only be written whole.", effect.Source()).With("path", effect.Source()).
+			return text, refusal.AtPath(refusal.DiffNotApplied, effect.Source(), "%s is binary; it can only be written whole.", effect.Source()).
 				WithHint(refusal.HintFixArguments).Suggest("Make it anew with execute_command, or choose another file.")
 		}
 		return text, err

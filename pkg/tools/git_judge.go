@@ -57,8 +57,8 @@ func (r *rehearsal) judgeChanges(ctx context.Context, scratch string, trusted []
 		}
 	}
 	if len(j.lost) > 0 {
-		return r.typed(refusal.Newf(refusal.CommandBlocked, "%s would overwrite or remove content out of the scope that no person has committed: %s.", r.git.First, orderly(j.lost)).
-			With("path", j.lost[0]).With("paths", j.lost[:min(len(j.lost), maxShown)]))
+		return r.typed(refusal.AtPath(refusal.CommandBlocked, j.lost[0], "%s would overwrite or remove content out of the scope that no person has committed: %s.", r.git.First, orderly(j.lost)).
+			With("paths", j.lost[:min(len(j.lost), maxShown)]))
 	}
 	return j.staged(ctx)
 }
@@ -182,7 +182,7 @@ func (j *judging) staged(ctx context.Context) error {
 			continue
 		}
 		if now, err := git.Indexed(ctx, j.after.Own.Find("index").At, path); err != nil || now != blob {
-			return j.typed(refusal.Newf(refusal.CommandBlocked, "%s would drop staged content out of the scope that no person has committed: %s.", j.git.First, path).With("path", path))
+			return j.typed(refusal.AtPath(refusal.CommandBlocked, path, "%s would drop staged content out of the scope that no person has committed: %s.", j.git.First, path))
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (c *commandCall) rehearses() (where profile.Rehearsed, is bool, err error) 
 	}
 	line := replay.ReadLine(c.effect.Reading)
 	if line.LedgerPush != "" {
-		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "git push %s would take the refs of the ledger along (refs/orchestra), which only orchestra-mcp moves.", clip(line.LedgerPush, 100)).With("path", ".git/refs/orchestra"))
+		return where, false, c.typed(refusal.AtPath(refusal.ProtectedPath, ".git/refs/orchestra", "git push %s would take the refs of the ledger along (refs/orchestra), which only orchestra-mcp moves.", clip(line.LedgerPush, 100)))
 	}
 	if !line.Changes || !line.Alone || c.Git == profile.GitClosed || c.Runner == nil || c.Profiles == nil {
 		return where, false, nil
@@ -70,8 +70,7 @@ func (c *commandCall) rehearses() (where profile.Rehearsed, is bool, err error) 
 	case err != nil || where.Common == "": // git cannot write there, and fails before it begins
 		return where, false, nil
 	case line.Tree != "":
-		return where, false, c.typed(refusal.Newf(refusal.ProtectedPath, "%s would write in .git/worktrees, which no command may: a linked work tree is a workspace of its own, with its own intents and its own server, and a person makes, moves and removes it. On another branch you can work in this one (git switch).", line.Tree).
-			With("path", ".git/worktrees"))
+		return where, false, c.typed(refusal.AtPath(refusal.ProtectedPath, ".git/worktrees", "%s would write in .git/worktrees, which no command may: a linked work tree is a workspace of its own, with its own intents and its own server, and a person makes, moves and removes it. On another branch you can work in this one (git switch).", line.Tree))
 	case c.level() != sandbox.Full && line.Paths:
 		return where, false, nil // as of any program, what it did is found afterwards
 	case c.level() != sandbox.Full:

@@ -38,8 +38,8 @@ var (
 // refuse turns a text that does not match into its refusal, with the first blocks that failed.
 func (a editAdvice) refuse(path, hash string, err error) error {
 	if errors.Is(err, edit.ErrSyntax) {
-		return refusal.Newf(refusal.DiffNotApplied, "The diff for %s cannot be read, and nothing was changed: %v", path, err).
-			With("path", path).WithHint(refusal.HintFixArguments).Suggest("%s", a.form)
+		return refusal.AtPath(refusal.DiffNotApplied, path, "The diff for %s cannot be read, and nothing was changed: %v", path, err).
+			WithHint(refusal.HintFixArguments).Suggest("%s", a.form)
 	}
 	code, suggestion, hint := refusal.DiffNotApplied, a.form, refusal.HintFixArguments
 	switch {

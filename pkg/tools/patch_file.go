@@ -74,13 +74,13 @@ func (f *patchFile) apply(s *edit.Section, now patchState, opt edit.Options) (pa
 	path := f.target.Path()
 	switch {
 	case s.Op == change.Created && now.exists && f.to != nil:
-		return now, refusal.Newf(refusal.InvalidArguments, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
-			With("path", path).Suggest("Send two patches: the move first, then the new file.")
+		return now, refusal.AtPath(refusal.InvalidArguments, path, "Patch line %d adds a file where the patch moves %s from or to. Nothing was changed.", s.Line, path).
+			Suggest("Send two patches: the move first, then the new file.")
 	case s.Op == change.Created && now.exists:
-		return now, refusal.Newf(refusal.DiffNotApplied, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
-			With("path", path).Suggest("Use `*** Update File:` to change it.")
+		return now, refusal.AtPath(refusal.DiffNotApplied, path, "%s exists already (patch line %d adds it). Nothing was changed.", path, s.Line).
+			Suggest("Use `*** Update File:` to change it.")
 	case s.Op != change.Created && !now.exists:
-		return now, refusal.Newf(refusal.FileNotFound, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line).With("path", path)
+		return now, refusal.AtPath(refusal.FileNotFound, path, "%s does not exist (patch line %d). Nothing was changed.", path, s.Line)
 	case s.Op == change.Deleted:
 		return patchState{notes: now.notes}, nil
 	case s.Op == change.Moved && len(s.Hunks) == 0:
@@ -107,16 +107,16 @@ func (f *patchFile) settle(files *Files, original workspace.Text, existed bool, 
 	effect.Path, effect.From = path, ""
 	switch {
 	case !now.exists && !existed:
-		return write, refusal.Newf(refusal.InvalidArguments, "The patch adds %s and deletes it again.", path).
-			With("path", path).Suggest("Leave both sections out of the patch.")
+		return write, refusal.AtPath(refusal.InvalidArguments, path, "The patch adds %s and deletes it again.", path).
+			Suggest("Leave both sections out of the patch.")
 	case !now.exists:
 		effect.Op, effect.Knowledge = change.Deleted, hooks.KnowsNothing
 		effect.Hunks = edit.Hunks(original.String, "")
 		write.Op = change.Deleted
 		return write, nil
 	case to != path && f.to.Kind() != workspace.Missing:
-		return write, refusal.Newf(refusal.DiffNotApplied, "%s cannot be moved to %s: a file stands there. Nothing was changed.", path, to).
-			With("path", to).Suggest("Delete or move away %s in a patch of its own first, or choose another name.", to)
+		return write, refusal.AtPath(refusal.DiffNotApplied, to, "%s cannot be moved to %s: a file stands there. Nothing was changed.", path, to).
+			Suggest("Delete or move away %s in a patch of its own first, or choose another name.", to)
 	}
 	if err := f.encode(files, original, existed, now, &write); err != nil {
 		return write, err

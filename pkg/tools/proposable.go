@@ -18,7 +18,7 @@ func proposable(set *intent.Set, globs []string) error {
 	}
 	for _, g := range globs {
 		if name, ok := namesProtected(g); ok {
-			return refusal.Newf(refusal.ProtectedPath, "%s names %s, which belongs to the governance files or to git; no intent can own it.", clip(g, 200), name).With("path", clip(g, 200))
+			return refusal.AtPath(refusal.ProtectedPath, clip(g, 200), "%s names %s, which belongs to the governance files or to git; no intent can own it.", clip(g, 200), name)
 		}
 		path := literalPart(g)
 		for _, asked := range []string{path, path + "/"} {

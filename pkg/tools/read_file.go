@@ -134,8 +134,8 @@ func (c *readCall) slice(s string) error {
 	start, limit := max(c.args.Offset, 1), c.args.Limit
 	if start > len(all) {
 		if start > 1 {
-			return refusal.Newf(refusal.InvalidArguments, "offset %d is behind the last line: %s has %d lines.", start, v.Path, len(all)).
-				With("path", v.Path).With("total_lines", len(all)).Suggest("Call read_file with an `offset` of at most %d, or without.", max(1, len(all)))
+			return refusal.AtPath(refusal.InvalidArguments, v.Path, "offset %d is behind the last line: %s has %d lines.", start, v.Path, len(all)).
+				With("total_lines", len(all)).Suggest("Call read_file with an `offset` of at most %d, or without.", max(1, len(all)))
 		}
 		return nil
 	}

@@ -132,12 +132,12 @@ func (c *lessonCall) plan() error {
 	case errors.Is(err, brain.ErrEmpty):
 		return refusal.New(refusal.InvalidArguments, "lesson: it says nothing.")
 	case errors.Is(err, brain.ErrFull):
-		return refusal.Newf(refusal.TooLarge, "%s: %v.", c.effect.Path, err).With("path", c.effect.Path).WithHint(refusal.HintAskUser).
+		return refusal.AtPath(refusal.TooLarge, c.effect.Path, "%s: %v.", c.effect.Path, err).WithHint(refusal.HintAskUser).
 			Suggest("Ask the user to shorten the file, or to raise limits.file_size.")
 	}
 	encoded, err := text.Encode(after)
 	if err != nil {
-		return refusal.Newf(refusal.InvalidArguments, "%s is %s, which cannot hold the lesson: %v.", c.effect.Path, text.Encoding, err).With("path", c.effect.Path)
+		return refusal.AtPath(refusal.InvalidArguments, c.effect.Path, "%s is %s, which cannot hold the lesson: %v.", c.effect.Path, text.Encoding, err)
 	}
 	setAfter(c.effect, text, after, encoded)
 	return nil

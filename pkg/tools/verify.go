@@ -58,12 +58,7 @@ func cannotVerify(in *intent.Intent, line string, r *refusal.Refusal) error {
 	if r.Code() == refusal.CommandOutOfScope {
 		fault = "is not within its law"
 	}
-	because := refusal.Newf(r.Code(), "%s cannot be marked done, because its verify command %q %s: %s", in.ID, clip(line, 300), fault, r.Reason()).
-		WithHint(r.Hint()).Suggest("%s", r.Suggestion())
-	for key, value := range r.Details() {
-		because = because.With(key, value)
-	}
-	because = because.With("verify_command", line)
+	because := r.Reworded("%s cannot be marked done, because its verify command %q %s: %s", in.ID, clip(line, 300), fault, r.Reason()).With("verify_command", line)
 	if r.Code() == refusal.MissingOrInvalidIntent || r.Code() == refusal.IntentMismatch {
 		because = because.Suggest("Verify commands run under the intent: call select_active_intent with %s, then update_intent with its `session`.", in.ID)
 	}

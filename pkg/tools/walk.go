@@ -71,7 +71,7 @@ func (f *Files) directory(requested string) (*workspace.Target, *hooks.FileEffec
 	if err != nil {
 		effect.Problem = pathProblem(requested, err)
 		if errors.Is(err, workspace.ErrNotExist) {
-			effect.Problem = refusal.Newf(refusal.FileNotFound, "The directory %q does not exist.", clip(requested, 300)).With("path", clip(requested, 300))
+			effect.Problem = refusal.AtPath(refusal.FileNotFound, clip(requested, 300), "The directory %q does not exist.", clip(requested, 300))
 		}
 		return nil, effect
 	}

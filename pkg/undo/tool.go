@@ -85,10 +85,10 @@ func (c *call) resolve(effect *hooks.FileEffect, path string) *workspace.Target 
 	target, err := c.tool.files.Resolve(path)
 	switch {
 	case err != nil:
-		effect.Problem = refusal.Newf(refusal.PathOutsideWorkspace, "The path %q cannot be used: %v.", path, err).With("path", path)
+		effect.Problem = refusal.AtPath(refusal.PathOutsideWorkspace, path, "The path %q cannot be used: %v.", path, err)
 		return nil
 	case target.Path() != path:
-		effect.Problem = refusal.Newf(refusal.Busy, "The path %q leads elsewhere by now. Nothing was changed.", path).With("path", path)
+		effect.Problem = refusal.AtPath(refusal.Busy, path, "The path %q leads elsewhere by now. Nothing was changed.", path)
 	}
 	effect.Protection = max(effect.Protection, target.Protection())
 	return target
@@ -141,8 +141,8 @@ func changedSince(path string, err error) *refusal.Refusal {
 	if err != nil {
 		why = err.Error()
 	}
-	return refusal.Newf(refusal.StaleFile, "%s is not what the plan began from (%s). Nothing was changed.", path, why).
-		With("path", path).Suggest("Run the undo again: it is worked out anew.")
+	return refusal.AtPath(refusal.StaleFile, path, "%s is not what the plan began from (%s). Nothing was changed.", path, why).
+		Suggest("Run the undo again: it is worked out anew.")
 }
 
 // planned is the plan, checked.

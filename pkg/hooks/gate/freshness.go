@@ -132,9 +132,8 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 	case isBinary(effect.Before.Bytes):
 		suggestion = "Its content is binary and cannot be delivered as lines: pass the content_hash that read_file tells as expected_content_hash."
 	}
-	r := refusal.Newf(refusal.ReadRequired,
-		"%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Source()).
-		With("path", effect.Source()).With("content_hash", effect.Before.Hash).
+	r := refusal.AtPath(refusal.ReadRequired, effect.Source(), "%s exists, and this session has not seen all of its lines as they are now; overwriting it would lose what it holds.", effect.Source()).
+		With("content_hash", effect.Before.Hash).
 		Suggest("%s", suggestion)
 	return quoteWhole(r, effect.Source(), effect.Before.Hash, effect.Before.Bytes)
 }
@@ -143,8 +142,8 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 // given one: the difference from the agent's view where that is known, else
 // the content, within a bound. What is complete counts as seen.
 func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byte) *refusal.Refusal {
-	r := refusal.Newf(refusal.StaleFile, "%s is not what you last saw: expected %s, found %s.", path, found(want), found(have)).
-		With("path", path).With("expected", want).With("content_hash", have)
+	r := refusal.AtPath(refusal.StaleFile, path, "%s is not what you last saw: expected %s, found %s.", path, found(want), found(have)).
+		With("expected", want).With("content_hash", have)
 	if have == "" {
 		return r.Deliver(refusal.Delivery{Path: path, Gone: true}).
 			Suggest("The file does not exist now, which you know from here on. Call list_files to see what is there; write_to_file without expected_content_hash makes it anew.")

@@ -67,18 +67,18 @@ func strictest(f *hooks.FileEffect) string {
 }
 
 func ownPath(f *hooks.FileEffect) *refusal.Refusal {
-	return refusal.Newf(refusal.ProtectedPath, "%s belongs to what orchestra-mcp keeps of the user (settings, keys, caches), which no tool reads or changes.", f.Source()).
-		With("path", f.Source()).Suggest("Leave it as it is. The user's settings are the user's to change, in a terminal.")
+	return refusal.AtPath(refusal.ProtectedPath, f.Source(), "%s belongs to what orchestra-mcp keeps of the user (settings, keys, caches), which no tool reads or changes.", f.Source()).
+		Suggest("Leave it as it is. The user's settings are the user's to change, in a terminal.")
 }
 
 func protectedPath(f *hooks.FileEffect) *refusal.Refusal {
 	path := strictest(f)
-	return refusal.Newf(refusal.ProtectedPath, "%s belongs to the governance files or to git and cannot be written by tools.", path).With("path", path)
+	return refusal.AtPath(refusal.ProtectedPath, path, "%s belongs to the governance files or to git and cannot be written by tools.", path)
 }
 
 // SecretPath is the refusal for a path that no tool may read or change.
 func SecretPath(path string, rule intent.IgnoreRule) *refusal.Refusal {
-	return refusal.Newf(refusal.IntentignorePathBlocked, "%s is out of reach for every tool (%s:%d).", path, rule.File, rule.Line).With("path", path)
+	return refusal.AtPath(refusal.IntentignorePathBlocked, path, "%s is out of reach for every tool (%s:%d).", path, rule.File, rule.Line)
 }
 
 // ignored: secret paths for every tool, other path rules for mutations.
@@ -106,8 +106,7 @@ func ignored(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 		return hooks.Allow()
 	}
 	rule, _ := ignore.PathBlocked(blocked[0])
-	return hooks.Ask(g.IgnoredPath, refusal.Newf(refusal.IntentignorePathBlocked,
-		"%s is closed to changes (%s:%d: %s).", blocked[0], rule.File, rule.Line, rule.Text).With("path", blocked[0])).About(blocked...)
+	return hooks.Ask(g.IgnoredPath, refusal.AtPath(refusal.IntentignorePathBlocked, blocked[0], "%s is closed to changes (%s:%d: %s).", blocked[0], rule.File, rule.Line, rule.Text)).About(blocked...)
 }
 
 // scope: every mutated path belongs to the intent, or to none by an
@@ -231,8 +230,7 @@ func programConfig(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if len(paths) == 0 {
 		return hooks.Allow()
 	}
-	return hooks.Ask(g.ProgramConfig, refusal.Newf(refusal.ApprovalRequired,
-		"%s %s, so changing it needs the operator's approval.", paths[0], why).With("path", paths[0])).About(paths...)
+	return hooks.Ask(g.ProgramConfig, refusal.AtPath(refusal.ApprovalRequired, paths[0], "%s %s, so changing it needs the operator's approval.", paths[0], why)).About(paths...)
 }
 
 // repositoriesOf are the directories that git takes for repositories when the
