@@ -102,9 +102,7 @@ func (r *Refusal) Reworded(format string, args ...any) *Refusal {
 
 // As finds a refusal in an error's chain.
 func As(err error) (*Refusal, bool) {
-	var r *Refusal
-	ok := errors.As(err, &r)
-	return r, ok
+	return errors.AsType[*Refusal](err)
 }
 
 // From returns the refusal in err's chain, or an InternalError that quotes err.

@@ -17,12 +17,7 @@ func (c *onTarget) Effects() hooks.Effects {
 	return hooks.Effects{Files: []*hooks.FileEffect{c.effect}}
 }
 
-func (c *onTarget) Close() error {
-	if c.target == nil {
-		return nil
-	}
-	return c.target.Close()
-}
+func (c *onTarget) Close() error { return c.target.Close() }
 
 // reply is the outcome of an answer, with its rendering.
 type reply struct {

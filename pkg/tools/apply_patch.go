@@ -28,7 +28,7 @@ func applyPatch(files *Files) hooks.Tool {
 			"*** Update File: path\n*** Move to: new/path\n@@ optional line of context\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n" +
 			"Every path must be in the scope of the selected intent. A file can be deleted only after read_file delivered it.",
 	}
-	return define[patchArgs, patchResult](spec, func(_ context.Context, call *hooks.Call, args patchArgs) (hooks.Targeted, error) {
+	return define[patchArgs, patchResult](spec, func(call *hooks.Call, args patchArgs) (hooks.Targeted, error) {
 		patch, err := edit.ParsePatch(args.Patch)
 		if err != nil {
 			return nil, refusal.Newf(refusal.InvalidArguments, "The patch cannot be read, and nothing was changed: %v", err).
@@ -61,7 +61,7 @@ func (c *patchCall) addSection(s *edit.Section) {
 	if ok && effect.Problem == nil {
 		target.Close()
 	} else {
-		f = &patchFile{effect: effect, target: target}
+		f = &patchFile{Files: c.in, effect: effect, target: target}
 		effect.Knowledge = hooks.KnowsBySearch
 		c.files = append(c.files, f)
 		c.byPath[effect.Path] = f
@@ -83,9 +83,7 @@ func (c *patchCall) addSection(s *edit.Section) {
 
 func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 	to, effect := c.in.target(s.To)
-	if f.to != nil {
-		f.to.Close()
-	}
+	f.to.Close()
 	f.to = to
 	f.effect.From, f.effect.Path = f.effect.Source(), effect.Path
 	f.effect.Protection = max(f.effect.Protection, effect.Protection)
@@ -112,12 +110,8 @@ func (c *patchCall) Effects() hooks.Effects {
 
 func (c *patchCall) Close() error {
 	for _, f := range c.files {
-		if f.target != nil {
-			f.target.Close()
-		}
-		if f.to != nil {
-			f.to.Close()
-		}
+		f.target.Close()
+		f.to.Close()
 	}
 	return nil
 }
@@ -126,7 +120,7 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 	planned := &changes{Files: c.in, call: c.call, notes: c.notes, render: renderPatch}
 	var failed patchFailures
 	for _, f := range c.files {
-		change, notes, err := f.plan(c.in)
+		change, err := f.plan()
 		if err != nil {
 			r, ok := refusal.As(err)
 			if !ok {
@@ -135,7 +129,7 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 			failed.add(f.effect.Source(), r)
 			continue
 		}
-		planned.notes = append(planned.notes, notes...)
+		planned.notes = append(planned.notes, f.notes...)
 		planned.add(f.effect, change)
 	}
 	if failed.first != nil {

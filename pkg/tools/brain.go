@@ -34,9 +34,7 @@ func (b *Brain) resolve() (*workspace.Target, *hooks.FileEffect) {
 // from every tool holds here as well: ignore is what the call is judged by.
 func (b *Brain) Read(ignore *intent.Ignore) (string, error) {
 	t, effect := b.target(b.File)
-	if t != nil {
-		defer t.Close()
-	}
+	defer t.Close()
 	if effect.Problem != nil {
 		return "", effect.Problem
 	}

@@ -66,11 +66,7 @@ func (f *Files) load(t *workspace.Target, effect *hooks.FileEffect) (workspace.T
 		return workspace.Text{}, readProblem(effect.Source(), err)
 	}
 	effect.Before.Bytes, effect.Before.Hash = content.Bytes, string(content.Hash)
-	text, err := workspace.Decode(content.Bytes)
-	if err != nil {
-		return workspace.Text{}, err
-	}
-	return text, nil
+	return workspace.Decode(content.Bytes)
 }
 
 func readProblem(path string, err error) error {
@@ -91,14 +87,11 @@ func readProblem(path string, err error) error {
 // loadText is load for tools that edit text.
 func (f *Files) loadText(t *workspace.Target, effect *hooks.FileEffect) (workspace.Text, error) {
 	text, err := f.load(t, effect)
-	if err != nil {
-		if errors.Is(err, workspace.ErrBinary) {
-			return text, refusal.AtPath(refusal.DiffNotApplied, effect.Source(), "%s is binary; it can only be written whole.", effect.Source()).
-				WithHint(refusal.HintFixArguments).Suggest("Make it anew with execute_command, or choose another file.")
-		}
-		return text, err
+	if errors.Is(err, workspace.ErrBinary) {
+		err = refusal.AtPath(refusal.DiffNotApplied, effect.Source(), "%s is binary; it can only be written whole.", effect.Source()).
+			WithHint(refusal.HintFixArguments).Suggest("Make it anew with execute_command, or choose another file.")
 	}
-	return text, nil
+	return text, err
 }
 
 // setAfter puts the new content into an effect and computes its hunks.
@@ -220,14 +213,14 @@ func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
 
 // refuse explains why a commit did not happen. Nothing was changed, but for what a RollbackError names.
 func (c *changes) refuse(err error) error {
-	var stale *workspace.StaleError
-	var half *workspace.RollbackError
-	switch {
-	case errors.As(err, &half):
+	if half, is := errors.AsType[*workspace.RollbackError](err); is {
 		return errors.Join(refusal.Newf(refusal.InternalError, "The change failed, and what was done of it could not be taken back: %v.", err).
 			With("changed", true).With("paths", half.Paths), half)
-	case errors.As(err, &stale):
+	}
+	if stale, is := errors.AsType[*workspace.StaleError](err); is {
 		return c.Fresh.Refuse(c.call, stale.Path, string(stale.Want), string(stale.Have), stale.Content)
+	}
+	switch {
 	case errors.Is(err, workspace.ErrExists):
 		return c.appeared(err)
 	case errors.Is(err, workspace.ErrNotExist):
@@ -250,20 +243,15 @@ func (c *changes) refuse(err error) error {
 // appeared refuses with the file that appeared where the call wanted to create one.
 func (c *changes) appeared(err error) error {
 	r := refusal.Newf(refusal.StaleFile, "A file appeared where this call wanted to create one: %v. Nothing was changed.", err)
-	var at *workspace.PathError
-	if !errors.As(err, &at) {
+	at, is := errors.AsType[*workspace.PathError](err)
+	if !is {
 		return r
 	}
-	t, resolveErr := c.Workspace.Resolve(at.Path)
-	if resolveErr != nil {
+	path, content := c.readNow(at.Path)
+	if content == nil {
 		return r
 	}
-	defer t.Close()
-	content, readErr := t.Read(c.Limit)
-	if readErr != nil {
-		return r
-	}
-	return c.Fresh.Refuse(c.call, t.Path(), "", string(content.Hash), content.Bytes)
+	return c.Fresh.Refuse(c.call, path, "", string(content.Hash), content.Bytes)
 }
 
 // written is the structured result of the tools that change one file.
@@ -297,27 +285,29 @@ func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	return encodeResult(b.String(), w)
 }
 
-// hunksOf compares two contents; what is no text has no hunks.
-func hunksOf(before, after []byte) [][4]int {
+// textsOf are two contents as text, if both are.
+func textsOf(before, after []byte) (was, is string, ok bool) {
 	old, errOld := workspace.Decode(before)
 	now, errNow := workspace.Decode(after)
-	if errOld != nil || errNow != nil {
+	return old.String, now.String, errOld == nil && errNow == nil
+}
+
+// hunksOf compares two contents; what is no text has no hunks.
+func hunksOf(before, after []byte) [][4]int {
+	was, is, ok := textsOf(before, after)
+	if !ok {
 		return nil
 	}
-	return edit.Hunks(old.String, now.String)
+	return edit.Hunks(was, is)
 }
 
 // shortDiff shows an edit back to the agent when it is worth its tokens; a created file is what the agent itself just sent.
 func shortDiff(f hooks.FileOutcome) string {
-	if f.Op != change.Modified {
+	was, is, ok := textsOf(f.Before.Bytes, f.After.Bytes)
+	if f.Op != change.Modified || !ok {
 		return ""
 	}
-	before, errBefore := workspace.Decode(f.Before.Bytes)
-	after, errAfter := workspace.Decode(f.After.Bytes)
-	if errBefore != nil || errAfter != nil {
-		return ""
-	}
-	diff := workspace.Shown(edit.UnifiedHunks(f.Path, f.Path, before.String, after.String, f.Hunks, 3))
+	diff := workspace.Shown(edit.UnifiedHunks(f.Path, f.Path, was, is, f.Hunks, 3))
 	if len(diff) > 8<<10 {
 		return ""
 	}

@@ -22,9 +22,7 @@ func (c *commandCall) installs() {
 	purpose := fmt.Sprintf("Install dependencies (%s)", strings.Join(c.install.Commands, ", "))
 	for _, name := range c.install.Files {
 		target, effect := c.target(name)
-		if target != nil {
-			_ = target.Close()
-		}
+		_ = target.Close()
 		known := slices.ContainsFunc(c.targets, func(f *hooks.FileEffect) bool { return f.Mutates() && f.Path == effect.Path })
 		if effect.Problem == nil && !known {
 			effect.Purpose = purpose

@@ -57,7 +57,7 @@ func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	return define[commandArgs, commandResult](spec, t.targets, schema.Numbers{"line": commandLimit, "timeout": int(commands.MaxCommandTimeout.Seconds())})
 }
 
-func (t *commandTool) targets(_ context.Context, call *hooks.Call, args commandArgs) (hooks.Targeted, error) {
+func (t *commandTool) targets(call *hooks.Call, args commandArgs) (hooks.Targeted, error) {
 	c := &commandCall{commandTool: t, call: call, args: args}
 	if args.Background && owner(call) == "" {
 		return nil, refusal.New(refusal.InvalidArguments, "background: this call has no session that a command in the background could belong to; select an intent, or run it in the foreground.")
@@ -126,12 +126,7 @@ func (c *commandCall) timeout() time.Duration {
 	return c.CommandTimeout
 }
 
-func (c *commandCall) Close() error {
-	if c.dir == nil {
-		return nil
-	}
-	return c.dir.Close()
-}
+func (c *commandCall) Close() error { return c.dir.Close() }
 
 func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
 	err := c.rehearse(ctx)

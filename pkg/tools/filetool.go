@@ -26,7 +26,7 @@ type editFunc[A any] func(effect *hooks.FileEffect, before string, args A) (afte
 // fileTool makes a tool that changes one file. What it says of it with its call is its knowledge.
 func fileTool[A interface{ shared() fileArgs }](files *Files, spec hooks.Spec, knowledge hooks.Knowledge, edit editFunc[A]) hooks.Tool {
 	spec.Class = hooks.Destructive
-	return define[A, written](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
+	return define[A, written](spec, func(call *hooks.Call, args A) (hooks.Targeted, error) {
 		c := &fileCall{files: files, call: call}
 		c.change = func(before string) (string, []string, error) { return edit(c.effect, before, args) }
 		return c, c.resolve(args.shared(), knowledge)
@@ -66,17 +66,11 @@ func (c *fileCall) Plan(context.Context) (hooks.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, encoded, err := c.files.encode(c.effect, before, written)
-	if err != nil {
+	if err := c.files.encode(c.effect, before, written); err != nil {
 		return nil, err
 	}
-	setAfter(c.effect, before, after, encoded)
 	planned := &changes{Files: c.files, call: c.call, notes: notes, render: renderOne}
-	op := change.Created
-	if c.effect.Op == change.Modified {
-		op = change.Modified
-	}
-	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: encoded})
+	planned.add(c.effect, workspace.Change{Op: c.effect.Op, Target: c.target, After: c.effect.After.Bytes})
 	return planned, nil
 }
 

@@ -147,9 +147,7 @@ func (c *handled) Effects() hooks.Effects { return hooks.Effects{Files: c.effect
 func (c *handled) Close() error {
 	var errs []error
 	for _, t := range c.targets {
-		if t != nil {
-			errs = append(errs, t.Close())
-		}
+		errs = append(errs, t.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ type listResult struct {
 
 func listFiles(files *Files) hooks.Tool {
 	spec := looking("list_files", "List files", "List a directory of the workspace, without what .gitignore hides. With recursive, everything below it.")
-	return define[listArgs, listResult](spec, func(_ context.Context, _ *hooks.Call, args listArgs) (hooks.Targeted, error) {
+	return define[listArgs, listResult](spec, func(_ *hooks.Call, args listArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			return files.list(ctx, dir, args.Recursive)
 		})

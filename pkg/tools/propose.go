@@ -34,7 +34,7 @@ type proposalResult struct {
 // proposing makes a tool that changes active_intents.yaml once the operator has said yes to the very difference.
 func proposing[A any](intents *intent.Store, spec hooks.Spec, plan func(*hooks.Call, A) (*proposal, error)) hooks.Tool {
 	spec.Class = hooks.Governance
-	return define[A, proposalResult](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
+	return define[A, proposalResult](spec, func(call *hooks.Call, args A) (hooks.Targeted, error) {
 		return &proposed{
 			intents: intents, call: call, effects: hooks.Effects{Files: []*hooks.FileEffect{intentsFile()}},
 			plan: func() (*proposal, error) { return plan(call, args) },
@@ -59,17 +59,16 @@ func (p *proposed) Plan(context.Context) (hooks.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	edit := &intentsEdit{intents: p.intents, plan: found.plan}
+	edit := &intentsEdit{intents: p.intents, plan: found.plan, note: found.note}
 	edit.render = func(o *hooks.Outcome) (hooks.Result, error) { return found.render(p.intents, o) }
-	if found.plan.Changes() {
-		edit.note = found.note
-		p.effects.Files = []*hooks.FileEffect{edit.effect()}
-		if !p.call.Operator {
-			p.effects.Asks = refusal.New(refusal.ApprovalRequired, found.asks).With("intent_id", found.intentID)
-			p.effects.Proposes = found.proposes
-		}
-	} else {
-		p.effects.Files = nil
+	if !found.plan.Changes() {
+		edit.note, p.effects.Files = nil, nil
+		return edit, nil
+	}
+	p.effects.Files = []*hooks.FileEffect{edit.effect()}
+	if !p.call.Operator {
+		p.effects.Asks = refusal.New(refusal.ApprovalRequired, found.asks).With("intent_id", found.intentID)
+		p.effects.Proposes = found.proposes
 	}
 	return edit, nil
 }
@@ -180,21 +179,16 @@ func requestScopeExpansion(n *Intents) hooks.Tool {
 
 // toExpand finds the intent whose scope is meant: the selected one, else the one that the call names.
 func toExpand(intents *intent.Store, call *hooks.Call, a expandArgs) (*intent.Intent, error) {
-	set, err := declared(intents)
-	if err != nil {
-		return nil, err
-	}
 	id := a.IntentID
 	if call.Session != nil {
 		id = call.Session.IntentID()
 	}
-	if id == "" {
-		return nil, refusal.New(refusal.MissingOrInvalidIntent, "Whose scope? No intent is selected and intent_id is not given.").
-			With("available", gate.Selectable(set))
+	set, in, err := declaredIntent(intents, id)
+	if r, refused := refusal.As(err); refused && id == "" && r.Code() == refusal.MissingOrInvalidIntent {
+		return nil, r.Reworded("Whose scope? No intent is selected and intent_id is not given.")
 	}
-	in, ok := set.Get(id)
-	if !ok {
-		return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(id, 80)).With("available", gate.Selectable(set))
+	if err != nil {
+		return nil, err
 	}
 	if r := gate.Usable(in, set); r != nil {
 		return nil, r

@@ -66,7 +66,9 @@ func (a traceArgs) filter(files *Files) (record.Filter, error) {
 	}
 	f := record.Filter{IntentID: a.IntentID, Path: path, Line: a.Line, Limit: a.Limit, Newest: true}
 	if f.Line > 0 {
-		f.Content = files.hashNow(path)
+		if _, now := files.readNow(path); now != nil {
+			f.Content = string(now.Hash)
+		}
 	}
 	return f, nil
 }
@@ -93,18 +95,17 @@ func (f *Files) pathFilter(path string, alias pathAlias) (string, error) {
 	return effect.Path, nil
 }
 
-// hashNow is the hash of a file as it is, "" where it cannot be had.
-func (f *Files) hashNow(path string) string {
-	t, err := f.Workspace.Resolve(path)
+// readNow is a file as it is, nil where it cannot be read.
+func (f *Files) readNow(name string) (path string, content *workspace.Content) {
+	t, err := f.Workspace.Resolve(name)
 	if err != nil {
-		return ""
+		return name, nil
 	}
 	defer t.Close()
-	content, err := t.Read(f.Limit)
-	if err != nil {
-		return ""
+	if content, err = t.Read(f.Limit); err != nil {
+		content = nil
 	}
-	return string(content.Hash)
+	return t.Path(), content
 }
 
 func showTrace(found ledger.Result) *reply {

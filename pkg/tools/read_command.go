@@ -47,9 +47,7 @@ func (c *commandCall) redirected(name string) *hooks.FileEffect {
 		return problem
 	}
 	target, effect := c.target(at)
-	if target != nil {
-		_ = target.Close()
-	}
+	_ = target.Close()
 	return effect
 }
 

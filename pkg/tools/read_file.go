@@ -37,7 +37,7 @@ type readArgs struct {
 func readFile(files *Files) hooks.Tool {
 	spec := looking("read_file", "Read a file", "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: "+
 		"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.")
-	return define[readArgs, readView](spec, func(_ context.Context, call *hooks.Call, args readArgs) (hooks.Targeted, error) {
+	return define[readArgs, readView](spec, func(call *hooks.Call, args readArgs) (hooks.Targeted, error) {
 		requested, err := args.path()
 		if err != nil {
 			return nil, err

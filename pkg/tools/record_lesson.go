@@ -9,7 +9,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -46,7 +45,7 @@ func recordLesson(b *Brain) hooks.Tool {
 		Description: "Leave a lesson, a decision or a constraint in the shared brain, where agents of every intent find it (query_lessons) and the operator reads it. " +
 			"Record what would have saved you work: why something failed, what was decided and why, what must not be done. What is known already is not written again.",
 	}
-	return define[recordArgs, recordedLesson](spec, func(_ context.Context, call *hooks.Call, a recordArgs) (hooks.Targeted, error) {
+	return define[recordArgs, recordedLesson](spec, func(call *hooks.Call, a recordArgs) (hooks.Targeted, error) {
 		if brain.Automatic(a.Category) {
 			return nil, refusal.Newf(refusal.InvalidArguments, "category: %q is what the server notes by itself; take another word.", a.Category)
 		}
@@ -61,7 +60,7 @@ func recordLesson(b *Brain) hooks.Tool {
 // Note is record_lesson for what the server notes by itself. The date is today, and the intent the call's.
 func (b *Brain) Note(e brain.Entry) hooks.Tool {
 	spec := hooks.Spec{Name: "record_lesson", Class: hooks.Governance}
-	return define[struct{}, recordedLesson](spec, func(_ context.Context, call *hooks.Call, _ struct{}) (hooks.Targeted, error) {
+	return define[struct{}, recordedLesson](spec, func(call *hooks.Call, _ struct{}) (hooks.Targeted, error) {
 		return b.noting(call, e), nil
 	}, nil)
 }
@@ -120,8 +119,7 @@ func (c *lessonCall) plan() error {
 	}
 	if errors.Is(err, workspace.ErrBinary) {
 		return refusal.Newf(refusal.NotARegularFile, "%s is binary; no lesson can be written into it.", c.effect.Path).
-			WithHint(refusal.HintAskUser).Suggest("Ask the user to name another file in the setting brain.file.").
-			With("path", c.effect.Path).WithHint(refusal.HintAskUser)
+			WithHint(refusal.HintAskUser).Suggest("Ask the user to name another file in the setting brain.file.").With("path", c.effect.Path)
 	}
 	if err != nil {
 		return err
@@ -170,18 +168,14 @@ func (c *lessonCall) changes() *changes {
 	if c.known != nil {
 		return planned
 	}
-	op := change.Created
-	if c.effect.Op == change.Modified {
-		op = change.Modified
-	}
-	planned.add(c.effect, workspace.Change{Op: op, Target: c.target, After: c.effect.After.Bytes})
+	planned.add(c.effect, workspace.Change{Op: c.effect.Op, Target: c.target, After: c.effect.After.Bytes})
 	detail := map[string]any{"lesson": string(c.entry.Kind), "text": clip(c.entry.Text, 500)}
 	for key, value := range map[string]string{"path": c.entry.Path, "category": c.entry.Category} {
 		if value != "" {
 			detail[key] = value
 		}
 	}
-	planned.record = &hooks.Note{Kind: string(record.KindLifecycle), IntentID: c.entry.Intent, Detail: detail}
+	planned.record = lifecycle(c.entry.Intent, detail)
 	return planned
 }
 

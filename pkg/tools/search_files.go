@@ -51,7 +51,7 @@ type searchResult struct {
 func searchFiles(files *Files) hooks.Tool {
 	spec := looking("search_files", "Search in files", "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. "+
 		"Finding a line here does not count as having read the file.")
-	return define[searchArgs, searchResult](spec, func(_ context.Context, call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
+	return define[searchArgs, searchResult](spec, func(call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			// Search is held to the rule that step 4 of the gate applies to a path that is named.
 			s := &search{secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}

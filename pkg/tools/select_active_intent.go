@@ -41,7 +41,7 @@ func selectActiveIntent(n *Intents) hooks.Tool {
 			"and every change is recorded under it. Returns the intent's context and a `session` to pass on each further call. " +
 			"list_intents shows the ids.",
 	}
-	return define[selectArgs, sessionView](spec, func(_ context.Context, call *hooks.Call, args selectArgs) (hooks.Targeted, error) {
+	return define[selectArgs, sessionView](spec, func(call *hooks.Call, args selectArgs) (hooks.Targeted, error) {
 		return &answer{
 			selects: args.IntentID,
 			run:     func(ctx context.Context) (*reply, error) { return n.selectIntent(ctx, call, args) },
@@ -66,14 +66,17 @@ func (n *Intents) start(a selectArgs, run func(context.Context) (*hooks.Outcome,
 	if err != nil {
 		return nil, startProblem(in.ID, err)
 	}
-	note := &hooks.Note{
-		Kind: string(record.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": a.MutationClass, "owned_scope": in.OwnedScope},
-	}
-	return &preparedEdit{intents: n.Store, plan: plan, outcome: &hooks.Outcome{Record: started(note, plan)}, start: run}, nil
+	note := started(selection(in, a.MutationClass), plan)
+	return &preparedEdit{intents: n.Store, plan: plan, outcome: &hooks.Outcome{Record: note}, start: run}, nil
 }
 
 func startProblem(id string, err error) error {
 	return lifecycleProblem(fmt.Errorf("setting %s in progress: %w", id, err))
+}
+
+// selection is the note of one.
+func selection(in *intent.Intent, class string) *hooks.Note {
+	return &hooks.Note{Kind: string(record.KindSelection), IntentID: in.ID, Detail: map[string]any{"mutation_class": class, "owned_scope": in.OwnedScope}}
 }
 
 // started adds the edit to the record of a selection.
@@ -84,14 +87,9 @@ func started(note *hooks.Note, plan *intent.Plan) *hooks.Note {
 }
 
 func (n *Intents) selectIntent(ctx context.Context, call *hooks.Call, a selectArgs) (*reply, error) {
-	set, err := declared(n.Store)
+	set, in, err := declaredIntent(n.Store, a.IntentID)
 	if err != nil {
 		return nil, err
-	}
-	in, ok := set.Get(a.IntentID)
-	if !ok {
-		return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(a.IntentID, 80)).
-			With("available", gate.Selectable(set))
 	}
 	if r := gate.Usable(in, set); r != nil {
 		return nil, r
@@ -126,11 +124,7 @@ func (n *Intents) selected(ctx context.Context, set *intent.Set, in *intent.Inte
 	view := n.view(ctx, set, in, s, handle)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime, view.Context)
-	detail := map[string]any{"mutation_class": view.MutationClass, "owned_scope": in.OwnedScope}
-	return &reply{
-		outcome: hooks.Outcome{Record: &hooks.Note{Kind: string(record.KindSelection), IntentID: in.ID, Detail: detail}},
-		text:    b.String(), structured: view,
-	}
+	return &reply{hooks.Outcome{Record: selection(in, view.MutationClass)}, b.String(), view}
 }
 
 func (n *Intents) view(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) sessionView {
@@ -139,6 +133,19 @@ func (n *Intents) view(ctx context.Context, set *intent.Set, in *intent.Intent, 
 		OwnedScope: append([]string{}, in.OwnedScope...), ExpiresInSeconds: int(s.ExpiresIn().Seconds()),
 		Context: n.intentContext(ctx, set.Ignore(), in, s.MutationClass()),
 	}
+}
+
+// declaredIntent finds the intent that an argument names.
+func declaredIntent(store *intent.Store, id string) (*intent.Set, *intent.Intent, error) {
+	set, err := declared(store)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, ok := set.Get(id)
+	if !ok {
+		return nil, nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(id, 80)).With("available", gate.Selectable(set))
+	}
+	return set, in, nil
 }
 
 // declared loads the snapshot for tools that are about intents themselves.

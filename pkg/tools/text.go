@@ -11,24 +11,26 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// encode gives what was made of a file's text as it is shown to agents, written
-// as the file is: its encoding, its byte order mark, its broken bytes.
-func (f *Files) encode(effect *hooks.FileEffect, before workspace.Text, written string) (text string, encoded []byte, err error) {
-	text = unmarked(effect, before, written)
-	if text, err = withBroken(before, text); err != nil {
-		return "", nil, refusal.AtPath(refusal.InvalidArguments, effect.Path, "%s has bytes that are not UTF-8, which are shown as %q, and %v. Nothing was changed.", effect.Path, "\uFFFD", err).
+// encode gives an effect what was made of a file's text as it is shown to agents, written as the file is: its encoding, its
+// byte order mark, its broken bytes.
+func (f *Files) encode(effect *hooks.FileEffect, before workspace.Text, written string) error {
+	text, err := withBroken(before, unmarked(effect, before, written))
+	if err != nil {
+		return refusal.AtPath(refusal.InvalidArguments, effect.Path, "%s has bytes that are not UTF-8, which are shown as %q, and %v. Nothing was changed.", effect.Path, "\uFFFD", err).
 			Suggest("Leave every %q as it stands, in its line and order, or leave it out.", "\uFFFD")
 	}
-	if encoded, err = before.Encode(text); err != nil {
-		return "", nil, refusal.AtPath(refusal.InvalidArguments, effect.Path, "%s is %s, which cannot hold the new content: %v.", effect.Path, before.Encoding, err).
+	encoded, err := before.Encode(text)
+	if err != nil {
+		return refusal.AtPath(refusal.InvalidArguments, effect.Path, "%s is %s, which cannot hold the new content: %v.", effect.Path, before.Encoding, err).
 			With("encoding", string(before.Encoding)).
 			Suggest("Write the character in another way; or convert the file to UTF-8 (with execute_command), read it again, and make the change then.")
 	}
 	if int64(len(encoded)) > f.Limit {
-		return "", nil, refusal.AtPath(refusal.TooLarge, effect.Path, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", effect.Path, f.Limit).
+		return refusal.AtPath(refusal.TooLarge, effect.Path, "The new content of %s is larger than the limit for files (limits.file_size, %d bytes).", effect.Path, f.Limit).
 			Suggest("Split it into several files, or ask the user to raise limits.file_size.")
 	}
-	return text, encoded, nil
+	setAfter(effect, before, text, encoded)
+	return nil
 }
 
 // unmarked takes a byte order mark off a text, where it would be a second one,

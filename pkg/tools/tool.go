@@ -18,12 +18,12 @@ import (
 type tool[A any] struct {
 	spec    hooks.Spec
 	object  func() *schema.Object // of A
-	targets func(ctx context.Context, call *hooks.Call, args A) (hooks.Targeted, error)
+	targets func(call *hooks.Call, args A) (hooks.Targeted, error)
 }
 
 // define makes a tool of what its arguments are, an A, what its structured result is, an R, and of what it does. Its schemas
 // are those of the two types (package schema), whose tags may name the numbers.
-func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call, A) (hooks.Targeted, error), numbers schema.Numbers) *tool[A] {
+func define[A, R any](spec hooks.Spec, targets func(*hooks.Call, A) (hooks.Targeted, error), numbers schema.Numbers) *tool[A] {
 	t := &tool[A]{spec, schema.Lazy(reflect.TypeFor[A](), numbers), targets}
 	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Closed()) })
 	t.spec.OutputSchema = sync.OnceValue(func() json.RawMessage {
@@ -34,7 +34,7 @@ func define[A, R any](spec hooks.Spec, targets func(context.Context, *hooks.Call
 
 // respond makes a tool that touches no file of the workspace: run is all that a call does.
 func respond[A, R any](spec hooks.Spec, run func(ctx context.Context, call *hooks.Call, args A) (*reply, error)) *tool[A] {
-	return define[A, R](spec, func(_ context.Context, call *hooks.Call, args A) (hooks.Targeted, error) {
+	return define[A, R](spec, func(call *hooks.Call, args A) (hooks.Targeted, error) {
 		return &answer{run: func(ctx context.Context) (*reply, error) { return run(ctx, call, args) }}, nil
 	}, nil)
 }
@@ -66,8 +66,8 @@ type decoded[A any] struct {
 	args A
 }
 
-func (d *decoded[A]) Targets(ctx context.Context, call *hooks.Call) (hooks.Targeted, error) {
-	return d.tool.targets(ctx, call, d.args)
+func (d *decoded[A]) Targets(_ context.Context, call *hooks.Call) (hooks.Targeted, error) {
+	return d.tool.targets(call, d.args)
 }
 
 // maxProblems bounds what is said of one call's arguments.

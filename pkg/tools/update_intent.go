@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,7 +40,7 @@ func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool 
 			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
 			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
 	}
-	return define[updateArgs, StepTaken](spec, func(_ context.Context, call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
+	return define[updateArgs, StepTaken](spec, func(call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
 		u := &update{Intents: n, engine: engine, skipVerify: skipVerify, call: call, args: args, file: intentsFile()}
 		u.status, _ = intent.ParseStatus(args.Status)
 		if args.Status == "" && strings.TrimSpace(args.Note) == "" {
@@ -93,16 +94,9 @@ func (u *update) Plan(context.Context) (hooks.Planned, error) {
 
 // find loads the intent and judges whether the caller may make the step.
 func (u *update) find() (*intent.Intent, error) {
-	set, err := declared(u.Store)
-	if err != nil {
-		return nil, err
-	}
-	in, ok := set.Get(u.args.IntentID)
-	if !ok {
-		return nil, refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %q.", clip(u.args.IntentID, 80)).With("available", gate.Selectable(set))
-	}
-	if u.call.Operator || u.status == "" {
-		return in, nil
+	set, in, err := declaredIntent(u.Store, u.args.IntentID)
+	if err != nil || u.call.Operator || u.status == "" {
+		return in, err
 	}
 	if set.Ignore().IntentBlocked(in.ID) {
 		return nil, gate.Usable(in, set)
@@ -120,22 +114,17 @@ func (u *update) find() (*intent.Intent, error) {
 
 // work works the edit out.
 func (u *update) work() error {
-	status := u.status
-	if status == "" {
-		status = u.was.Status
-	}
-	var plan *intent.Plan
-	var err error
-	if u.status == "" {
-		plan = &intent.Plan{}
-	} else if plan, err = u.Store.PlanStatus(u.was.ID, status, u.Clock()); err != nil {
-		return lifecycleProblem(err)
-	}
-	u.edit = &intentsEdit{intents: u.Store, plan: plan}
+	status := cmp.Or(u.status, u.was.Status)
+	u.edit = &intentsEdit{intents: u.Store, plan: &intent.Plan{}}
 	if u.status != "" {
+		plan, err := u.Store.PlanStatus(u.was.ID, status, u.Clock())
+		if err != nil {
+			return lifecycleProblem(err)
+		}
+		u.edit.plan = plan
 		*u.file = *u.edit.effect()
 	}
-	if plan.Changes() || u.args.Note != "" {
+	if u.edit.plan.Changes() || u.args.Note != "" {
 		u.edit.note = u.note(status)
 	}
 	u.edit.render = func(o *hooks.Outcome) (hooks.Result, error) { return u.render(status, o) }

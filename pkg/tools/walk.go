@@ -12,51 +12,37 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// tree lists what is below a directory as git would see it: what .gitignore
-// hides, .git itself, and the server's state are left out.
-type tree struct{ hidden *workspace.Hidden }
-
-// walk visits entries sorted by path; visit may return fs.SkipAll to end it.
+// walk visits what is below a directory as git would see it, sorted by path: what .gitignore hides, .git itself, and the
+// server's state are left out. visit may return fs.SkipAll to end it.
 func (f *Files) walk(ctx context.Context, dir *workspace.Target, recursive bool, visit func(workspace.Entry) error) error {
-	t := &tree{f.Workspace.Hidden()}
-	if !recursive {
-		return t.list(dir, visit)
-	}
-	return dir.Walk(ctx, func(e workspace.Entry) error {
-		if t.hides(e) {
-			if e.Kind == workspace.Directory {
-				return fs.SkipDir
-			}
-			return nil
+	hidden := f.Workspace.Hidden()
+	look := func(e workspace.Entry) error {
+		switch {
+		case !hides(hidden, e):
+			return visit(e)
+		case recursive && e.Kind == workspace.Directory:
+			return fs.SkipDir
 		}
-		return visit(e)
-	})
-}
-
-func (t *tree) list(dir *workspace.Target, visit func(workspace.Entry) error) error {
+		return nil
+	}
+	if recursive {
+		return dir.Walk(ctx, look)
+	}
 	entries, err := dir.ReadDir()
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
-		if t.hides(e) {
-			continue
-		}
-		if err := visit(e); err != nil {
-			if errors.Is(err, fs.SkipAll) {
-				return nil
-			}
-			return err
+		if err == nil {
+			err = look(e)
 		}
 	}
-	return nil
+	if errors.Is(err, fs.SkipAll) {
+		return nil
+	}
+	return err
 }
 
-func (t *tree) hides(e workspace.Entry) bool {
-	if strings.EqualFold(e.Name(), ".git") || below(e.Path, ".orchestration/state") || below(e.Path, ".orchestration/cache") {
-		return true
-	}
-	return t.hidden.Hides(e.Path, e.Kind == workspace.Directory)
+func hides(hidden *workspace.Hidden, e workspace.Entry) bool {
+	return strings.EqualFold(e.Name(), ".git") || below(e.Path, ".orchestration/state") || below(e.Path, ".orchestration/cache") ||
+		hidden.Hides(e.Path, e.Kind == workspace.Directory)
 }
 
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

@@ -70,6 +70,9 @@ func (t *Target) Protection() Protection { return t.protection }
 
 // Close releases the descriptors. It may be called twice.
 func (t *Target) Close() error {
+	if t == nil {
+		return nil
+	}
 	var err error
 	if t.parent != nil && t.parent != t.w.top {
 		err = t.parent.Close()
