@@ -193,9 +193,7 @@ func asExit(err error, to **exec.ExitError) bool {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 func FuzzParse(f *testing.F) {

@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -34,13 +34,12 @@ func TestUnchangedFileIsNotReadAgain(t *testing.T) {
 func TestFreshChangeIsCompared(t *testing.T) {
 	w := newWorkspace(t, sample)
 	file := filepath.Join(w.dir, ".orchestration/active_intents.yaml")
-	info, err := os.Stat(file)
-	must(t, err)
+	info := check.Value(os.Stat(file))(t)
 	if get(t, w.load(), "INT-001").Agent != "builder" {
 		t.Fatal("agent")
 	}
 	w.write(".orchestration/active_intents.yaml", strings.Replace(sample, "agent: builder", "agent: drifter", 1))
-	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
+	check.OK(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
 	if got := get(t, w.load(), "INT-001").Agent; got != "drifter" {
 		t.Errorf("agent %s", got)
 	}
@@ -110,7 +109,7 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 					t.Errorf("Ignore: %v", err)
 				}
 			}
-			if _, _, err := w.store.AddNext(context.Background(), intent.Intent{Name: fmt.Sprint(i), Status: intent.Todo}); err != nil {
+			if _, _, err := w.store.AddNext(t.Context(), intent.Intent{Name: fmt.Sprint(i), Status: intent.Todo}); err != nil {
 				t.Errorf("AddNext: %v", err)
 			}
 		})
@@ -127,12 +126,11 @@ const childEnv = "ORCHESTRA_TEST_ADD_INTENTS"
 func TestProcessesAddAtOnce(t *testing.T) {
 	const perChild = 5
 	if dir := os.Getenv(childEnv); dir != "" {
-		root, err := os.OpenRoot(dir)
-		must(t, err)
+		root := check.Value(os.OpenRoot(dir))(t)
 		store := intent.Open(root)
 		for range perChild {
-			_, _, err := store.AddNext(context.Background(), intent.Intent{Name: fmt.Sprint(os.Getpid()), Status: intent.Todo})
-			must(t, err)
+			_, _, err := store.AddNext(t.Context(), intent.Intent{Name: fmt.Sprint(os.Getpid()), Status: intent.Todo})
+			check.OK(t, err)
 		}
 		return
 	}
@@ -142,11 +140,11 @@ func TestProcessesAddAtOnce(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestProcessesAddAtOnce$")
 		cmd.Env = append(os.Environ(), childEnv+"="+w.dir)
 		cmd.Stderr = os.Stderr
-		must(t, cmd.Start())
+		check.OK(t, cmd.Start())
 		children = append(children, cmd)
 	}
 	for _, cmd := range children {
-		must(t, cmd.Wait())
+		check.OK(t, cmd.Wait())
 	}
 	names := map[string]int{}
 	for _, in := range w.load().All() {

@@ -61,25 +61,5 @@ func Parse(data []byte) ([]*Intent, error) {
 	return doc.intents, nil
 }
 
-// AddText returns what Add makes of a file; nil means no change.
-func AddText(data []byte, in Intent) ([]byte, error) {
-	return editText(data, func(doc *document, src *source) (edit, error) { return addEdit(doc, src, in) })
-}
-
-// StatusText returns what SetStatus makes of a file; nil means no change.
-func StatusText(data []byte, id string, status Status, at time.Time) ([]byte, error) {
-	return editText(data, func(doc *document, src *source) (edit, error) { return statusEdit(doc, src, id, status, at) })
-}
-
-// ScopeText returns what AddScope makes of a file; nil means no change.
-func ScopeText(data []byte, id string, globs []string) ([]byte, error) {
-	return editText(data, func(doc *document, src *source) (edit, error) { return scopeEdit(doc, src, id, globs) })
-}
-
-func editText(data []byte, change func(*document, *source) (edit, error)) ([]byte, error) {
-	_, text, err := rewrite(data, change)
-	return text, err
-}
-
 // IntentKeys are the keys of an intent.
 func IntentKeys() []string { return intentKeys }

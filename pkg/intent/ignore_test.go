@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -153,7 +154,7 @@ func TestBareIDs(t *testing.T) {
 	for _, name := range []string{".intentignore", ".orchestration/.intentignore"} {
 		w := newWorkspace(t, intents)
 		w.write(name, rules)
-		check := func(asks, blocks string) {
+		holds := func(asks, blocks string) {
 			t.Helper()
 			g := w.load().Ignore()
 			for _, id := range []string{"auth-refactor", "INT-7a", "INT-001", "OTHER-2", "v1.2_x", "old-refactor", "dist", "INT-7b"} {
@@ -165,22 +166,21 @@ func TestBareIDs(t *testing.T) {
 				}
 			}
 		}
-		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
+		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
 		if r, ok := w.load().Ignore().PathBlocked("auth-refactor"); !ok || r.Line != 1 {
 			t.Errorf("%s: what would make the line unclear can be created: %v %v", name, r, ok)
 		}
 		// A declaration and its end are seen at once, by both who load intents and who ask for the rules alone.
 		w.write(".orchestration/active_intents.yaml", intents+"  - id: old-refactor\n")
-		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x old-refactor", "INT-7b")
+		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x old-refactor", "INT-7b")
 		w.write(".orchestration/active_intents.yaml", strings.Replace(intents, "  - id: auth-refactor\n", "", 1))
-		g, err := w.store.Ignore()
-		must(t, err)
+		g := check.Value(w.store.Ignore())(t)
 		if _, blocked := g.PathBlocked("x/auth-refactor"); !blocked {
 			t.Error("no glob once the intent is gone")
 		}
 		w.write(".orchestration/active_intents.yaml", intents)
 		for i, id := range []string{"auth-refactor", "INT-7a", "INT-001"} {
-			must(t, os.Mkdir(filepath.Join(w.dir, id), 0o755))
+			check.OK(t, os.Mkdir(filepath.Join(w.dir, id), 0o755))
 			var at *intent.UnreadableError
 			if _, err := w.store.Load(); !errors.As(err, &at) || at.File != name || at.Line != i+1 ||
 				!strings.Contains(at.Reason, "approve:"+id) || !strings.Contains(at.Reason, "/"+id) {
@@ -189,18 +189,17 @@ func TestBareIDs(t *testing.T) {
 			if _, err := w.store.Ignore(); !errors.As(err, &at) {
 				t.Errorf("Ignore: %v", err)
 			}
-			must(t, os.Remove(filepath.Join(w.dir, id)))
+			check.OK(t, os.Remove(filepath.Join(w.dir, id)))
 		}
-		must(t, os.Mkdir(filepath.Join(w.dir, "OTHER-2"), 0o755)) // not declared, so it is not unclear
-		check("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
+		check.OK(t, os.Mkdir(filepath.Join(w.dir, "OTHER-2"), 0o755)) // not declared, so it is not unclear
+		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
 	}
 }
 
 func TestIgnoreHoldsWithoutIntents(t *testing.T) {
 	w := newWorkspace(t, "broken: [")
 	w.write(".intentignore", "\ufeffsecret:.env\r\nold\r\n")
-	g, err := w.store.Ignore()
-	must(t, err)
+	g := check.Value(w.store.Ignore())(t)
 	if _, secret := g.Secret("x/.env"); !secret {
 		t.Error("not secret while the intents are unreadable")
 	}
@@ -210,14 +209,13 @@ func TestIgnoreHoldsWithoutIntents(t *testing.T) {
 	if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
 		t.Errorf("Load: %v", err)
 	}
-	must(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
-	g, err = w.store.Ignore()
-	must(t, err)
+	check.OK(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
+	g = check.Value(w.store.Ignore())(t)
 	if _, secret := g.Secret(".env"); secret {
 		t.Error("secret by a file that is gone")
 	}
-	must(t, os.Mkdir(filepath.Join(w.dir, ".intentignore"), 0o755))
-	if g, err = w.store.Ignore(); !errors.Is(err, intent.ErrUnreadable) || g == nil {
+	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".intentignore"), 0o755))
+	if g, err := w.store.Ignore(); !errors.Is(err, intent.ErrUnreadable) || g == nil {
 		t.Errorf("a directory: %v", err)
 	}
 }
@@ -231,7 +229,7 @@ func TestIgnoreChangesAreSeen(t *testing.T) {
 			t.Fatalf("%s is not blocked", text)
 		}
 	}
-	must(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
+	check.OK(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
 	if _, blocked := w.load().Ignore().PathBlocked("c"); blocked {
 		t.Error("c is blocked by a file that is gone")
 	}

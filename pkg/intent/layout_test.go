@@ -1,13 +1,13 @@
 package intent_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -86,15 +86,12 @@ func TestStatusLayouts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, tt.before)
-			set, err := w.store.SetStatus(context.Background(), "a", intent.InProgress, at)
-			must(t, err)
+			set := check.Value(w.store.SetStatus(t.Context(), "a", intent.InProgress, at))(t)
 			if in := get(t, set, "a"); in.Status != intent.InProgress || in.StartedAt.IsZero() {
 				t.Errorf("%+v", in)
 			}
-			if got := w.intents(); got != tt.after {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.after)
-			}
-			set, err = w.store.SetStatus(context.Background(), "a", intent.InProgress, at.Add(time.Hour))
+			check.Equal(t, w.intents(), tt.after)
+			set, err := w.store.SetStatus(t.Context(), "a", intent.InProgress, at.Add(time.Hour))
 			if err != nil || w.intents() != tt.after || get(t, set, "a").StartedAt.After(at) {
 				t.Errorf("once more: %v\n%s", err, w.intents())
 			}
@@ -106,15 +103,13 @@ func TestVocabularyIsKept(t *testing.T) {
 	for word, want := range map[string]string{"PENDING": "COMPLETED", "TODO": "DONE", "pending": "completed", "todo": "done",
 		"IN_PROGRESS": "DONE", "in-progress": "done"} {
 		w := newWorkspace(t, "active_intents:\n  - id: a\n    status: "+word+"\n")
-		_, err := w.store.SetStatus(context.Background(), "a", intent.Done, at)
-		must(t, err)
+		check.Value(w.store.SetStatus(t.Context(), "a", intent.Done, at))(t)
 		if got := w.intents(); !strings.HasSuffix(got, " "+want+"\n") {
 			t.Errorf("%s became %s", word, got)
 		}
 	}
 	w := newWorkspace(t, "active_intents:\n  - {id: a, status: COMPLETED}\n  - {id: b, status: BLOCKED}\n")
-	_, err := w.store.SetStatus(context.Background(), "b", intent.Todo, at)
-	must(t, err)
+	check.Value(w.store.SetStatus(t.Context(), "b", intent.Todo, at))(t)
 	if got := w.intents(); !strings.Contains(got, "id: b, status: PENDING}") {
 		t.Errorf("%s", got)
 	}
@@ -136,14 +131,10 @@ func TestStatusIsOptional(t *testing.T) {
 			if in := get(t, w.load(), "a"); in.Status != intent.InProgress || !in.Status.Selectable() {
 				t.Errorf("%+v", in)
 			}
-			_, err := w.store.SetStatus(context.Background(), "a", intent.Done, at)
-			must(t, err)
-			if got := w.intents(); got != tt.done {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.done)
-			}
+			check.Value(w.store.SetStatus(t.Context(), "a", intent.Done, at))(t)
+			check.Equal(t, w.intents(), tt.done)
 			for _, status := range []intent.Status{intent.Todo, intent.InProgress, intent.Blocked} {
-				set, err := w.store.SetStatus(context.Background(), "a", status, at)
-				must(t, err)
+				set := check.Value(w.store.SetStatus(t.Context(), "a", status, at))(t)
 				if in := get(t, set, "a"); in.Status != status {
 					t.Errorf("%s: %+v", status, in)
 				}
@@ -164,10 +155,10 @@ func TestLayoutsThatCannotBeEdited(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, text)
-			if _, err := w.store.SetStatus(context.Background(), "a", intent.Done, at); !errors.Is(err, intent.ErrLayout) {
+			if _, err := w.store.SetStatus(t.Context(), "a", intent.Done, at); !errors.Is(err, intent.ErrLayout) {
 				t.Errorf("SetStatus: %v", err)
 			}
-			if _, err := w.store.AddScope(context.Background(), "a", []string{"t"}); !errors.Is(err, intent.ErrLayout) {
+			if _, err := w.store.AddScope(t.Context(), "a", []string{"t"}); !errors.Is(err, intent.ErrLayout) {
 				t.Errorf("AddScope: %v", err)
 			}
 			if w.intents() != text {
@@ -207,14 +198,11 @@ func TestScopeLayouts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, head+tt.before)
-			set, err := w.store.AddScope(context.Background(), "a", []string{"x/**", "a", "y z", "x/**"})
-			must(t, err)
+			set := check.Value(w.store.AddScope(t.Context(), "a", []string{"x/**", "a", "y z", "x/**"}))(t)
 			if in := get(t, set, "a"); !slices.Equal(in.OwnedScope, []string{"a", "b", "x/**", "y z"}) || !in.Scope().Match("y z/c") {
 				t.Errorf("%q", in.OwnedScope)
 			}
-			if got := w.intents(); got != head+tt.after {
-				t.Errorf("got\n%s\nwant\n%s", got, head+tt.after)
-			}
+			check.Equal(t, w.intents(), head+tt.after)
 		})
 	}
 }
@@ -222,7 +210,7 @@ func TestScopeLayouts(t *testing.T) {
 func TestAddScopeToUnrestricted(t *testing.T) {
 	for _, scope := range []string{"", "    owned_scope: []\n", "    owned_scope:\n"} {
 		w := newWorkspace(t, "active_intents:\n  - id: a\n    status: TODO\n"+scope)
-		if _, err := w.store.AddScope(context.Background(), "a", []string{"x"}); !errors.Is(err, intent.ErrUnrestricted) {
+		if _, err := w.store.AddScope(t.Context(), "a", []string{"x"}); !errors.Is(err, intent.ErrUnrestricted) {
 			t.Errorf("%q: %v", scope, err)
 		}
 	}
@@ -281,21 +269,18 @@ func TestAddLayouts(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, tt.before)
-			set, err := w.store.Add(context.Background(), intent.Intent{ID: "n", Name: "N", Status: intent.Todo})
-			must(t, err)
+			set := check.Value(w.store.Add(t.Context(), intent.Intent{ID: "n", Name: "N", Status: intent.Todo}))(t)
 			get(t, set, "n")
-			if got := w.intents(); got != tt.after {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.after)
-			}
+			check.Equal(t, w.intents(), tt.after)
 		})
 	}
 }
 
 func TestAddKeepsKeyStyle(t *testing.T) {
 	w := newWorkspace(t, "intents:\n  - id: a\n    status: PENDING\n    ownedScope: [x]\n")
-	_, err := w.store.Add(context.Background(), intent.Intent{ID: "b", Status: intent.Done, OwnedScope: []string{"y"},
+	_, err := w.store.Add(t.Context(), intent.Intent{ID: "b", Status: intent.Done, OwnedScope: []string{"y"},
 		AcceptanceCriteria: []string{"z"}, StartedAt: at})
-	must(t, err)
+	check.OK(t, err)
 	want := "  - id: b\n    status: COMPLETED\n    ownedScope: [\"y\"]\n    acceptanceCriteria: [\"z\"]\n    startedAt: " + stamp + "\n"
 	if got := w.intents(); !strings.HasSuffix(got, want) {
 		t.Errorf("%s", got)
@@ -310,7 +295,7 @@ func TestAddRefuses(t *testing.T) {
 		"scope":    {ID: "x", Status: intent.Todo, OwnedScope: []string{"../y"}},
 		"encoding": {ID: "x", Status: intent.Todo, Name: "\xff"},
 	} {
-		if _, err := w.store.Add(context.Background(), in); !errors.Is(err, intent.ErrInvalid) {
+		if _, err := w.store.Add(t.Context(), in); !errors.Is(err, intent.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -320,7 +305,7 @@ func TestAddRefuses(t *testing.T) {
 		"action":  {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "true", Action: "warn"}}},
 		"when":    {ID: "x", Status: intent.Todo, Rules: []intent.Rule{{Name: "r", When: "tol == 3"}}},
 	} {
-		if _, err := w.store.Add(context.Background(), in); err == nil {
+		if _, err := w.store.Add(t.Context(), in); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
@@ -341,7 +326,7 @@ func TestHostileTexts(t *testing.T) {
 			when := "tool == r'''" + strings.NewReplacer("'", "", "\r", "", "\x00", "").Replace(text) + "'''"
 			in := intent.Intent{Name: text, Status: intent.Todo, Description: text, Constraints: []string{text, text},
 				Rules: []intent.Rule{{Name: "r" + text, When: when, Message: text}}}
-			set, id, err := w.store.AddNext(context.Background(), in)
+			set, id, err := w.store.AddNext(t.Context(), in)
 			if err != nil {
 				t.Errorf("%q: %v", text, err)
 				continue

@@ -5,6 +5,8 @@ package intent_test
 import (
 	"syscall"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-func makePipe(t *testing.T, file string) { must(t, syscall.Mkfifo(file, 0o644)) }
+func makePipe(t *testing.T, file string) { check.OK(t, syscall.Mkfifo(file, 0o644)) }

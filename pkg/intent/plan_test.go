@@ -1,11 +1,11 @@
 package intent_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -24,28 +24,25 @@ func TestPlanIsMadeOnItsFileOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, sample)
-			p, err := plan(w.store)
-			must(t, err)
+			p := check.Value(plan(w.store))(t)
 			before, after := p.Hashes()
 			if w.intents() != sample || string(p.Before) != sample || !p.Changes() || before == after {
 				t.Fatalf("planning changed something, or plans nothing: %q", p.After)
 			}
 			w.write(".orchestration/active_intents.yaml", sample+"# by hand\n")
-			if _, err := w.store.Apply(context.Background(), p); !errors.Is(err, intent.ErrChanged) || w.intents() != sample+"# by hand\n" {
+			if _, err := w.store.Apply(t.Context(), p); !errors.Is(err, intent.ErrChanged) || w.intents() != sample+"# by hand\n" {
 				t.Fatalf("made on another file: %v", err)
 			}
 			w.write(".orchestration/active_intents.yaml", sample)
-			_, err = w.store.Apply(context.Background(), p)
-			must(t, err)
+			check.Value(w.store.Apply(t.Context(), p))(t)
 			if w.intents() != string(p.After) {
 				t.Errorf("%s", w.intents())
 			}
-			if _, err := w.store.Apply(context.Background(), p); !errors.Is(err, intent.ErrChanged) {
+			if _, err := w.store.Apply(t.Context(), p); !errors.Is(err, intent.ErrChanged) {
 				t.Errorf("made twice: %v", err)
 			}
-			inverse, err := p.Inverse()
-			must(t, err)
-			set, err := w.store.Apply(context.Background(), inverse)
+			inverse := check.Value(p.Inverse())(t)
+			set, err := w.store.Apply(t.Context(), inverse)
 			if err != nil || w.intents() != sample || len(set.All()) != 2 {
 				t.Errorf("taken back: %v\n%s", err, w.intents())
 			}
@@ -76,16 +73,21 @@ func TestPlansThatCannotBe(t *testing.T) {
 	}
 }
 
-// FuzzPlan edits files of any text through plans: a plan that is made and taken back leaves the very bytes, and what
-// else stood there, comments included, stands there in between.
+// FuzzPlan edits files of any text through plans: nothing panics; a plan that is made and taken back leaves the very bytes;
+// what else stood there, comments included, stands there in between, in the same order.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range []string{sample, "active_intents: []", `{"intents": [{"id": "a", "status": "TODO", "owned_scope": ["x"]}]}`,
-		"active_intents:\n- id: a\n  status: TODO # c\n  owned_scope: [b, # d\n  c]\n", "# c", "\ufeff---\r\nintents: ~\r\n..."} {
+		"active_intents:\n- id: a\n  status: TODO # c\n  owned_scope: [b, # d\n  c]\n", "", "# c", "x: &a [*a]",
+		"active_intents:\n  - id: a\n    status: todo\n    owned_scope:\n    - |-\n      x\n\n\n# end", "\ufeff---\r\nintents: ~\r\n...",
+		"? active_intents\n: - id: a\n    status: TODO\n", "active_intents: !!seq [&a {id: a, status: \"TO\\\nDO\"}]"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		was, err := intent.Parse([]byte(text))
 		if err != nil {
+			if !errors.Is(err, intent.ErrUnreadable) {
+				t.Fatalf("error %v", err)
+			}
 			return
 		}
 		w := newWorkspace(t, text)
@@ -93,15 +95,12 @@ func FuzzPlan(f *testing.F) {
 			if err != nil || !p.Changes() {
 				return
 			}
-			checkEdit(t, text, p.After, nil, was, id)
-			if _, err := w.store.Apply(context.Background(), p); err != nil || w.intents() != string(p.After) {
+			checkEdit(t, text, p.After, was, id)
+			if _, err := w.store.Apply(t.Context(), p); err != nil || w.intents() != string(p.After) {
 				t.Fatalf("made: %v", err)
 			}
-			inverse, err := p.Inverse()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.store.Apply(context.Background(), inverse); err != nil || w.intents() != text {
+			inverse := check.Value(p.Inverse())(t)
+			if _, err := w.store.Apply(t.Context(), inverse); err != nil || w.intents() != text {
 				t.Fatalf("taken back: %v\n%q\n%q", err, text, w.intents())
 			}
 		}
@@ -111,10 +110,42 @@ func FuzzPlan(f *testing.F) {
 		}
 		try(id, p, err)
 		for _, in := range was {
-			p, err := w.store.PlanStatus(in.ID, intent.Done, at)
-			try(in.ID, p, err)
-			p, err = w.store.PlanScope(in.ID, []string{"new/**"})
+			for _, status := range []intent.Status{intent.InProgress, intent.Done} {
+				p, err := w.store.PlanStatus(in.ID, status, at)
+				try(in.ID, p, err)
+			}
+			p, err := w.store.PlanScope(in.ID, []string{"new/**"})
 			try(in.ID, p, err)
 		}
 	})
+}
+
+// checkEdit compares a file before and after a change of one intent.
+func checkEdit(t *testing.T, before string, after []byte, was []*intent.Intent, changed string) {
+	t.Helper()
+	now, err := intent.Parse(after)
+	if err != nil {
+		t.Fatalf("unreadable afterwards: %v\n%q\n%q", err, before, after)
+	}
+	versions := map[string]string{}
+	for _, in := range now {
+		versions[in.ID] = in.Version()
+	}
+	for _, in := range was {
+		if in.ID != changed && versions[in.ID] != in.Version() {
+			t.Fatalf("%s changed\n%q\n%q", in.ID, before, after)
+		}
+	}
+	rest := string(after)
+	for line := range strings.SplitSeq(before, "\n") {
+		_, comment, ok := strings.Cut(line, "#")
+		if !ok {
+			continue
+		}
+		i := strings.Index(rest, comment)
+		if i < 0 {
+			t.Fatalf("lost %q\n%q\n%q", comment, before, after)
+		}
+		rest = rest[i+len(comment):]
+	}
 }

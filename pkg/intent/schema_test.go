@@ -8,6 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -17,36 +18,28 @@ func saysAll(t *testing.T, content, key string) {
 	var file struct {
 		Intents []map[string]any `yaml:"active_intents"`
 	}
-	must(t, yaml.Unmarshal([]byte(content), &file))
-	text, err := json.Marshal(newWorkspace(t, content).load().All()[0])
-	must(t, err)
+	check.OK(t, yaml.Unmarshal([]byte(content), &file))
+	text := check.Value(json.Marshal(newWorkspace(t, content).load().All()[0]))(t)
 	var read map[string]any
-	must(t, json.Unmarshal(text, &read))
-	want, err := json.Marshal(file.Intents[0][key])
-	must(t, err)
-	got, err := json.Marshal(read[key])
-	must(t, err)
+	check.OK(t, json.Unmarshal(text, &read))
+	want := check.Value(json.Marshal(file.Intents[0][key]))(t)
+	got := check.Value(json.Marshal(read[key]))(t)
 	if string(got) != string(want) {
 		t.Errorf("%s is %s in %s, want %s", key, got, text, want)
 	}
 }
 
 func TestSchemaIsInStepWithTheFile(t *testing.T) {
-	source, err := intent.Schema()
-	must(t, err)
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
-	must(t, err)
+	source := check.Value(intent.Schema())(t)
+	document := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(source)))(t)
 	compiler := jsonschema.NewCompiler()
-	must(t, compiler.AddResource("intents.json", document))
-	s, err := compiler.Compile("intents.json")
-	must(t, err)
+	check.OK(t, compiler.AddResource("intents.json", document))
+	s := check.Value(compiler.Compile("intents.json"))(t)
 	fits := func(content string) error {
 		var value any
-		must(t, yaml.Unmarshal([]byte(content), &value))
-		text, err := json.Marshal(value) // a timestamp becomes text, as editors take it
-		must(t, err)
-		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		must(t, err)
+		check.OK(t, yaml.Unmarshal([]byte(content), &value))
+		text := check.Value(json.Marshal(value))(t) // a timestamp becomes text, as editors take it
+		instance := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		return s.Validate(instance)
 	}
 	agree := func(content string, want bool) {

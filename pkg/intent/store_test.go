@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -56,7 +56,7 @@ type workspace struct {
 func newWorkspace(t testing.TB, intents string) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir()}
-	must(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
+	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
 	w.write(".orchestration/active_intents.yaml", intents)
 	w.store = w.open()
 	return w
@@ -64,36 +64,26 @@ func newWorkspace(t testing.TB, intents string) *workspace {
 
 func (w *workspace) open() *intent.Store {
 	w.t.Helper()
-	root, err := os.OpenRoot(w.dir)
-	must(w.t, err)
+	root := check.Value(os.OpenRoot(w.dir))(w.t)
 	w.t.Cleanup(func() { _ = root.Close() })
 	return intent.Open(root)
 }
 
 func (w *workspace) write(name, text string) {
 	w.t.Helper()
-	must(w.t, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644))
+	check.OK(w.t, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644))
 }
 
 func (w *workspace) intents() string {
 	w.t.Helper()
-	data, err := os.ReadFile(filepath.Join(w.dir, ".orchestration/active_intents.yaml"))
-	must(w.t, err)
+	data := check.Value(os.ReadFile(filepath.Join(w.dir, ".orchestration/active_intents.yaml")))(w.t)
 	return string(data)
 }
 
 func (w *workspace) load() *intent.Set {
 	w.t.Helper()
-	set, err := w.store.Load()
-	must(w.t, err)
+	set := check.Value(w.store.Load())(w.t)
 	return set
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func get(t *testing.T, set *intent.Set, id string) *intent.Intent {
@@ -163,8 +153,7 @@ func TestAdd(t *testing.T) {
 		OwnedScope: []string{"*.go", `a"b`}, Constraints: []string{"- x"}, Verify: []string{"true"},
 		Rules:    []intent.Rule{{Name: "r", When: "false"}},
 		Commands: intent.CommandRules{Deny: []string{"git push"}, Network: "allow"}}
-	set, err := w.store.Add(context.Background(), in)
-	must(t, err)
+	set := check.Value(w.store.Add(t.Context(), in))(t)
 	if got := get(t, set, "INT-007"); got.Description != in.Description || !slices.Equal(got.OwnedScope, in.OwnedScope) {
 		t.Errorf("%+v", got)
 	}
@@ -190,10 +179,10 @@ func TestAdd(t *testing.T) {
 	if got := w.intents(); got != want {
 		t.Errorf("file:\n%s", got)
 	}
-	if _, err := w.store.Add(context.Background(), in); !errors.Is(err, intent.ErrDuplicateID) {
+	if _, err := w.store.Add(t.Context(), in); !errors.Is(err, intent.ErrDuplicateID) {
 		t.Errorf("twice: %v", err)
 	}
-	_, id, err := w.store.AddNext(context.Background(), intent.Intent{Name: "x", Status: intent.Todo})
+	_, id, err := w.store.AddNext(t.Context(), intent.Intent{Name: "x", Status: intent.Todo})
 	if err != nil || id != "INT-008" {
 		t.Errorf("AddNext: %q %v", id, err)
 	}
@@ -201,16 +190,16 @@ func TestAdd(t *testing.T) {
 
 func TestNotInitialized(t *testing.T) {
 	w := newWorkspace(t, sample)
-	must(t, os.Remove(filepath.Join(w.dir, ".orchestration/active_intents.yaml")))
+	check.OK(t, os.Remove(filepath.Join(w.dir, ".orchestration/active_intents.yaml")))
 	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) || w.store.Initialized() {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := w.store.Add(context.Background(), intent.Intent{ID: "a", Status: intent.Todo}); !errors.Is(err,
+	if _, err := w.store.Add(t.Context(), intent.Intent{ID: "a", Status: intent.Todo}); !errors.Is(err,
 		intent.ErrNotInitialized) {
 		t.Errorf("Add without a file: %v", err)
 	}
-	must(t, os.RemoveAll(filepath.Join(w.dir, ".orchestration")))
-	if _, err := w.store.AddScope(context.Background(), "a", []string{"b"}); !errors.Is(err, intent.ErrNotInitialized) {
+	check.OK(t, os.RemoveAll(filepath.Join(w.dir, ".orchestration")))
+	if _, err := w.store.AddScope(t.Context(), "a", []string{"b"}); !errors.Is(err, intent.ErrNotInitialized) {
 		t.Errorf("AddScope without a directory: %v", err)
 	}
 	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) {

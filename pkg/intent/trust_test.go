@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -24,10 +25,9 @@ func TestGrantsWaitForTrust(t *testing.T) {
 	w.write(".intentignore", "# ours\nunscoped:docs/\n")
 	w.write(".orchestration/.intentignore", "unscoped:*.md\nfrozen/\n")
 	store, trusted := trusting(w)
-	check := func(commands, inside, root bool) {
+	holds := func(commands, inside, root bool) {
 		t.Helper()
-		set, err := store.Load()
-		must(t, err)
+		set := check.Value(store.Load())(t)
 		rules := set.Commands(get(t, set, "A"))
 		if got := len(rules.Allow) == 2 && rules.Network == "allow"; got != commands || len(rules.Deny) != 1 {
 			t.Errorf("commands %+v, want trusted %v", rules, commands)
@@ -47,39 +47,36 @@ func TestGrantsWaitForTrust(t *testing.T) {
 			t.Error("a path rule needs no trust")
 		}
 	}
-	check(false, false, false)
+	holds(false, false, false)
 	all := store.Weakenings()
 	if len(all) != 3 || len(all[0].Entries) != 2 || all[0].Entries[0].Line != 2 || all[1].Entries[0].Text != "unscoped:*.md" || all[2].Entries[0].Line != 2 {
 		t.Fatalf("%+v", all)
 	}
 	// Trust takes effect at the next call, each file by itself.
 	trusted[all[2].Hash] = true
-	check(false, false, true)
+	holds(false, false, true)
 	trusted[all[0].Hash] = true
-	check(true, false, true)
+	holds(true, false, true)
 	trusted[all[1].Hash] = true
-	check(true, true, true)
+	holds(true, true, true)
 
 	// Any change of an ignore file asks again; what the server changes in the intents does not.
 	w.write(".intentignore", "# theirs\nunscoped:docs/\n")
-	check(true, true, false)
-	if _, err := store.SetStatus(t.Context(), "B", intent.InProgress, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	check(true, true, false)
+	holds(true, true, false)
+	check.Value(store.SetStatus(t.Context(), "B", intent.InProgress, time.Now()))(t)
+	holds(true, true, false)
 	w.write(".orchestration/active_intents.yaml", `active_intents:
   - {id: A, status: IN_PROGRESS, owned_scope: [src], commands: {allow: [rm, "git pull"], deny: [curl], network: allow}}
   - {id: B, status: TODO, owned_scope: [src], commands: {network: deny}}
 `)
-	check(false, true, false)
+	holds(false, true, false)
 }
 
 // Without anybody to ask nothing is trusted.
 func TestNobodyTrusts(t *testing.T) {
 	w := newWorkspace(t, granting)
 	w.write(".intentignore", "unscoped:**\n")
-	set, err := w.store.Load()
-	must(t, err)
+	set := check.Value(w.store.Load())(t)
 	if _, ok := set.Ignore().Unscoped("x"); ok || len(set.Commands(get(t, set, "A")).Allow) > 0 {
 		t.Error("trusted by nobody")
 	}

@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -104,7 +104,7 @@ func TestUnreadable(t *testing.T) {
 			if !strings.Contains(at.Reason, tt.reason) || at.File != ".orchestration/active_intents.yaml" {
 				t.Errorf("reason: %v", err)
 			}
-			if _, err := w.store.AddScope(context.Background(), "a", []string{"b"}); !errors.Is(err, intent.ErrUnreadable) {
+			if _, err := w.store.AddScope(t.Context(), "a", []string{"b"}); !errors.Is(err, intent.ErrUnreadable) {
 				t.Errorf("a change of it: %v", err)
 			}
 			if w.intents() != tt.text {
@@ -146,24 +146,24 @@ func TestEmptyFilesDeclareNothing(t *testing.T) {
 
 func TestSpecialFilesAreUnreadable(t *testing.T) {
 	tests := map[string]func(t *testing.T, file string){
-		"directory": func(t *testing.T, file string) { must(t, os.Mkdir(file, 0o755)) },
+		"directory": func(t *testing.T, file string) { check.OK(t, os.Mkdir(file, 0o755)) },
 		"pipe":      makePipe,
-		"dangling":  func(t *testing.T, file string) { must(t, os.Symlink("nowhere", file)) },
+		"dangling":  func(t *testing.T, file string) { check.OK(t, os.Symlink("nowhere", file)) },
 		"link": func(t *testing.T, file string) {
-			must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "../mine.yaml"), []byte(sample), 0o644))
-			must(t, os.Symlink("../mine.yaml", file))
+			check.OK(t, os.WriteFile(filepath.Join(filepath.Dir(file), "../mine.yaml"), []byte(sample), 0o644))
+			check.OK(t, os.Symlink("../mine.yaml", file))
 		},
 	}
 	for name, make := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, sample)
 			file := filepath.Join(w.dir, ".orchestration/active_intents.yaml")
-			must(t, os.Remove(file))
+			check.OK(t, os.Remove(file))
 			make(t, file)
 			if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) || !w.store.Initialized() {
 				t.Errorf("Load: %v", err)
 			}
-			_, err := w.store.Add(context.Background(), intent.Intent{ID: "x", Status: intent.Todo})
+			_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
 			if !errors.Is(err, intent.ErrUnreadable) {
 				t.Errorf("Add: %v", err)
 			}
@@ -171,12 +171,12 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 	}
 	t.Run("linked directory", func(t *testing.T) {
 		w := newWorkspace(t, sample)
-		must(t, os.Rename(filepath.Join(w.dir, ".orchestration"), filepath.Join(w.dir, "other")))
-		must(t, os.Symlink("other", filepath.Join(w.dir, ".orchestration")))
+		check.OK(t, os.Rename(filepath.Join(w.dir, ".orchestration"), filepath.Join(w.dir, "other")))
+		check.OK(t, os.Symlink("other", filepath.Join(w.dir, ".orchestration")))
 		if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
 			t.Errorf("Load: %v", err)
 		}
-		_, err := w.store.Add(context.Background(), intent.Intent{ID: "x", Status: intent.Todo})
+		_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
 		if err == nil {
 			t.Error("Add succeeds")
 		}
@@ -199,14 +199,9 @@ func TestSecretsWhereRulesAreUnclear(t *testing.T) {
 		"no rules at all": {"", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root, err := os.OpenRoot(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			root := check.Value(os.OpenRoot(t.TempDir()))(t)
 			defer root.Close()
-			if err := errors.Join(root.Mkdir(".orchestration", 0o755), root.WriteFile(".orchestration/.intentignore", []byte(c.one), 0o644), root.WriteFile(".intentignore", []byte(c.other), 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, errors.Join(root.Mkdir(".orchestration", 0o755), root.WriteFile(".orchestration/.intentignore", []byte(c.one), 0o644), root.WriteFile(".intentignore", []byte(c.other), 0o644)))
 			is, digest := intent.Open(root).Secrets()
 			if (digest == "") != c.all {
 				t.Fatalf("digest %q", digest)

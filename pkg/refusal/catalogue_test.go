@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -39,10 +40,7 @@ func TestCatalogueIsComplete(t *testing.T) {
 // constants reads the source, so that a constant without an entry is found.
 func constants(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "catalogue.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Value(parser.ParseFile(token.NewFileSet(), "catalogue.go", nil, 0))(t)
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -19,10 +20,7 @@ const (
 
 // TestDocumentHasTheFields keeps the table of docs/rules.md to the catalogue.
 func TestDocumentHasTheFields(t *testing.T) {
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := check.Value(os.ReadFile(page))(t)
 	var table strings.Builder
 	for _, f := range rule.Fields() {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.Name, f.Type, f.Doc)
@@ -39,7 +37,5 @@ func TestDocumentHasTheFields(t *testing.T) {
 	if !*update {
 		t.Fatal("docs/rules.md does not have the fields as they are: go test ./pkg/rule -run Document -update")
 	}
-	if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(page, []byte(want), 0o644))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -181,14 +182,9 @@ func FuzzCompile(f *testing.F) {
 }
 
 func BenchmarkHolds(b *testing.B) {
-	r, err := rule.Compile("r", `effect.path.endsWith(".go") && effect.after.contains("eval(")`, rule.Refuse, "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := check.Value(rule.Compile("r", `effect.path.endsWith(".go") && effect.after.contains("eval(")`, rule.Refuse, ""))(b)
 	facts := &rule.Facts{Effect: rule.Effect{Path: "a.go", After: text(strings.Repeat("x", 4096))}}
 	for b.Loop() {
-		if _, err := r.Holds(b.Context(), facts); err != nil {
-			b.Fatal(err)
-		}
+		check.Value(r.Holds(b.Context(), facts))(b)
 	}
 }

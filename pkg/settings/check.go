@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,65 +14,16 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
-// limits are what a number, size or duration may be, as files say it; the zero value allows all.
-type limits struct{ low, high string }
-
-func limitsOf(f reflect.StructField) limits {
-	low, high, _ := strings.Cut(f.Tag.Get("range"), "..")
-	return limits{low, high}
-}
-
-// String tells people.
-func (l limits) String() string {
-	if l.high == "" && l.low != "" {
-		return "at least " + l.low
-	}
-	return "from " + l.low + " to " + l.high
-}
-
-func (l limits) check(value any) error {
-	if l.low == "" {
-		return nil
-	}
-	bound := func(text string) float64 {
-		v := reflect.New(reflect.TypeOf(value))
-		if err := parse(text, v.Interface()); err != nil {
-			panic("settings: the range " + l.String() + ": " + err.Error())
-		}
-		return number(v.Elem().Interface())
-	}
-	switch v := number(value); {
-	case l.high == "" && v < bound(l.low):
-		return errors.New("must be " + l.String())
-	case l.high != "" && !(v >= bound(l.low) && v <= bound(l.high)): // not a number is in no range
-		return fmt.Errorf("%s is not between %s and %s", encode(value), l.low, l.high)
-	}
-	return nil
-}
-
 // checkOf is what the tag check names, nil for nothing.
 func checkOf(name string) func(value any) error {
-	switch name {
-	case "":
-		return nil
-	case "token":
-		return validToken
-	case "listen":
-		return validListen
-	case "brain":
-		return validBrainFile
-	case "withheld":
-		return validWithheld
-	case "commands":
-		return validCommandRules
-	case "rules":
-		return validRules
-	case "checks":
-		return validChecks
-	case "hooks":
-		return validHooks
+	check, known := map[string]func(any) error{
+		"": nil, "token": validToken, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
+		"rules": validRules, "checks": validChecks, "hooks": validHooks,
+	}[name]
+	if !known {
+		panic("settings: there is no check " + name)
 	}
-	panic("settings: there is no check " + name)
+	return check
 }
 
 func validToken(value any) error {

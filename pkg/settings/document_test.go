@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -182,17 +183,10 @@ The line below each key has its default, what it can be, and what a workspace th
 func TestDocument(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "settings.md")
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, document(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, document(), 0o644))
 	}
-	written, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := check.Value(os.ReadFile(path))(t)
 	if !bytes.Equal(written, document()) {
 		t.Error("docs/settings.md is out of step; run: go test ./pkg/settings -run TestDocument -update")
 	}

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,11 +20,11 @@ func foreignVariables() []string {
 }
 
 // fromEnvironment reads ORCHESTRA_ variables. An empty one counts as not set.
-func fromEnvironment(environ []string, keys []key) (s source, warnings []string, err error) {
+func fromEnvironment(environ []string) (s source, warnings []string, err error) {
 	s.name = "the environment"
 	byVariable := map[string]*key{}
-	for i := range keys {
-		byVariable[keys[i].variable()] = &keys[i]
+	for _, k := range catalogue() {
+		byVariable[k.variable()] = &k
 	}
 	known := slices.Sorted(maps.Keys(byVariable))
 	for _, entry := range environ {
@@ -39,54 +40,53 @@ func fromEnvironment(environ []string, keys []key) (s source, warnings []string,
 		if text == "" {
 			continue
 		}
-		a, err := k.fromText(text, "environment variable "+name)
-		if err != nil {
+		if err := s.take(k, text, "environment variable "+name); err != nil {
 			return s, warnings, err
 		}
-		s.assignments = append(s.assignments, a)
 	}
 	return s, warnings, nil
 }
 
 // fromFlags reads values by key.
-func fromFlags(flags map[string]string, keys []key) (source, error) {
+func fromFlags(flags map[string]string) (source, error) {
 	s := source{name: "the command line"}
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
-		if i < 0 {
-			return s, fmt.Errorf("%w: unknown setting %q on the command line%s", ErrInvalid, name, didYouMean(name, names(keys)))
+		k := find(name)
+		if k == nil {
+			return s, fmt.Errorf("%w: unknown setting %q on the command line%s", ErrInvalid, name, didYouMean(name, names()))
 		}
-		a, err := keys[i].fromText(flags[name], "command line")
-		if err != nil {
+		if err := s.take(k, flags[name], "command line"); err != nil {
 			return s, err
 		}
-		s.assignments = append(s.assignments, a)
 	}
 	return s, nil
 }
 
-// fromText reads a value that is not in a file. A list is YAML if it begins with a bracket, else it is split at commas.
-func (k *key) fromText(text, origin string) (assignment, error) {
-	target := k.empty()
+// take reads a value that is not in a file. A list is YAML if it begins with a bracket, else it is split at commas.
+func (s *source) take(k *key, text, origin string) error {
+	var value any
 	var err error
 	if k.isList() {
-		err = parseList(text, target)
+		list := reflect.New(k.Type).Elem()
+		err = parseList(text, list)
+		value = list.Interface()
 	} else {
-		err = parse(text, target)
+		value, err = formOf(k.Type).parse(text)
 	}
 	if err == nil {
-		err = k.validate(target)
+		err = k.validate(value)
 	}
-	if err != nil && k.secret {
+	if err != nil && k.secret() {
 		err = fmt.Errorf("its value %w", err)
 	}
 	if err != nil {
-		return assignment{}, fmt.Errorf("%w: %s: %s: %v", ErrInvalid, origin, k.name, err)
+		return fmt.Errorf("%w: %s: %s: %v", ErrInvalid, origin, k.name, err)
 	}
-	return assignment{k, pointee(target), origin}, nil
+	s.assignments = append(s.assignments, assignment{k, value, origin})
+	return nil
 }
 
-func parseList(text string, target any) error {
+func parseList(text string, target reflect.Value) error {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "- ") {
 		var document yaml.Node

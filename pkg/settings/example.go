@@ -25,20 +25,12 @@ func Keys() []KeyInfo {
 	for _, k := range catalogue() {
 		values := strings.Join(k.choices, ", ")
 		if values == "" {
-			values = typeName(k.empty())
+			values = formOf(k.Type).name
 		}
-		if k.limits.low != "" {
-			values += ", " + k.limits.String()
+		if limits := k.limitsText(); limits != "" {
+			values += ", " + limits
 		}
-		infos = append(infos, KeyInfo{
-			Name:      k.name,
-			Variable:  k.variable(),
-			Default:   encode(k.get(&defaults)),
-			Values:    values,
-			Doc:       k.doc,
-			Workspace: k.order.note,
-			Example:   k.example,
-		})
+		infos = append(infos, KeyInfo{k.name, k.variable(), encode(k.get(&defaults)), values, k.Tag.Get("doc"), k.order.note, k.Tag.Get("example")})
 	}
 	return infos
 }
@@ -58,7 +50,7 @@ func Example() []byte {
 	out.WriteString(exampleHeader)
 	for _, info := range Keys() {
 		out.WriteByte('\n')
-		for _, line := range wrap(info.exampleText(), exampleWidth-2) {
+		for _, line := range wrap(info.Doc+" ("+info.Values+")", exampleWidth-2) {
 			out.WriteString("# " + line + "\n")
 		}
 		if info.Example != "" {
@@ -67,10 +59,6 @@ func Example() []byte {
 		out.WriteString("#" + info.Name + ": " + info.Default + "\n")
 	}
 	return out.Bytes()
-}
-
-func (i KeyInfo) exampleText() string {
-	return i.Doc + " (" + i.Values + ")"
 }
 
 // wrap breaks text between words.

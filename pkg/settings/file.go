@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,7 +97,6 @@ func readWorkspaceFile(root *os.Root) ([]byte, error) {
 // parser turns one file into assignments and collects all mistakes in it.
 type parser struct {
 	file     string
-	keys     []key
 	operator bool // locks are allowed
 	seen     map[string]bool
 	out      source
@@ -105,8 +104,8 @@ type parser struct {
 }
 
 // parseFile reads the content of a settings file.
-func parseFile(file string, content []byte, keys []key, operator bool) (source, error) {
-	p := parser{file: file, keys: keys, operator: operator, seen: map[string]bool{}, out: source{name: file, hash: ContentHash(content)}}
+func parseFile(file string, content []byte, operator bool) (source, error) {
+	p := parser{file: file, operator: operator, seen: map[string]bool{}, out: source{name: file, hash: ContentHash(content)}}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document yaml.Node
 	err := decoder.Decode(&document)
@@ -138,16 +137,16 @@ func (p *parser) mapping(prefix string, node *yaml.Node) {
 
 // entry takes groups nested or with dots, as this program's documentation writes them.
 func (p *parser) entry(name string, at, value *yaml.Node) {
-	known := slices.IndexFunc(p.keys, func(k key) bool { return k.name == name })
+	known := find(name)
 	switch {
 	case name == lockName:
 		p.lock(at, value)
-	case known >= 0:
-		p.assign(&p.keys[known], at, value)
-	case slices.ContainsFunc(p.keys, func(k key) bool { return strings.HasPrefix(k.name, name+".") }):
+	case known != nil:
+		p.assign(known, at, value)
+	case len(keysOf(name)) > 0:
 		p.mapping(name+".", value)
 	default:
-		p.fail(at, "unknown key %q%s", name, didYouMean(name, names(p.keys)))
+		p.fail(at, "unknown key %q%s", name, didYouMean(name, names()))
 	}
 }
 
@@ -157,21 +156,21 @@ func (p *parser) assign(k *key, at, node *yaml.Node) {
 		return
 	}
 	p.seen[k.name] = true
-	target := k.empty()
-	err := decode(node, target)
+	value := reflect.New(k.Type).Elem()
+	err := decode(node, value)
 	if err == nil {
-		err = k.validate(target)
+		err = k.validate(value.Interface())
 	}
-	var m *mistake
+	m, positioned := errors.AsType[*mistake](err)
 	switch {
-	case errors.As(err, &m) && k.secret:
+	case positioned && k.secret():
 		p.fail(m.node, "%s: want text in quotes", k.name) // the message would show the value
-	case errors.As(err, &m):
+	case positioned:
 		p.fail(m.node, "%s: %s", k.name, m.message)
 	case err != nil:
 		p.fail(node, "%s: %v", k.name, err)
 	default:
-		p.out.assignments = append(p.out.assignments, assignment{k, pointee(target), fmt.Sprintf("%s:%d", p.file, at.Line)})
+		p.out.assignments = append(p.out.assignments, assignment{k, value.Interface(), fmt.Sprintf("%s:%d", p.file, at.Line)})
 	}
 }
 
@@ -187,34 +186,27 @@ func (p *parser) lock(at, node *yaml.Node) {
 		return
 	}
 	p.seen[lockName] = true
-	if err := decode(node, &locked); err != nil {
+	if err := decode(node, reflect.ValueOf(&locked).Elem()); err != nil {
 		p.fail(node, "lock: want a list of keys")
 		return
 	}
 	for i, name := range locked {
-		matching := keysOf(name, p.keys)
+		matching := keysOf(name)
 		if len(matching) == 0 {
-			p.fail(node.Content[i], "lock: unknown key %q%s", name, didYouMean(name, names(p.keys)))
+			p.fail(node.Content[i], "lock: unknown key %q%s", name, didYouMean(name, names()))
 		}
 		p.out.locks = append(p.out.locks, matching...)
 	}
 }
 
-func keysOf(name string, keys []key) (matching []string) {
-	for _, k := range keys {
+// keysOf are the key of a name, or those of a group.
+func keysOf(name string) (matching []string) {
+	for _, k := range catalogue() {
 		if k.name == name || strings.HasPrefix(k.name, name+".") {
 			matching = append(matching, k.name)
 		}
 	}
 	return matching
-}
-
-func names(keys []key) []string {
-	all := make([]string, len(keys))
-	for i, k := range keys {
-		all[i] = k.name
-	}
-	return all
 }
 
 func (p *parser) fail(node *yaml.Node, format string, args ...any) {

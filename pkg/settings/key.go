@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,20 +10,14 @@ import (
 	"unicode"
 )
 
-// key is one setting, as its field in Settings says.
+// key is one setting: its field in Settings, and what the tags of that say.
 type key struct {
+	reflect.StructField
 	name    string
-	doc     string
-	index   []int // of the field
-	typ     reflect.Type
+	index   []int // of the field, from Settings on
 	order   order
 	choices []string // of a Choice
-	limits  limits
 	check   func(value any) error
-	example string
-	secret  bool
-	// standard is its default, as a file would say it; "" for the zero value.
-	standard string
 }
 
 // catalogue returns all keys in the order in which they are documented. Nobody changes them.
@@ -38,7 +33,8 @@ var catalogue = sync.OnceValue(func() []key {
 				add(f.Type, index, name+".")
 				continue
 			}
-			k := newKey(name, index, f)
+			choices := choicesOf(f)
+			k := key{f, name, index, orderOf(f.Tag.Get("order"), choices), choices, checkOf(f.Tag.Get("check"))}
 			if before := f.Tag.Get("before"); before != "" {
 				held[before] = k
 				continue
@@ -53,13 +49,20 @@ var catalogue = sync.OnceValue(func() []key {
 	return keys
 })
 
-func newKey(name string, index []int, f reflect.StructField) key {
-	choices := choicesOf(f)
-	return key{
-		name: name, doc: f.Tag.Get("doc"), index: index, typ: f.Type, order: orderOf(f.Tag.Get("order"), choices), choices: choices,
-		limits: limitsOf(f), check: checkOf(f.Tag.Get("check")), example: f.Tag.Get("example"), secret: f.Tag.Get("secret") != "",
-		standard: f.Tag.Get("default"),
+// find is the key of a name, nil if there is none.
+func find(name string) *key {
+	all := catalogue()
+	if i := slices.IndexFunc(all, func(k key) bool { return k.name == name }); i >= 0 {
+		return &all[i]
 	}
+	return nil
+}
+
+func names() (all []string) {
+	for _, k := range catalogue() {
+		all = append(all, k.name)
+	}
+	return all
 }
 
 func choicesOf(f reflect.StructField) []string {
@@ -86,14 +89,20 @@ func keyOf(name string) string {
 func Defaults() Settings {
 	var s Settings
 	for _, k := range catalogue() {
-		if k.standard == "" {
-			continue
-		}
-		if err := parse(k.standard, k.field(&s).Addr().Interface()); err != nil {
-			panic("settings: the default of " + k.name + ": " + err.Error())
+		if standard := k.Tag.Get("default"); standard != "" {
+			k.set(&s, k.parse(standard))
 		}
 	}
 	return s
+}
+
+// parse reads a value that stands in a tag.
+func (k *key) parse(text string) any {
+	value, err := formOf(k.Type).parse(text)
+	if err != nil {
+		panic("settings: a tag of " + k.name + ": " + err.Error())
+	}
+	return value
 }
 
 // variablePrefix begins the environment variable of every key.
@@ -104,39 +113,58 @@ func (k *key) variable() string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
 }
 
-// empty returns a pointer to a new zero value of the field's type.
-func (k *key) empty() any { return reflect.New(k.typ).Interface() }
+// secret: the value is not shown.
+func (k *key) secret() bool { return k.Tag.Get("secret") != "" }
 
-func pointee(pointer any) any { return reflect.ValueOf(pointer).Elem().Interface() }
-
-func (k *key) field(s *Settings) reflect.Value {
-	return reflect.ValueOf(s).Elem().FieldByIndex(k.index)
+func (k *key) get(s *Settings) any {
+	return reflect.ValueOf(s).Elem().FieldByIndex(k.index).Interface()
 }
 
-func (k *key) get(s *Settings) any { return k.field(s).Interface() }
-
-func (k *key) set(s *Settings, value any) { k.field(s).Set(reflect.ValueOf(value)) }
+func (k *key) set(s *Settings, value any) {
+	reflect.ValueOf(s).Elem().FieldByIndex(k.index).Set(reflect.ValueOf(value))
+}
 
 // isList reports whether values of several sources add up.
-func (k *key) isList() bool { return k.typ.Kind() == reflect.Slice }
+func (k *key) isList() bool { return k.Type.Kind() == reflect.Slice }
 
 // combine is what holds when value is set over base.
 func (k *key) combine(base, value any) any {
 	if !k.isList() {
 		return value
 	}
-	joined := reflect.AppendSlice(reflect.ValueOf(base).Slice3(0, reflect.ValueOf(base).Len(), reflect.ValueOf(base).Len()), reflect.ValueOf(value))
-	return joined.Interface()
+	list := reflect.ValueOf(base)
+	return reflect.AppendSlice(list.Slice3(0, list.Len(), list.Len()), reflect.ValueOf(value)).Interface()
 }
 
-// validate checks what target points to.
-func (k *key) validate(target any) error {
-	value := pointee(target)
+// limits are from where to where a number, size or duration may be, as files say it; "" is no limit.
+func (k *key) limits() (low, high string) {
+	low, high, _ = strings.Cut(k.Tag.Get("range"), "..")
+	return low, high
+}
+
+// limitsText tells people, "" where there are none.
+func (k *key) limitsText() string {
+	switch low, high := k.limits(); {
+	case low == "":
+		return ""
+	case high == "":
+		return "at least " + low
+	default:
+		return "from " + low + " to " + high
+	}
+}
+
+// validate checks a value of the key's type.
+func (k *key) validate(value any) error {
 	if choice, ok := value.(Choice); ok && !slices.Contains(k.choices, string(choice)) {
 		return fmt.Errorf("%q is not one of %s%s", choice, strings.Join(k.choices, ", "), didYouMean(string(choice), k.choices))
 	}
-	if err := k.limits.check(value); err != nil {
-		return err
+	switch low, high := k.limits(); {
+	case low == "":
+	case high == "" && number(value) < number(k.parse(low)):
+		return errors.New("must be " + k.limitsText())
+	case high != "" && !(number(value) >= number(k.parse(low)) && number(value) <= number(k.parse(high))): // not a number is in no range
+		return fmt.Errorf("%s is not between %s and %s", encode(value), low, high)
 	}
 	if k.check == nil {
 		return nil

@@ -76,16 +76,16 @@ type Withheld struct {
 // Load reads all sources and returns what holds. Its error wraps ErrInvalid if something does not say what it must; all
 // mistakes of the first wrong file are in it. Files that do not exist are no error; files that cannot be read are.
 func Load(o LoadOptions) (Loaded, error) {
-	m := merger{keys: catalogue(), loaded: Loaded{Settings: Defaults(), Origins: map[string]string{}}, locks: map[string]lock{}}
+	m := merger{loaded: Loaded{Settings: Defaults(), Origins: map[string]string{}}, locks: map[string]lock{}}
 	if err := m.loadFiles(o); err != nil {
 		return Loaded{}, err
 	}
-	environment, warnings, err := fromEnvironment(o.Environ, m.keys)
+	environment, warnings, err := fromEnvironment(o.Environ)
 	if err != nil {
 		return Loaded{}, err
 	}
 	m.loaded.Warnings = append(m.loaded.Warnings, warnings...)
-	flags, err := fromFlags(o.Flags, m.keys)
+	flags, err := fromFlags(o.Flags)
 	if err != nil {
 		return Loaded{}, err
 	}
@@ -117,32 +117,18 @@ func (m *merger) loadOperatorFile(dir string, tier tier) error {
 	}
 	path := filepath.Join(dir, FileName)
 	content, err := readOperatorFile(path)
-	if err != nil {
-		return fmt.Errorf("%w: read %s: %w", ErrInvalid, path, err)
+	s, err := sourceOf(path, content, err, true)
+	if s != nil {
+		m.apply(*s, tier)
+		m.lock(*s, tier)
 	}
-	if content == nil {
-		return nil
-	}
-	s, err := parseFile(path, content, m.keys, true)
-	if err != nil {
-		return err
-	}
-	m.apply(s, tier)
-	m.lock(s, tier)
-	return nil
+	return err
 }
 
 func (m *merger) loadWorkspaceFile(o LoadOptions) error {
-	name := workspaceDir + "/" + FileName
 	content, err := readWorkspaceFile(o.WorkspaceRoot)
-	if err != nil {
-		return fmt.Errorf("%w: read %s: %w", ErrInvalid, name, err)
-	}
-	if content == nil {
-		return nil
-	}
-	s, err := parseFile(name, content, m.keys, false)
-	if err != nil {
+	s, err := sourceOf(workspaceDir+"/"+FileName, content, err, false)
+	if s == nil {
 		return err
 	}
 	m.loaded.WorkspaceHash = s.hash
@@ -155,8 +141,23 @@ func (m *merger) loadWorkspaceFile(o LoadOptions) error {
 	if m.loaded.WorkspaceTrusted {
 		tier = tierWorkspace
 	}
-	m.apply(s, tier)
+	m.apply(*s, tier)
 	return nil
+}
+
+// sourceOf parses a file that was read; nil where there is none.
+func sourceOf(name string, content []byte, err error, operator bool) (*source, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%w: read %s: %w", ErrInvalid, name, err)
+	}
+	if content == nil {
+		return nil, nil
+	}
+	s, err := parseFile(name, content, operator)
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
 }
 
 func (o *LoadOptions) trusts(hash string) (bool, error) {

@@ -24,7 +24,6 @@ type lock struct {
 
 // merger applies sources in their order.
 type merger struct {
-	keys   []key
 	loaded Loaded
 	locks  map[string]lock
 }
@@ -67,7 +66,7 @@ func (l lock) forbids(a assignment) bool {
 
 func (m *merger) withhold(a assignment, reason string, needsTrust bool) {
 	value := encode(a.value)
-	if a.key.secret {
+	if a.key.secret() {
 		value = "(hidden)"
 	}
 	m.loaded.Withheld = append(m.loaded.Withheld, Withheld{a.key.name, value, a.origin, reason, needsTrust})
@@ -79,11 +78,7 @@ func (m *merger) lock(s source, tier tier) {
 		if _, locked := m.locks[name]; locked {
 			continue
 		}
-		for i := range m.keys {
-			if m.keys[i].name == name {
-				m.locks[name] = lock{tier, s.name, m.keys[i].get(&m.loaded.Settings)}
-			}
-		}
+		m.locks[name] = lock{tier, s.name, find(name).get(&m.loaded.Settings)}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // order says what a workspace that is not trusted may do with a key. weaker reports whether candidate gives an agent
@@ -60,17 +59,3 @@ func orderOf(tag string, choices []string) order {
 }
 
 func never(any, any) bool { return false }
-
-func number(value any) float64 {
-	switch v := value.(type) {
-	case time.Duration:
-		return float64(v)
-	case Size:
-		return float64(v)
-	case int:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-	"time"
 )
 
 type schema = map[string]any
@@ -31,41 +30,27 @@ func Schema() ([]byte, error) {
 }
 
 func (k *key) schema() schema {
-	s := schemaOf(k.typ, k.choices)
-	s["description"] = k.doc
-	defaults := Defaults()
-	if !k.isList() {
-		s["description"] = k.doc + " Default: " + encode(k.get(&defaults)) + "."
+	s := schemaOf(k.Type, k.choices)
+	s["description"] = k.Tag.Get("doc")
+	if defaults := Defaults(); !k.isList() {
+		s["description"] = k.Tag.Get("doc") + " Default: " + encode(k.get(&defaults)) + "."
 	}
 	return s
 }
 
 // schemaOf is what decode takes for a field.
 func schemaOf(t reflect.Type, choices []string) schema {
-	switch reflect.Zero(t).Interface().(type) {
-	case Choice:
+	switch rule := reflect.TypeFor[CommandRule](); {
+	case choices != nil:
 		return schema{"enum": choices}
-	case time.Duration:
-		return schema{"type": []string{"string", "integer"}, "examples": []string{"30s", "5m", "24h"}}
-	case Size:
-		return schema{"type": []string{"string", "integer"}, "examples": []string{"512KiB", "64MiB", "1GiB"}}
-	case []CommandRule:
-		item := reflect.TypeFor[CommandRule]()
-		return schema{"type": "array", "items": schema{"anyOf": []schema{{"type": "string"}, objectSchema(item)}}}
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return schema{"type": "boolean"}
-	case reflect.Int:
-		return schema{"type": "integer"}
-	case reflect.Float64:
-		return schema{"type": "number"}
-	case reflect.Slice:
+	case t.Kind() == reflect.Slice && t.Elem() == rule:
+		return schema{"type": "array", "items": schema{"anyOf": []schema{{"type": "string"}, objectSchema(rule)}}}
+	case t.Kind() == reflect.Slice:
 		return schema{"type": "array", "items": schemaOf(t.Elem(), nil)}
-	case reflect.Struct:
+	case t.Kind() == reflect.Struct:
 		return objectSchema(t)
 	}
-	return schema{"type": "string"}
+	return formOf(t).schema
 }
 
 func objectSchema(t reflect.Type) schema {

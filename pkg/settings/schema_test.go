@@ -8,6 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -15,29 +16,16 @@ import (
 func fits(t *testing.T, s *jsonschema.Schema, content string) error {
 	t.Helper()
 	var value any
-	if err := yaml.Unmarshal([]byte(content), &value); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, yaml.Unmarshal([]byte(content), &value))
 	return s.Validate(value)
 }
 
 func TestSchemaIsInStepWithTheCatalogue(t *testing.T) {
-	source, err := settings.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := check.Value(settings.Schema())(t)
+	document := check.Value(jsonschema.UnmarshalJSON(bytes.NewReader(source)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("settings.json", document); err != nil {
-		t.Fatal(err)
-	}
-	s, err := compiler.Compile("settings.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, compiler.AddResource("settings.json", document))
+	s := check.Value(compiler.Compile("settings.json"))(t)
 	m := newMachine(t)
 	agree := func(content string, want bool) {
 		t.Helper()

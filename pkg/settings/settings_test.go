@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -27,12 +28,8 @@ func newMachine(t *testing.T) *machine {
 
 func (m *machine) write(path, content string) {
 	m.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		m.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(m, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func (m *machine) setSystem(content string) { m.write(filepath.Join(m.system, "config.yaml"), content) }
@@ -44,22 +41,14 @@ func (m *machine) setWorkspace(content string) {
 // trust does what the operator does with the workspace's file as it is.
 func (m *machine) trust() {
 	m.Helper()
-	content, err := os.ReadFile(filepath.Join(m.workspace, ".orchestration/config.yaml"))
-	if err != nil {
-		m.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(filepath.Join(m.workspace, ".orchestration/config.yaml")))(m)
 	list := settings.TrustList{UserDir: m.user}
-	if err := list.Trust(m.workspace, settings.ContentHash(content)); err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, list.Trust(m.workspace, settings.ContentHash(content)))
 }
 
 func (m *machine) tryLoad() (settings.Loaded, error) {
 	m.Helper()
-	root, err := os.OpenRoot(m.workspace)
-	if err != nil {
-		m.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(m.workspace))(m)
 	defer root.Close()
 	return settings.Load(settings.LoadOptions{
 		WorkspaceRoot: root, WorkspaceDir: m.workspace, SystemDir: m.system, UserDir: m.user, Environ: m.environ, Flags: m.flags,
@@ -68,10 +57,7 @@ func (m *machine) tryLoad() (settings.Loaded, error) {
 
 func (m *machine) load() settings.Loaded {
 	m.Helper()
-	loaded, err := m.tryLoad()
-	if err != nil {
-		m.Fatal(err)
-	}
+	loaded := check.Value(m.tryLoad())(m)
 	return loaded
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -186,22 +187,14 @@ func TestUserLockBindsTheWorkspaceOnly(t *testing.T) {
 func TestLinkedWorkspaceFileIsRefused(t *testing.T) {
 	m := newMachine(t)
 	m.write(filepath.Join(m.workspace, "src/config.yaml"), "sandbox: require")
-	if err := os.Mkdir(filepath.Join(m.workspace, ".orchestration"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(m.workspace, ".orchestration"), 0o755))
 	file := filepath.Join(m.workspace, ".orchestration/config.yaml")
-	if err := os.Symlink("../src/config.yaml", file); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink("../src/config.yaml", file))
 	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("%v", err)
 	}
-	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("src", filepath.Dir(file)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(filepath.Dir(file)))
+	check.OK(t, os.Symlink("src", filepath.Dir(file)))
 	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("%v", err)
 	}
@@ -209,9 +202,7 @@ func TestLinkedWorkspaceFileIsRefused(t *testing.T) {
 
 func TestFileThatIsNone(t *testing.T) {
 	m := newMachine(t)
-	if err := os.MkdirAll(filepath.Join(m.workspace, ".orchestration/config.yaml"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(m.workspace, ".orchestration/config.yaml"), 0o755))
 	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) {
 		t.Errorf("a directory: %v", err)
 	}
@@ -230,10 +221,7 @@ func TestTrustList(t *testing.T) {
 	hash := settings.ContentHash([]byte("x"))
 	ask := func(workspace, hash string) bool {
 		t.Helper()
-		trusted, err := list.Trusted(workspace, hash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trusted := check.Value(list.Trusted(workspace, hash))(t)
 		return trusted
 	}
 	if ask("/w", hash) {
@@ -243,9 +231,7 @@ func TestTrustList(t *testing.T) {
 	var group sync.WaitGroup
 	for _, workspace := range []string{"/w", odd, "/w/", "/w"} {
 		group.Go(func() {
-			if err := list.Trust(workspace, hash); err != nil {
-				t.Error(err)
-			}
+			check.NoError(t, list.Trust(workspace, hash))
 		})
 	}
 	group.Wait()
@@ -271,9 +257,7 @@ func TestTrustList(t *testing.T) {
 func TestUnreadableTrustListTrustsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.setWorkspace("sandbox: off\n")
-	if err := os.Mkdir(filepath.Join(m.user, "trusted"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(m.user, "trusted"), 0o755))
 	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best || len(loaded.Warnings) != 1 {
 		t.Errorf("%v %v", loaded.Settings.Sandbox, loaded.Warnings)
 	}

@@ -2,12 +2,10 @@ package settings
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -26,16 +24,15 @@ func wrong(node *yaml.Node, format string, args ...any) error {
 	return &mistake{node, fmt.Sprintf(format, args...)}
 }
 
-// decode reads a node into the field that target points to, with its type and no other.
-func decode(node *yaml.Node, target any) error {
-	value := reflect.ValueOf(target).Elem()
-	switch t := target.(type) {
+// decode reads a node into a value, with its type and no other.
+func decode(node *yaml.Node, into reflect.Value) error {
+	switch t := into.Addr().Interface().(type) {
 	case *CommandRule:
 		if node.Kind == yaml.ScalarNode {
-			return decode(node, &t.Prefix)
+			return decode(node, into.FieldByName("Prefix"))
 		}
 	case *Rule:
-		if err := decodeObject(node, value); err != nil {
+		if err := decodeObject(node, into); err != nil {
 			return err
 		}
 		return t.complete(node)
@@ -44,18 +41,21 @@ func decode(node *yaml.Node, target any) error {
 			return wrong(node, "more than %d rules", rule.MaxRules)
 		}
 	}
-	switch value.Kind() {
+	switch into.Kind() {
 	case reflect.Slice:
-		return decodeList(node, value)
+		return decodeList(node, into)
 	case reflect.Struct:
-		return decodeObject(node, value)
+		return decodeObject(node, into)
 	}
-	if node.Kind != yaml.ScalarNode || !accepts(target, node.ShortTag()) {
-		return wrong(node, "want %s, not %s", typeName(target), describe(node))
+	form := formOf(into.Type())
+	if node.Kind != yaml.ScalarNode || !slices.Contains(strings.Fields(form.tags), node.ShortTag()) {
+		return wrong(node, "want %s, not %s", form.name, describe(node))
 	}
-	if err := parse(node.Value, target); err != nil {
+	value, err := form.parse(node.Value)
+	if err != nil {
 		return wrong(node, "%v", err)
 	}
+	into.Set(reflect.ValueOf(value))
 	return nil
 }
 
@@ -65,7 +65,7 @@ func decodeList(node *yaml.Node, target reflect.Value) error {
 	}
 	list := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
 	for i, item := range node.Content {
-		if err := decode(item, list.Index(i).Addr().Interface()); err != nil {
+		if err := decode(item, list.Index(i)); err != nil {
 			return err
 		}
 	}
@@ -117,149 +117,11 @@ func decodeObject(node *yaml.Node, target reflect.Value) error {
 		if at < 0 {
 			return wrong(name, "unknown key %q%s", name.Value, didYouMean(name.Value, names))
 		}
-		if err := decode(value, target.Field(at).Addr().Interface()); err != nil {
+		if err := decode(value, target.Field(at)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// accepts keeps YAML from taking one type for another: a number is no text, and a text no boolean.
-func accepts(target any, tag string) bool {
-	switch target.(type) {
-	case *bool:
-		return tag == "!!bool"
-	case *int:
-		return tag == "!!int"
-	case *float64:
-		return tag == "!!float" || tag == "!!int"
-	case *time.Duration, *Size:
-		return tag == "!!str" || tag == "!!int"
-	}
-	return tag == "!!str"
-}
-
-// parse reads the text of a file, a variable or a flag.
-func parse(text string, target any) error {
-	var err error
-	switch t := target.(type) {
-	case *string:
-		*t = text
-	case *Choice:
-		*t = Choice(text)
-	case *bool:
-		*t, err = parseBool(text)
-	case *int:
-		*t, err = strconv.Atoi(text)
-		err = badValue(err, text, target)
-	case *float64:
-		*t, err = strconv.ParseFloat(text, 64)
-		err = badValue(err, text, target)
-	case *time.Duration:
-		*t, err = parseDuration(text)
-	case *Size:
-		*t, err = parseSize(text)
-	default:
-		err = fmt.Errorf("want %s", typeName(target))
-	}
-	return err
-}
-
-func badValue(err error, text string, target any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%q is not %s", text, typeName(target))
-}
-
-func parseBool(text string) (bool, error) {
-	switch strings.ToLower(text) {
-	case "true", "1":
-		return true, nil
-	case "false", "0":
-		return false, nil
-	}
-	return false, fmt.Errorf("%q is neither true nor false", text)
-}
-
-// parseDuration takes 30s, 5m, 24h and their sums; a bare number is seconds.
-func parseDuration(text string) (time.Duration, error) {
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		if seconds < 0 || seconds > math.MaxInt64/int64(time.Second) {
-			return 0, fmt.Errorf("%q is out of range", text)
-		}
-		return time.Duration(seconds) * time.Second, nil
-	}
-	d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a duration; write it as 30s, 5m or 24h", text)
-	}
-	return d, nil
-}
-
-// units are in the order in which String tries them.
-func units() []struct {
-	suffix string
-	size   Size
-} {
-	return []struct {
-		suffix string
-		size   Size
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
-}
-
-func parseSize(text string) (Size, error) {
-	digits, factor := strings.TrimSpace(text), Size(1)
-	for _, unit := range units() {
-		if rest, ok := strings.CutSuffix(digits, unit.suffix); ok {
-			digits, factor = strings.TrimSpace(rest), unit.size
-			break
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || Size(n) > math.MaxInt64/factor {
-		return 0, fmt.Errorf("%q is not a size; write it as a number of bytes or as 512KiB, 64MiB or 1GiB", text)
-	}
-	return Size(n) * factor, nil
-}
-
-// String writes the size as files do.
-func (s Size) String() string {
-	for _, unit := range units() {
-		if s >= unit.size && s%unit.size == 0 {
-			return strconv.FormatInt(int64(s/unit.size), 10) + unit.suffix
-		}
-	}
-	return strconv.FormatInt(int64(s), 10)
-}
-
-func formatDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = text[:len(text)-2]
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = text[:len(text)-2]
-	}
-	return text
-}
-
-func typeName(target any) string {
-	switch target.(type) {
-	case *bool:
-		return "true or false"
-	case *int:
-		return "a whole number"
-	case *float64:
-		return "a number"
-	case *time.Duration:
-		return "a duration such as 30s, 5m or 24h"
-	case *Size:
-		return "a size such as 512KiB, 64MiB or 1GiB"
-	case *string, *Choice:
-		return "text"
-	}
-	return "a list"
 }
 
 func describe(node *yaml.Node) string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent/intentmap"
 )
 
@@ -29,22 +30,20 @@ type workspace struct {
 func newWorkspace(t *testing.T) workspace {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
-	root, err := os.OpenRoot(dir)
-	must(t, err)
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { _ = root.Close() })
 	return workspace{t, root, filepath.Join(dir, ".orchestration", "intent_map.md")}
 }
 
 func (w workspace) write(text string) {
 	w.t.Helper()
-	must(w.t, os.WriteFile(w.file, []byte(text), 0o640))
+	check.OK(w.t, os.WriteFile(w.file, []byte(text), 0o640))
 }
 
 func (w workspace) expect(want string) {
 	w.t.Helper()
-	got, err := os.ReadFile(w.file)
-	must(w.t, err)
+	got := check.Value(os.ReadFile(w.file))(w.t)
 	if string(got) != want {
 		w.t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -52,7 +51,7 @@ func (w workspace) expect(want string) {
 
 func (w workspace) record(id, name string, at time.Time, paths ...string) {
 	w.t.Helper()
-	must(w.t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry(id, name, at, paths...)}, nil))
+	check.OK(w.t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry(id, name, at, paths...)}, nil))
 }
 
 func entry(id, name string, at time.Time, paths ...string) intentmap.Entry {
@@ -61,13 +60,6 @@ func entry(id, name string, at time.Time, paths ...string) intentmap.Entry {
 		e.Files = append(e.Files, intentmap.File{Path: path, Changed: at})
 	}
 	return e
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestUpdateIsSortedAndRepeatable(t *testing.T) {
@@ -81,7 +73,7 @@ func TestUpdateIsSortedAndRepeatable(t *testing.T) {
 	want := "# Intent map\n\n" + begin + "## INT-001: Build Weather API\n\nlast change 2026-02-18\n\n- `src/a.ts` (2026-02-18)\n" +
 		"- `src/z.ts` (2026-02-18)\n\n## INT-002: Docs\n\nDONE, last change 2026-02-18\n\n- `docs/a.md` (2026-02-18)\n" + end
 	for range 2 {
-		must(t, intentmap.Update(context.Background(), w.root, entries))
+		check.OK(t, intentmap.Update(context.Background(), w.root, entries))
 		w.expect(want)
 	}
 }
@@ -113,8 +105,7 @@ func TestProseAroundStays(t *testing.T) {
 				block = strings.ReplaceAll(block, "\n", "\r\n")
 			}
 			w.expect(text.before + block + text.after)
-			info, err := os.Stat(w.file)
-			must(t, err)
+			info := check.Value(os.Stat(w.file))(t)
 			if info.Mode().Perm() != 0o640 {
 				t.Errorf("mode %v", info.Mode())
 			}
@@ -152,9 +143,8 @@ func TestSectionsOfAnEarlierToolAreTakenOver(t *testing.T) {
 			w.expect(tt.want)
 			w.record("INT-001", "Weather", day, "src/a.ts")
 			w.expect(tt.want)
-			must(t, intentmap.Update(context.Background(), w.root, []intentmap.Entry{entry("INT-001", "Weather", day, "src/a.ts", "src/c.ts")}))
-			got, err := os.ReadFile(w.file)
-			must(t, err)
+			check.OK(t, intentmap.Update(context.Background(), w.root, []intentmap.Entry{entry("INT-001", "Weather", day, "src/a.ts", "src/c.ts")}))
+			got := check.Value(os.ReadFile(w.file))(t)
 			for _, path := range []string{"src/b.ts", "docs/x.md"} {
 				if strings.Contains(tt.want, path) && !strings.Contains(string(got), path) {
 					t.Errorf("%s is lost:\n%s", path, got)
@@ -189,8 +179,7 @@ func TestHostileNames(t *testing.T) {
 		strings.TrimSpace(end), "## X: y"}
 	name := "line\nbreak <!-- " + strings.TrimSpace(end)
 	w.record("I", name, day, paths...)
-	first, err := os.ReadFile(w.file)
-	must(t, err)
+	first := check.Value(os.ReadFile(w.file))(t)
 	if n := strings.Count(string(first), "\n"); n != 2+2+2+1+len(paths)+1 {
 		t.Errorf("%d lines:\n%s", n, first)
 	}
@@ -206,7 +195,7 @@ func TestHostileNames(t *testing.T) {
 
 func TestNoDirectory(t *testing.T) {
 	w := newWorkspace(t)
-	must(t, os.Remove(filepath.Dir(w.file)))
+	check.OK(t, os.Remove(filepath.Dir(w.file)))
 	if err := intentmap.Update(context.Background(), w.root, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -221,10 +210,9 @@ func TestConcurrentRecordsAllSurvive(t *testing.T) {
 		}()
 	}
 	for range 20 {
-		must(t, <-errs)
+		check.OK(t, <-errs)
 	}
-	got, err := os.ReadFile(w.file)
-	must(t, err)
+	got := check.Value(os.ReadFile(w.file))(t)
 	if n := strings.Count(string(got), "- `"); n != 20 {
 		t.Errorf("%d paths:\n%s", n, got)
 	}
@@ -236,15 +224,15 @@ func TestStatusesAreThoseOfNow(t *testing.T) {
 	known := func(status string) intentmap.Known {
 		return func(id string) (string, string, bool) { return "Now", status, id != "GONE" }
 	}
-	must(t, intentmap.Record(context.Background(), w.root, nil, known("TODO")))
+	check.OK(t, intentmap.Record(context.Background(), w.root, nil, known("TODO")))
 	if _, err := os.Stat(w.file); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a map of nothing: %v", err)
 	}
-	must(t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("A", "Old", day, "a"), entry("GONE", "Was", day, "g")}, known("TODO")))
-	must(t, intentmap.Record(context.Background(), w.root, nil, known("DONE")))
+	check.OK(t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("A", "Old", day, "a"), entry("GONE", "Was", day, "g")}, known("TODO")))
+	check.OK(t, intentmap.Record(context.Background(), w.root, nil, known("DONE")))
 	want := "# Intent map\n\n" + begin + "## A: Now\n\nDONE, last change 2026-02-18\n\n- `a` (2026-02-18)\n\n" +
 		"## GONE: Was\n\nlast change 2026-02-18\n\n- `g` (2026-02-18)\n" + end
 	w.expect(want)
-	must(t, intentmap.Record(context.Background(), w.root, nil, nil)) // nothing is known: what stands there stays
+	check.OK(t, intentmap.Record(context.Background(), w.root, nil, nil)) // nothing is known: what stands there stays
 	w.expect(want)
 }
