@@ -5,6 +5,7 @@
 package check
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -77,11 +78,30 @@ func Equal[T comparable](t testing.TB, got, want T, label ...any) {
 	if got == want {
 		return
 	}
-	what := ""
-	if len(label) > 0 {
-		what = fmt.Sprintf(label[0].(string), label[1:]...) + ": "
+	t.Errorf("%sgot %#v, want %#v", words(label), any(got), any(want))
+}
+
+// Is says so where err is none of the wanted kind, as errors.Is tells it.
+func Is(t testing.TB, err, want error, label ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%sgot %v, want %v", words(label), err, want)
 	}
-	t.Errorf("%sgot %#v, want %#v", what, any(got), any(want))
+}
+
+// Fails is Is for a call that gives a value too: check.Fails(os.Open(name))(t, fs.ErrNotExist).
+func Fails[T any](_ T, err error) func(t testing.TB, want error, label ...any) {
+	return func(t testing.TB, want error, label ...any) {
+		t.Helper()
+		Is(t, err, want, label...)
+	}
+}
+
+func words(label []any) string {
+	if len(label) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(label[0].(string), label[1:]...) + ": "
 }
 
 // Needs skips the test where a program is not installed. Where CI is set it fails instead.

@@ -30,12 +30,8 @@ func TestOpenTouchesNothing(t *testing.T) {
 	l, err := ledger.Open(root, ledger.Options{})
 	check.OK(t, err)
 	ctx := context.Background()
-	if err := l.Writable(ctx); !errors.Is(err, ledger.ErrNotInitialized) {
-		t.Errorf("Writable: %v, want ErrNotInitialized", err)
-	}
-	if _, err := l.Append(ctx, mutation("INT-001", "a")); !errors.Is(err, ledger.ErrNotInitialized) {
-		t.Errorf("Append: %v, want ErrNotInitialized", err)
-	}
+	check.Is(t, l.Writable(ctx), ledger.ErrNotInitialized, "Writable")
+	check.Fails(l.Append(ctx, mutation("INT-001", "a")))(t, ledger.ErrNotInitialized, "Append")
 	result, err := l.Query(ctx, record.Filter{})
 	if err != nil || len(result.Entries) != 0 {
 		t.Errorf("Query: %v, %v", result, err)
@@ -158,19 +154,11 @@ func TestFailureOfTheDiskPoisons(t *testing.T) {
 				},
 			})
 			ctx := context.Background()
-			if _, err := l.Append(ctx, mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Fatalf("error %v, want ErrUnavailable", err)
-			}
+			check.Fails(l.Append(ctx, mutation("INT-001", "a")))(t, ledger.ErrUnavailable)
 			healthy = true
-			if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("the next append: %v, want ErrUnavailable", err)
-			}
-			if err := l.Writable(ctx); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("Writable: %v, want ErrUnavailable", err)
-			}
-			if err := l.Close(ctx); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("Close: %v, want ErrUnavailable", err)
-			}
+			check.Fails(l.Append(ctx, mutation("INT-001", "b")))(t, ledger.ErrUnavailable, "the next append")
+			check.Is(t, l.Writable(ctx), ledger.ErrUnavailable, "Writable")
+			check.Is(t, l.Close(ctx), ledger.ErrUnavailable, "Close")
 			w.wantRecords(c.records)
 			appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "reopened"))
 			w.wantRecords(c.records + 1)
@@ -192,9 +180,7 @@ func TestCancelledAppendIsWrittenOrNot(t *testing.T) {
 	<-entered
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want the deadline's", err)
-	}
+	check.Fails(l.Append(ctx, mutation("INT-001", "b")))(t, context.DeadlineExceeded)
 	close(hold)
 	check.OK(t, <-first)
 	appendOne(t, l, mutation("INT-001", "c"))
@@ -260,12 +246,8 @@ func TestClose(t *testing.T) {
 	ctx := context.Background()
 	check.OK(t, l.Close(ctx))
 	check.OK(t, l.Close(ctx))
-	if _, err := l.Append(ctx, mutation("INT-001", "b")); !errors.Is(err, ledger.ErrClosed) {
-		t.Errorf("Append: %v, want ErrClosed", err)
-	}
-	if err := l.Writable(ctx); !errors.Is(err, ledger.ErrClosed) {
-		t.Errorf("Writable: %v, want ErrClosed", err)
-	}
+	check.Fails(l.Append(ctx, mutation("INT-001", "b")))(t, ledger.ErrClosed, "Append")
+	check.Is(t, l.Writable(ctx), ledger.ErrClosed, "Writable")
 	w.wantRecords(1)
 }
 
@@ -316,13 +298,9 @@ func TestLayoutBySessions(t *testing.T) {
 	if err != nil || len(files) != 3 {
 		t.Errorf("files %v, %v", files, err)
 	}
-	if n := strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"); n != 20 {
-		t.Errorf("%d lines in the session's file, want 20", n)
-	}
+	check.Equal(t, strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"), 20, "lines in the session's file")
 	result := check.Value(l.Query(context.Background(), record.Filter{Newest: true, Limit: 1}))(t)
-	if got := result.Entries[0].Changes[0].Path; got != "single" {
-		t.Errorf("the newest of all files is %s", got)
-	}
+	check.Equal(t, result.Entries[0].Changes[0].Path, "single", "the newest of all files")
 }
 
 func inParallel(n int, do func(i int)) {

@@ -79,9 +79,7 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 		t.Errorf("Scan missed %d records; %v, %v", len(ids), problems, err)
 	}
 	appendOne(t, l, mutation("INT-001", "src/next"))
-	if heads := w.verify().Heads; len(heads) != 1 {
-		t.Errorf("%d heads", len(heads))
-	}
+	w.wantOneHead()
 }
 
 // TestEachChangedByteOfAnArchiveIsFound also changes bytes that do not change what decompresses.

@@ -69,9 +69,7 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 			w.wantRecords(3)
 			appendOne(t, l, mutation("INT-001", "joined")) // by a server that was there all along
 			w.wantRecords(4)
-			if heads := w.verify().Heads; len(heads) != 1 {
-				t.Errorf("heads %v", heads)
-			}
+			w.wantOneHead()
 			if again, err := resolve(w); err != nil || len(again) != 0 {
 				t.Errorf("without a conflict: %+v %v", again, err)
 			}
@@ -89,9 +87,7 @@ func TestResolveConflictsTakesWhatTheIndexKept(t *testing.T) {
 	const deleted = "trace/" + session + ".jsonl" // by one of the branches
 	_, err = resolve(w, mend.Unmerged{Segment: deleted, Sides: []mend.Side{side(theirs)}})
 	check.OK(t, err)
-	if w.read(".orchestration/"+deleted) != theirs {
-		t.Error("the deleted segment is not back")
-	}
+	check.Equal(t, w.read(".orchestration/"+deleted), theirs, "the deleted segment")
 	w.wantRecords(3)
 }
 
@@ -145,18 +141,14 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 		}
 		appendOne(t, l, mutation("INT-001", "next"))
 		w.wantRecords(4)
-		if heads := w.verify().Heads; len(heads) != 1 {
-			t.Errorf("heads %v", heads)
-		}
+		w.wantOneHead()
 		archived := mend.Line{Segment: "archive/x", Data: []byte(lines[1])}
 		check.OK(t, mend.PutBack(context.Background(), w.root, []mend.Line{archived}))
 		if !strings.Contains(w.read(tracePath), lines[1]) {
 			t.Error("a line of an archive does not come back into the single file")
 		}
 		for _, bad := range []string{"", "x", "{}\n{}"} {
-			if err := mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}); !errors.Is(err, record.ErrMalformed) {
-				t.Errorf("%q: %v", bad, err)
-			}
+			check.Is(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}), record.ErrMalformed, "%q", bad)
 		}
 	}
 }

@@ -51,9 +51,7 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	if len(acknowledged) != 0 {
-		t.Errorf("%d acknowledged records are not in the ledger", len(acknowledged))
-	}
+	check.Equal(t, len(acknowledged), 0, "acknowledged records that are not in the ledger")
 }
 
 // TestKilledRotationLosesNoAcknowledgedRecord kills one after the other of several processes that all append and rotate,

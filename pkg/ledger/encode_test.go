@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -51,9 +52,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 	for name, rec := range everyKind() {
 		at := appendOne(t, l, rec)
 		got := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
-		if len(got.Entries) != 1 {
-			t.Fatalf("%s: %d entries with its id", name, len(got.Entries))
-		}
+		check.Equal(t, len(got.Entries), 1, "%s entries with its id", name)
 		entry := got.Entries[0]
 		if !reflect.DeepEqual(entry.Record, rec) {
 			t.Errorf("%s came back as\n%+v, was\n%+v", name, entry.Record, rec)
@@ -62,9 +61,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
 		}
 		again := check.Value(record.Encode(entry))(t)
-		if string(again) != string(entry.Raw) {
-			t.Errorf("%s encodes as\n%s, was\n%s", name, again, entry.Raw)
-		}
+		check.Equal(t, string(again), string(entry.Raw), "%s encodes", name)
 	}
 }
 
@@ -91,9 +88,7 @@ func TestLineIsTheDocumentedOne(t *testing.T) {
 	if !strings.HasPrefix(lines[0], `{"prev":[],"version":`) {
 		t.Errorf("the first line begins %.40s", lines[0])
 	}
-	if lines[1] != want {
-		t.Errorf("line\n%s\nwant\n%s", lines[1], want)
-	}
+	check.Equal(t, lines[1], want)
 }
 
 func TestRecordsThatTheFormatCannotHoldAreRefused(t *testing.T) {
@@ -125,13 +120,9 @@ func TestRecordsThatTheFormatCannotHoldAreRefused(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
 	for name, rec := range cases {
-		if _, err := l.Append(context.Background(), rec); !errors.Is(err, record.ErrInvalidRecord) {
-			t.Errorf("%s: error %v, want ErrInvalidRecord", name, err)
-		}
+		check.Fails(l.Append(context.Background(), rec))(t, record.ErrInvalidRecord, "%s", name)
 	}
-	if _, err := os.Stat(w.path(tracePath)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a refused record left a file: %v", err)
-	}
+	check.Fails(os.Stat(w.path(tracePath)))(t, os.ErrNotExist, "a refused record left a file")
 }
 
 func TestParseRefusesWhatIsNoRecord(t *testing.T) {
@@ -191,9 +182,7 @@ func FuzzParse(f *testing.F) {
 		}
 		second := check.Value(record.Parse(encoded))(t)
 		again := check.Value(record.Encode(second))(t)
-		if string(again) != string(encoded) {
-			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, encoded)
-		}
+		check.Equal(t, string(again), string(encoded), "encode(parse(x))")
 	})
 }
 
@@ -217,11 +206,57 @@ func FuzzEncode(f *testing.F) {
 		}
 		entry := check.Value(record.Parse(line))(t)
 		again := check.Value(record.Encode(entry))(t)
-		if string(again) != string(line) {
-			t.Fatalf("encode(parse(x)) is\n%s\nx is\n%s", again, line)
-		}
+		check.Equal(t, string(again), string(line), "encode(parse(x))")
 		if entry.IntentID != intent || entry.Changes[0].Path != path || entry.Call != text || entry.Decision.Paths[0] != text {
 			t.Fatalf("came back as %+v", entry.Record)
 		}
 	})
+}
+
+func TestManyChangesAreSpreadOverLines(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(4000)
+	rec := everyKind()["command"]
+	for i := range 100 {
+		rec.Changes = append(rec.Changes, mutation("", fmt.Sprintf("src/%d", i)).Changes...)
+		rec.Violations = append(rec.Violations, record.Violation{Path: fmt.Sprintf("docs/%d", i)})
+	}
+	first := appendOne(t, l, rec)
+	result := check.Value(l.Query(context.Background(), record.Filter{}))(t)
+	var changes, violations, commands int
+	for i, e := range result.Entries {
+		changes, violations = changes+len(e.Changes), violations+len(e.Violations)
+		if e.Command != nil {
+			commands++
+		}
+		want := record.Part{Of: first.ID, Index: i + 1, Count: len(result.Entries)}
+		if e.Part == nil || *e.Part != want || len(e.Raw) > 4100 {
+			t.Errorf("line %d of %d bytes has part %+v, want %+v", i, len(e.Raw), e.Part, want)
+		}
+	}
+	if changes != 101 || violations != 101 || commands != 1 || result.Entries[0].Hash != first.Hash {
+		t.Errorf("%d changes, %d violations, %d commands", changes, violations, commands)
+	}
+}
+
+func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	l.LimitLine(2000)
+	rec := mutation("INT-001", "src/a")
+	for i := range 100 {
+		rec.Changes[0].Hunks = append(rec.Changes[0].Hunks, [4]int{20 + 2*i, 1, 30 + 2*i, 1})
+		rec.Changes[0].Ranges = append(rec.Changes[0].Ranges, record.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
+	}
+	appendOne(t, l, rec)
+	result, err := l.Query(context.Background(), record.Filter{})
+	check.OK(t, err)
+	got := result.Entries[0].Changes[0]
+	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
+		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)
+	}
+	rec = mutation("INT-001", "src/a")
+	rec.Detail = map[string]any{"text": strings.Repeat("x", 3000)}
+	check.Fails(l.Append(context.Background(), rec))(t, record.ErrTooLarge)
 }

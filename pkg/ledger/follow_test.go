@@ -49,9 +49,7 @@ func (f *following) want(calls string) {
 	for _, call := range strings.Fields(calls) {
 		select {
 		case got := <-f.seen:
-			if got != call {
-				f.t.Fatalf("follow gives %q, want %q", got, call)
-			}
+			check.Equal(f.t, got, call, "follow")
 		case err := <-f.ended:
 			f.t.Fatalf("follow ended with %v before %q", err, call)
 		}
@@ -173,7 +171,5 @@ func TestFollowEnds(t *testing.T) {
 	check.OK(t, err)
 	appendOne(t, l, called("a", "INT-001"))
 	broken := errors.New("broken pipe")
-	if err := tail.Follow(context.Background(), record.Filter{}, func(record.Entry) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("visit's error comes back as %v", err)
-	}
+	check.Is(t, tail.Follow(context.Background(), record.Filter{}, func(record.Entry) error { return broken }), broken, "visit's error comes back as")
 }

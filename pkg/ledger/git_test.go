@@ -2,12 +2,14 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -81,9 +83,7 @@ func TestRepositoriesThatBeganApartJoin(t *testing.T) {
 	w.git("merge", "-q", "-m", "merge", "main")
 	appendOne(t, l, mutation("INT-001", "c"))
 	w.wantRecords(3)
-	if heads := w.verify().Heads; len(heads) != 1 {
-		t.Errorf("heads %v", heads)
-	}
+	w.wantOneHead()
 }
 
 func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
@@ -106,9 +106,7 @@ func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
 		t.Errorf("heads %v, want %s; %d replacements left", heads, at.Hash, replace)
 	}
 	replace = 100
-	if _, err := l.Append(context.Background(), mutation("INT-001", "c")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("a file that is replaced for ever: error %v", err)
-	}
+	check.Fails(l.Append(context.Background(), mutation("INT-001", "c")))(t, ledger.ErrUnavailable, "a file that is replaced for ever")
 	replace = 0
 	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, l, mutation("INT-001", "d"))
@@ -138,9 +136,7 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	result := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
-	if len(result.Entries[0].Prev) != 3 {
-		t.Errorf("the join follows %v, want c, b and the foreign line", result.Entries[0].Prev)
-	}
+	check.Equal(t, len(result.Entries[0].Prev), 3, "the join follows")
 }
 
 func TestConvertedLineEndingsChangeNoRecord(t *testing.T) {
@@ -158,9 +154,7 @@ func TestGitRevision(t *testing.T) {
 	g := gitdir.New(w.dir)
 	want := func(step string, g *gitdir.Git, revision string) {
 		t.Helper()
-		if got := g.Revision(); got != revision {
-			t.Errorf("%s: revision %q, want %q", step, got, revision)
-		}
+		check.Equal(t, g.Revision(), revision, "%s revision", step)
 	}
 	head := func() string { return w.git("rev-parse", "HEAD") }
 	want("no repository", g, "")
@@ -195,9 +189,90 @@ func TestBlobIDIsGits(t *testing.T) {
 		for _, content := range []string{"", "hello\n", strings.Repeat("x\r\n", 10_000)} {
 			w.write("f", content)
 			want := w.git("hash-object", "--no-filters", "f")
-			if got := w.open(ledger.Options{}).BlobID([]byte(content)); got != want {
-				t.Errorf("%s: %s, git says %s", format, got, want)
-			}
+			check.Equal(t, w.open(ledger.Options{}).BlobID([]byte(content)), want, "git's own id, %s", format)
 		}
+	}
+}
+
+// appenderEnv makes this test binary one more process that appends: "<workspace>|<number>|<goroutines>|<records each>",
+// and optionally "|<segment size>".
+const appenderEnv = "LEDGER_TEST_APPENDER"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(appenderEnv); job != "" {
+		if err := appendAsChild(strings.Split(job, "|")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func appendAsChild(job []string) error {
+	if job[1] == "query" {
+		return queryAsChild(job[0])
+	}
+	root, err := os.OpenRoot(job[0])
+	if err != nil {
+		return err
+	}
+	opts := ledger.Options{}
+	if len(job) > 4 {
+		opts.SegmentSize, _ = strconv.ParseInt(job[4], 10, 64)
+	}
+	l, err := ledger.Open(root, opts)
+	if err != nil {
+		return err
+	}
+	goroutines, _ := strconv.Atoi(job[2])
+	records, _ := strconv.Atoi(job[3])
+	failures := make(chan error, goroutines)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for n := range records {
+				path := fmt.Sprintf("src/%s-%d-%d", job[1], g, n)
+				at, err := l.Append(context.Background(), mutation("INT-001", path))
+				if err != nil {
+					failures <- err
+					return
+				}
+				fmt.Println(at.Hash, at.ID)
+			}
+		})
+	}
+	all.Wait()
+	select {
+	case err := <-failures:
+		return err
+	default:
+		return l.Close(context.Background())
+	}
+}
+
+func TestProcessesShareOneFile(t *testing.T) {
+	processes, goroutines, records := 3, 4, 20
+	if check.Long() {
+		processes, records = 6, 500
+	}
+	w := newWorkspace(t)
+	inParallel(processes, func(i int) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|%d|%d", appenderEnv, w.dir, i, goroutines, records))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("process %d: %v\n%s", i, err, out)
+		}
+	})
+	total := processes * goroutines * records
+	w.wantRecords(total)
+	w.wantOneHead()
+	paths := map[string]bool{}
+	problems, err := w.open(ledger.Options{}).Scan(context.Background(), func(e record.Entry) error {
+		paths[e.Changes[0].Path] = true
+		return nil
+	})
+	if err != nil || len(problems) != 0 || len(paths) != total {
+		t.Errorf("%d different records, want %d; problems %v, error %v", len(paths), total, problems, err)
 	}
 }

@@ -50,9 +50,7 @@ func TestReopen(t *testing.T) {
 			f.ill = true
 			doubtful, err := l.Draft(mutation("INT-001", "doubtful"))
 			check.OK(t, err)
-			if _, err := l.AppendDraft(ctx, doubtful); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Fatalf("a failed flush gave %v", err)
-			}
+			check.Fails(l.AppendDraft(ctx, doubtful))(t, ledger.ErrUnavailable, "a failed flush")
 			if err := l.Reopen(ctx); !errors.Is(err, ledger.ErrUnavailable) || !l.Failed() {
 				t.Fatalf("reopened on an ill disk: %v", err)
 			}
@@ -96,9 +94,7 @@ func TestReopenRefuses(t *testing.T) {
 			f.ill = false
 			whole := w.read(".orchestration/agent_trace.jsonl")
 			overwrite(t, w.path(".orchestration/agent_trace.jsonl"), change(strings.SplitAfter(whole, "\n")[0]))
-			if err := l.Reopen(ctx); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("reopened: %v", err)
-			}
+			check.Is(t, l.Reopen(ctx), ledger.ErrUnavailable, "reopened")
 			overwrite(t, w.path(".orchestration/agent_trace.jsonl"), whole)
 			check.OK(t, l.Reopen(ctx))
 			appendOne(t, l, mutation("INT-001", "after"))
@@ -137,9 +133,7 @@ func TestReopenSetsTornEndAside(t *testing.T) {
 			return f.Truncate(size)
 		},
 	})
-	if _, err := l.Append(ctx, mutation("INT-001", "torn")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Fatal(err)
-	}
+	check.Fails(l.Append(ctx, mutation("INT-001", "torn")))(t, ledger.ErrUnavailable)
 	ill = false
 	check.OK(t, l.Reopen(ctx))
 	appendOne(t, l, mutation("INT-001", "after"))

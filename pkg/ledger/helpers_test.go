@@ -45,9 +45,7 @@ func newWorkspace(t *testing.T) *workspace {
 		for _, p := range w.verify().Problems {
 			kinds = append(kinds, p.Kind)
 		}
-		if fmt.Sprint(kinds) != fmt.Sprint(w.problems) {
-			t.Errorf("the ledger ends with problems %v, want %v", kinds, w.problems)
-		}
+		check.Equal(t, fmt.Sprint(kinds), fmt.Sprint(w.problems), "the ledger ends with problems")
 		root.Close()
 	})
 	return w
@@ -73,6 +71,11 @@ func (w *workspace) wantRecords(n int) {
 	if report.Records != n || len(report.Problems) != 0 {
 		w.t.Fatalf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, n)
 	}
+}
+
+func (w *workspace) wantOneHead() {
+	w.t.Helper()
+	check.Equal(w.t, len(w.verify().Heads), 1, "heads")
 }
 
 func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }

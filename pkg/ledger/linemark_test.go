@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -91,17 +90,11 @@ func TestMarksInTheLedger(t *testing.T) {
 	}
 	written, err := c.Marks.MarshalText()
 	check.OK(t, err)
-	if len(written) != 8*3 {
-		t.Errorf("%d characters for three lines: %s", len(written), written)
-	}
+	check.Equal(t, len(written), 8*3, "characters for three lines")
 	rec.Changes[0].Marks = c.Marks[:2]
-	if _, err := l.Append(context.Background(), rec); !errors.Is(err, record.ErrInvalidRecord) {
-		t.Errorf("two marks for three lines: %v", err)
-	}
+	check.Fails(l.Append(context.Background(), rec))(t, record.ErrInvalidRecord, "two marks for three lines")
 	var m record.LineMarks
 	for _, bad := range []string{"A", "AAAAAAA", strings.Repeat("A", 9), "AAAA AAA", "AAAAAAA="} {
-		if err := m.UnmarshalText([]byte(bad)); !errors.Is(err, record.ErrMalformed) {
-			t.Errorf("%q: %v", bad, err)
-		}
+		check.Is(t, m.UnmarshalText([]byte(bad)), record.ErrMalformed, "%q", bad)
 	}
 }

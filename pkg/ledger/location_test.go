@@ -36,17 +36,13 @@ func (w *workspace) commitAll(message string) {
 // wantClean checks that git sees nothing of the ledger.
 func (w *workspace) wantClean() {
 	w.t.Helper()
-	if status := w.git("status", "--porcelain"); status != "" {
-		w.t.Errorf("git status: %s", status)
-	}
+	check.Equal(w.t, w.git("status", "--porcelain"), "", "git status")
 }
 
 func TestBesideTheTree(t *testing.T) {
 	w, l := besideWorkspace(t)
 	check.OK(t, l.Writable(context.Background()))
-	if _, err := os.Stat(locate.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("a ledger that nobody wrote to has a place: %v", err)
-	}
+	check.Fails(os.Stat(locate.Beside(w.dir)))(t, os.ErrNotExist, "a ledger that nobody wrote to has a place")
 	for _, op := range []struct {
 		name string
 		do   func()
@@ -150,12 +146,8 @@ func TestLedgerInTheTreeStays(t *testing.T) {
 	w, _ := besideWorkspace(t)
 	w.write(tracePath, "")
 	appendOne(t, w.open(ledger.Options{Beside: true}), mutation("INT-001", "a.txt"))
-	if len(w.lines(tracePath)) != 1 {
-		t.Error("the record is not in the tree")
-	}
-	if _, err := os.Stat(locate.Beside(w.dir)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the ledger was moved without being asked: %v", err)
-	}
+	check.Equal(t, len(w.lines(tracePath)), 1, "records in the tree")
+	check.Fails(os.Stat(locate.Beside(w.dir)))(t, os.ErrNotExist, "the ledger was moved without being asked")
 }
 
 // TestMoveBeside moves under a ledger that stays open, and goes back and forth over the commit that moves.
@@ -243,9 +235,7 @@ func TestUnite(t *testing.T) {
 		check.OK(t, all(u.Add))
 		return u.Publish(context.Background())
 	}
-	if _, err := unite(lines[0], "<<<<<<< HEAD"); !errors.Is(err, record.ErrMalformed) {
-		t.Errorf("garbage gives %v", err)
-	}
+	check.Fails(unite(lines[0], "<<<<<<< HEAD"))(t, record.ErrMalformed, "garbage")
 	forged := strings.Replace(lines[1], "a.txt", "b.txt", 1)
 	for _, with := range [][]string{{lines[1], forged}, {strings.Replace(w.lines(tracePath)[0], "a.txt", "b.txt", 1)}} {
 		if _, err := unite(with...); !errors.As(err, new(*union.IDConflictError)) {
@@ -255,9 +245,7 @@ func TestUnite(t *testing.T) {
 	w.wantRecords(1)
 	for _, want := range []int{3, 0} {
 		added := check.Value(unite(lines[2], lines[0], lines[1], lines[0]))(t)
-		if added != want {
-			t.Errorf("%d lines were added, want %d", added, want)
-		}
+		check.Equal(t, added, want, "lines were added")
 	}
 	w.wantRecords(4)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
@@ -275,9 +263,7 @@ func TestLostPlace(t *testing.T) {
 	if err := again.Writable(context.Background()); !errors.Is(err, ledger.ErrUnavailable) || !strings.Contains(err.Error(), "no ledger stands there") {
 		t.Errorf("a ledger whose place is gone is writable: %v", err)
 	}
-	if _, err := again.Append(context.Background(), mutation("INT-001", "a.txt")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("it takes a record: %v", err)
-	}
+	check.Fails(again.Append(context.Background(), mutation("INT-001", "a.txt")))(t, ledger.ErrUnavailable, "it takes a record")
 	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, again, mutation("INT-001", "a.txt"))
 	w.wantRecords(1)

@@ -4,7 +4,6 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -28,15 +27,9 @@ func TestPlacesThatAreNoLedgerAreRefused(t *testing.T) {
 			check.OK(t, spoil(w))
 			w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable}
 			l := w.open(ledger.Options{})
-			if err := l.Writable(context.Background()); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("Writable: %v", err)
-			}
-			if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
-				t.Errorf("Append: %v", err)
-			}
-			if got := w.read("src.txt"); got != "mine\n" {
-				t.Errorf("the file behind the link is now %q", got)
-			}
+			check.Is(t, l.Writable(context.Background()), ledger.ErrUnavailable, "Writable")
+			check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append")
+			check.Equal(t, w.read("src.txt"), "mine\n", "the file behind the link")
 			check.OK(t, os.Remove(w.path(tracePath)))
 			w.problems = nil
 			appendOne(t, l, mutation("INT-001", "a")) // not poisoned: nothing had been written
@@ -50,14 +43,10 @@ func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
 	check.OK(t, os.Symlink("../src", w.path(".orchestration/trace")))
 	check.OK(t, os.Symlink("../src", w.path(".orchestration/state")))
 	l := w.open(ledger.Options{Layout: ledger.LayoutSessions})
-	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("Append through trace: %v", err)
-	}
+	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append through trace")
 	w.write(tracePath, "torn")
 	l = w.open(ledger.Options{})
-	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("Append that sets a torn line aside through state: %v", err)
-	}
+	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append that sets a torn line aside through state")
 	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
 		t.Errorf("%v was written through the links", left)
 	}
@@ -104,9 +93,7 @@ func TestLinkedHomeIsRefused(t *testing.T) {
 	check.OK(t, os.Mkdir(w.path("src"), 0o755))
 	check.OK(t, os.Symlink("src", w.path(".orchestration")))
 	l := w.open(ledger.Options{})
-	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrUnavailable) {
-		t.Errorf("Append: %v", err)
-	}
+	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append")
 	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
 		t.Errorf("%v was written through the link", left)
 	}
@@ -126,9 +113,7 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	dir, err := os.Open(w.path(".orchestration/state/lock"))
 	check.OK(t, err)
 	check.OK(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
-	if _, err := l.Append(context.Background(), mutation("INT-001", "a")); !errors.Is(err, ledger.ErrBusy) {
-		t.Errorf("error %v, want ErrBusy", err)
-	}
+	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrBusy)
 	if err := l.Writable(context.Background()); err != nil {
 		t.Errorf("Writable: %v", err)
 	}

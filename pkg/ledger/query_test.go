@@ -3,6 +3,8 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -78,9 +80,7 @@ func TestQueryFilters(t *testing.T) {
 		{"c", record.Filter{IntentID: "INT-001", Path: "src/", Newest: true, Limit: 1}},
 	}
 	for _, c := range cases {
-		if got := names(query(t, l, c.filter)); got != c.want {
-			t.Errorf("%+v gives %q, want %q", c.filter, got, c.want)
-		}
+		check.Equal(t, names(query(t, l, c.filter)), c.want, "%+v", c.filter)
 	}
 }
 
@@ -132,9 +132,7 @@ func TestQueryFromTheEndAgreesWithTheOther(t *testing.T) {
 		t.Errorf("forwards %s\nbackwards %s", names(oldest), names(newest))
 	}
 	for i := range oldest.Entries {
-		if oldest.Entries[i].Offset != newest.Entries[i].Offset {
-			t.Errorf("record %d at %d and %d", i, oldest.Entries[i].Offset, newest.Entries[i].Offset)
-		}
+		check.Equal(t, oldest.Entries[i].Offset, newest.Entries[i].Offset, "the offset of record %d", i)
 	}
 }
 
@@ -143,9 +141,7 @@ func TestDuplicatesAreGivenOnce(t *testing.T) {
 	l := w.open(ledger.Options{})
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.write(tracePath, strings.Repeat(w.read(tracePath), 3))
-	if n := len(query(t, l, record.Filter{}).Entries); n != 1 {
-		t.Errorf("%d entries, want 1", n)
-	}
+	check.Equal(t, len(query(t, l, record.Filter{}).Entries), 1, "entries")
 	w.wantRecords(1)
 }
 
@@ -227,4 +223,122 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	if _, err := l.Query(context.Background(), record.Filter{Line: 3}); err == nil {
 		t.Error("a line without a path is accepted")
 	}
+}
+
+// TestTracesOfEarlierTools finds each of their forms by path and by intent, read through the index and without it, and
+// reads of each what it says.
+func TestTracesOfEarlierTools(t *testing.T) {
+	hash := strings.Repeat("ab", 32)
+	forms := map[string]struct {
+		line, path, intent, class, model string
+		at                               time.Time
+	}{
+		"flat":          {`{"id":"1","timestamp":"2026-01-02T03:04:05.678Z","intent_id":"INT-A","mutation_class":"AST_REFACTOR","path":"src/flat.ts","content_hash":"` + hash + `"}`, "src/flat.ts", "INT-A", "AST_REFACTOR", "", time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)},
+		"flat, file":    {`{"req_id":"2","timestamp":"2026-01-02 03:04:05","intent_id":"INT-A","file":"./src/file.ts","tool":"write_to_file","ranges":{"start_line":1,"end_line":3}}`, "src/file.ts", "INT-A", "", "", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		"flat, names":   {`{"id":"3","timestamp":5,"intentId":"INT-B","relative_path":"src\\names.ts","ranges":[[1,2]],"model":"m"}`, "src/names.ts", "INT-B", "", "m", time.Time{}},
+		"list of names": {`{"id":"4","intent_id":"INT-C","files":["src/one.ts","src/two.ts"],"vcs":"none"}`, "src/two.ts", "INT-C", "", "", time.Time{}},
+		"nested": {`{"id":"5","version":1,"timestamp":"2026-01-02T03:04:05Z","vcs":{"revision_id":"c0ffee"},"files":[{"relative_path":"src/nested.ts","conversations":[` +
+			`{"url":"task","contributor":{"entity_type":"AI","model_identifier":"claude"},"meta":{"mutation_class":"INTENT_EVOLUTION"},"ranges":[{"start_line":1,"end_line":2,"content_hash":"sha256:` + hash + `"}],` +
+			`"related":[{"type":"specification","value":"INT-D"},{"type":"ticket","value":"INT-E"}]}]}]}`, "src/nested.ts", "INT-D", "INTENT_EVOLUTION", "claude", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		"nested, both": {`{"id":"6","intent_id":"INT-F","files":[{"path":"src/both.ts","relative_path":"src/both.ts","conversations":{"x":1}}]}`, "src/both.ts", "INT-F", "", "", time.Time{}},
+		"hardly any":   {`{"of":"another tool","files":7,"path":["x"],"intent_id":null,"metadata":[]}`, "", "", "", "", time.Time{}},
+	}
+	w := newWorkspace(t)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(forms)) {
+		lines = append(lines, forms[name].line)
+	}
+	w.write(tracePath, strings.Join(lines, "\n")+"\n")
+	for range 2 { // without an index, and with that of the first
+		l := w.open(ledger.Options{})
+		appendOne(t, l, mutation("INT-Z", "src/ours.ts"))
+		for name, form := range forms {
+			e := check.Value(record.Parse([]byte(form.line)))(t)
+			if e.IntentID != form.intent || e.MutationClass != form.class || e.Contributor.ModelID != form.model || !e.Time.Equal(form.at) ||
+				form.path != "" && !slices.Contains(e.Files, form.path) || e.Kind != "" || len(e.Changes) > 0 {
+				t.Errorf("%s is read as %+v", name, e)
+			}
+			for _, f := range []record.Filter{{Path: form.path}, {IntentID: form.intent}, {Path: "src/", IntentID: form.intent, Newest: true}} {
+				if form.path == "" {
+					continue
+				}
+				found := query(t, l, f)
+				if len(found.Problems) > 0 || !slices.ContainsFunc(found.Entries, func(e record.Entry) bool { return string(e.Raw) == form.line }) {
+					t.Errorf("%s is not found by %+v: %v", name, f, found.Problems)
+				}
+			}
+		}
+		if found := query(t, l, record.Filter{IntentID: "INT-E"}); len(found.Entries) != 1 {
+			t.Errorf("%d entries by the second related intent", len(found.Entries))
+		}
+		if found := query(t, l, record.Filter{Path: "src/ours.ts"}); len(found.Entries) == 0 {
+			t.Error("ours is not found any more")
+		}
+		check.OK(t, l.Close(t.Context()))
+	}
+}
+
+// matching gives a filter for each thing by which the entry can be found.
+func matching(e record.Entry) []record.Filter {
+	filters := []record.Filter{
+		{ID: e.ID}, {ID: e.Hash}, {IntentID: e.IntentID}, {Class: e.MutationClass}, {Session: e.Session},
+		{Kinds: []record.Kind{record.KindBuild, e.Kind}}, {Since: e.Time}, {Until: e.Time.Add(1)},
+		{IntentID: e.IntentID, Kinds: record.ChangeKinds()}, {IntentID: e.IntentID, Kinds: []record.Kind{e.Kind}},
+	}
+	paths := e.Files
+	for _, c := range e.Changes {
+		paths = append(paths, c.Path, c.From)
+	}
+	if e.Decision != nil {
+		paths = append(paths, e.Decision.Paths...)
+	}
+	for _, p := range paths {
+		filters = append(filters, record.Filter{Path: p}, record.Filter{Path: path.Dir(p) + "/"})
+		if at := strings.LastIndex(p, "/"); at >= 0 {
+			filters = append(filters, record.Filter{Path: p[:at+1]})
+		}
+	}
+	return filters
+}
+
+func checkProposed(t *testing.T, line []byte) {
+	t.Helper()
+	e, err := record.Parse(line)
+	if err != nil {
+		return
+	}
+	for _, f := range matching(e) {
+		if f.Matches(e) && !ledger.Proposes(e.Raw, f) {
+			t.Errorf("%+v matches and is not proposed:\n%s", f, line)
+		}
+	}
+}
+
+func TestTheIndexProposesEveryRecordThatMatches(t *testing.T) {
+	for name, r := range everyKind() {
+		line := check.Value(record.Encode(record.Entry{Record: r, ID: session, Time: fixedClock()()}))(t)
+		checkProposed(t, line)
+		if ledger.Proposes(line, record.Filter{IntentID: "INT-999"}) || ledger.Proposes(line, record.Filter{Path: "src/none"}) ||
+			ledger.Proposes(line, record.Filter{Since: fixedClock()().Add(time.Second)}) {
+			t.Errorf("%s is proposed for what it is not", name)
+		}
+	}
+}
+
+// FuzzIndexedLine looks for a line that readers take for a record and that the index would hide.
+func FuzzIndexedLine(f *testing.F) {
+	for _, r := range everyKind() {
+		line := check.Value(record.Encode(record.Entry{Record: r, ID: session, Time: fixedClock()()}))(f)
+		f.Add(line)
+	}
+	for _, odd := range []string{
+		`{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[{"path":"a/b"}]}`,
+		`{"prev":[],"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00.000Z","intent\u005fid":"a"}`,
+		`{"prev":[],"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00.000Z","intent_id" :"a","files":[ ]}`,
+		`{"prev":[],"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00.000Z","files":[{"path":"a\\/b"},{"path":null}]}`,
+		`{"prev":[],"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00.000Z","metadata":{"orchestra-mcp":{"kind":"decision","session":"a","detail":{"session":"b"},"decision":{"paths":["a", "b"]}}}}`,
+	} {
+		f.Add([]byte(odd))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) { checkProposed(t, line) })
 }

@@ -2,15 +2,18 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 func (w *workspace) repair() []mend.SetAside {
@@ -31,20 +34,14 @@ func TestRepairSetsTornTailsAside(t *testing.T) {
 		w.write(tracePath, whole[:cut])
 		w.write(other, whole[:cut])
 		done := w.repair()
-		if len(done) != 2 {
-			t.Fatalf("cut at %d: set aside %+v", cut, done)
-		}
+		check.Equal(t, len(done), 2, "cut at %d: set aside", cut)
 		for i, segment := range []string{tracePath, other} {
 			want := mend.SetAside{Segment: segment, Offset: int64(last), Bytes: int64(cut - last), File: done[i].File}
 			if done[i] != want || !strings.HasPrefix(done[i].File, ".orchestration/state/torn-") {
 				t.Errorf("cut at %d: %+v, want %+v", cut, done[i], want)
 			}
-			if kept := w.read(done[i].File); kept != whole[last:cut] {
-				t.Errorf("cut at %d: kept %q, want %q", cut, kept, whole[last:cut])
-			}
-			if w.read(segment) != whole[:last] {
-				t.Errorf("cut at %d: %s is not the whole lines", cut, segment)
-			}
+			check.Equal(t, w.read(done[i].File), whole[last:cut], "cut at %d: kept", cut)
+			check.Equal(t, w.read(segment), whole[:last], "cut at %d: the whole lines of %s", cut, segment)
 		}
 		w.wantRecords(1)
 		if done := w.repair(); len(done) != 0 {
@@ -82,9 +79,7 @@ func TestRepairRefusesAnythingElse(t *testing.T) {
 func TestRepairNeedsAWritableLedger(t *testing.T) {
 	w := newWorkspace(t)
 	check.OK(t, os.Remove(w.path(".orchestration")))
-	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, ledger.ErrNotInitialized) {
-		t.Errorf("no directory: %v", err)
-	}
+	check.Fails(mend.Repair(context.Background(), w.root))(t, ledger.ErrNotInitialized, "no directory")
 	w.write(tracePath, "x")
 	check.OK(t, os.Remove(w.path(tracePath)))
 	check.OK(t, os.Symlink("../away", w.path(tracePath)))
@@ -97,8 +92,51 @@ func TestRepairNeedsAWritableLedger(t *testing.T) {
 	}
 	w.write(tracePath, "torn")
 	check.OK(t, os.Chmod(w.path(tracePath), 0o444))
-	if _, err := mend.Repair(context.Background(), w.root); !errors.Is(err, os.ErrPermission) {
-		t.Errorf("read-only: %v", err)
-	}
+	check.Fails(mend.Repair(context.Background(), w.root))(t, os.ErrPermission, "read-only")
 	check.OK(t, os.Remove(w.path(tracePath)))
+}
+
+func TestTornLineIsSetAside(t *testing.T) {
+	w := newWorkspace(t)
+	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "a"))
+	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "b"))
+	whole := w.read(tracePath)
+	cut := len(whole) - 40
+	w.write(tracePath, whole[:cut])
+
+	var log lockedBuffer
+	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
+	result, err := l.Query(context.Background(), record.Filter{Newest: true})
+	if err != nil || len(result.Entries) != 1 || len(result.Problems) != 1 || result.Problems[0].Kind != ledger.ProblemTorn {
+		t.Errorf("query of a torn ledger: %d entries, problems %+v, error %v", len(result.Entries), result.Problems, err)
+	}
+	if p := w.verify().Problems; len(p) != 1 || p[0].Kind != ledger.ProblemTorn || p[0].Line != 2 {
+		t.Errorf("verify of a torn ledger: %+v", p)
+	}
+	appendOne(t, l, mutation("INT-001", "c"))
+	w.wantRecords(2)
+	aside, err := filepath.Glob(w.path(".orchestration/state/torn-*.jsonl"))
+	if err != nil || len(aside) != 1 {
+		t.Fatalf("set aside: %v, %v", aside, err)
+	}
+	content := check.Value(os.ReadFile(aside[0]))(t)
+	if first := strings.Index(whole, "\n") + 1; string(content) != whole[first:cut] {
+		t.Errorf("set aside %q, want %q", content, whole[first:cut])
+	}
+	if !strings.Contains(log.String(), "torn") {
+		t.Errorf("nothing in the log: %s", log.String())
+	}
+}
+
+func TestWholeLineWithoutNewlineIsKept(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	appendOne(t, l, mutation("INT-001", "a"))
+	w.write(tracePath, strings.TrimSuffix(w.read(tracePath), "\n"))
+	w.wantRecords(1)
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.wantRecords(2)
+	if aside, _ := filepath.Glob(w.path(".orchestration/state/torn-*")); len(aside) > 0 {
+		t.Errorf("%v was set aside", aside)
+	}
 }

@@ -56,9 +56,7 @@ func (w *workspace) wantEach(ids []string) {
 		w.t.Fatalf("scan: %v, %v", problems, err)
 	}
 	for _, id := range ids {
-		if counts[id] != 1 {
-			w.t.Errorf("record %s is there %d times", id, counts[id])
-		}
+		check.Equal(w.t, counts[id], 1, "how often record %s is there", id)
 		delete(counts, id)
 	}
 }
@@ -69,9 +67,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 			w := newWorkspace(t)
 			long := w.open(ledger.Options{Layout: layout, Durability: ledger.DurabilityOS, SegmentSize: -1})
 			ids := appendMany(t, long, 1000, "src")
-			if len(w.archives()) != 0 {
-				t.Fatal("it rotated although it must not")
-			}
+			check.Equal(t, len(w.archives()), 0, "archives although it must not rotate")
 			l := w.open(ledger.Options{Layout: layout, SegmentSize: smallSegment})
 			check.OK(t, l.Rotate(context.Background()))
 			size := int64(0)
@@ -88,9 +84,7 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 			}
 			ids = append(ids, appendOne(t, l, mutation("INT-001", "next")).ID, appendOne(t, long, mutation("INT-001", "other")).ID)
 			w.wantEach(ids)
-			if heads := w.verify().Heads; len(heads) != 1 {
-				t.Errorf("%d heads", len(heads))
-			}
+			w.wantOneHead()
 			check.OK(t, l.Rotate(context.Background())) // nothing to do
 			w.wantNoLeftovers()
 		})
@@ -291,9 +285,7 @@ func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
 		return f.Write(p)
 	}})
 	ids := appendMany(t, l, 400, "full")
-	if len(w.archives()) != 0 {
-		t.Fatal("it rotated on a full disk")
-	}
+	check.Equal(t, len(w.archives()), 0, "archives on a full disk")
 	full.Store(false)
 	for i := 0; len(w.archives()) == 0; i++ {
 		if ids = append(ids, appendMany(t, l, 20, fmt.Sprint("free", i))...); i > 10_000 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,9 +73,7 @@ func TestEachEndsWithTheVisitor(t *testing.T) {
 		}
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := l.Each(cancelled, record.Filter{}, func(record.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
-			t.Errorf("%d sessions: a cancelled query ends with %v", sessions, err)
-		}
+		check.Fails(l.Each(cancelled, record.Filter{}, func(record.Entry) error { return nil }))(t, context.Canceled, "%d sessions: a cancelled query", sessions)
 	}
 }
 
@@ -106,9 +105,7 @@ func TestProblemsAreNumbered(t *testing.T) {
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong, ledger.ProblemMalformed}
 	found := query(t, l, record.Filter{Newest: true})
 	for _, p := range found.Problems {
-		if p.Line != 0 {
-			t.Errorf("the query counted: %+v", p)
-		}
+		check.Equal(t, p.Line, 0, "the query counted")
 	}
 	var numbers []int
 	for _, p := range l.NumberProblems(t.Context(), found.Problems) {
@@ -126,5 +123,58 @@ func TestProblemsAreNumbered(t *testing.T) {
 	}
 	if _, err := l.LineNumber(t.Context(), last.Segment, 1<<40); err == nil {
 		t.Error("an offset behind the end has a line")
+	}
+}
+
+// TestReadersMissNothingWhileItRotates reads all the time while lines move from the file into archives.
+func TestReadersMissNothingWhileItRotates(t *testing.T) {
+	w := newWorkspace(t)
+	writer := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment / 4})
+	reader := w.open(ledger.Options{})
+	var mu sync.Mutex
+	var acknowledged []string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; len(w.archives()) < 60 && i < 10_000; i++ {
+			at, err := writer.Append(context.Background(), mutation("INT-001", fmt.Sprint(i)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			acknowledged = append(acknowledged, at.ID)
+			mu.Unlock()
+		}
+	}()
+	for round := 0; ; round++ {
+		select {
+		case <-done:
+			if round < 3 {
+				t.Errorf("%d rounds of reading", round)
+			}
+			return
+		default:
+		}
+		mu.Lock()
+		want := len(acknowledged)
+		mu.Unlock()
+		if report := w.verify(); report.Records < want || len(report.Problems) > 0 {
+			t.Fatalf("%d records of %d, problems %+v", report.Records, want, report.Problems)
+		}
+		found := query(t, reader, record.Filter{Newest: true})
+		if len(found.Entries) < want || len(found.Problems) > 0 {
+			t.Fatalf("%d entries of %d, problems %+v", len(found.Entries), want, found.Problems)
+		}
+		ids := map[string]int{}
+		problems, err := reader.Scan(context.Background(), func(e record.Entry) error { ids[e.ID]++; return nil })
+		if err != nil || len(problems) > 0 {
+			t.Fatalf("scan: %+v, %v", problems, err)
+		}
+		mu.Lock()
+		for _, id := range acknowledged[:want] {
+			check.Equal(t, ids[id], 1, "how often record %s was seen", id)
+		}
+		mu.Unlock()
 	}
 }

@@ -1,14 +1,21 @@
 package ledger_test
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
@@ -47,4 +54,194 @@ func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 		t.Errorf("problem %+v", p)
 	}
 	w.write(tracePath, whole)
+}
+
+// What a record says has no record is a problem until somebody has put his name
+// to a ledger that lacks it.
+func TestUnrecordedIsAProblem(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	lookalike := mutation("INT-001", "a")
+	lookalike.Detail = map[string]any{"reason": `{"gap":{"calls":9}}`, "gap": map[string]any{"calls": 9}}
+	appendOne(t, l, lookalike)
+	told := appendOne(t, l, record.Record{Kind: record.KindRecovered, Detail: map[string]any{
+		"gap": map[string]any{"calls": 2, "decisions": 1, "since": "2026-02-18T18:30:00Z", "until": "2026-02-18T18:31:00Z"},
+	}})
+	appendOne(t, l, mutation("INT-001", "b"))
+	w.problems = []ledger.ProblemKind{ledger.ProblemUnrecorded}
+	for _, claim := range []verify.Claim{{}, {Heads: []string{told.Hash}, Lines: 2}, {Heads: []string{told.Hash}, Lines: 2, Trusted: true}} {
+		report, _, err := verify.VerifyClaims(context.Background(), w.root, []verify.Claim{claim}, nil)
+		check.OK(t, err)
+		if claim.Trusted {
+			if len(report.Problems) > 0 {
+				t.Errorf("sealed, and still a problem: %+v", report.Problems)
+			}
+			continue
+		}
+		if p := report.Problems; len(p) != 1 || p[0].Record != told.ID || p[0].Line != 2 || !strings.Contains(p[0].Detail, "2 calls and 1 decisions") {
+			t.Errorf("verify says %+v", p)
+		}
+	}
+}
+
+// A record that no answer waits for is not lost without a word.
+func TestLostRecordsAreTold(t *testing.T) {
+	w := newWorkspace(t)
+	lost := make(chan string, 10)
+	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }})
+	l.AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
+	<-lost
+	l.AppendSoon(record.Record{Kind: "no kind"})
+	<-lost
+	l.AppendSoon(record.Record{Kind: record.KindRead, Call: "one"})
+	check.OK(t, l.Flush(context.Background()))
+	check.OK(t, os.Rename(w.path(tracePath), w.path("aside")))
+	check.OK(t, os.Mkdir(w.path(tracePath), 0o755))
+	l.AppendSoon(record.Record{Kind: record.KindRead, Call: "two"})
+	if id := <-lost; id == "" {
+		t.Error("a lost record that had an id is told of without it")
+	}
+	if len(lost) > 0 {
+		t.Errorf("told of %d more", len(lost))
+	}
+	check.OK(t, os.Remove(w.path(tracePath)))
+	check.OK(t, os.Rename(w.path("aside"), w.path(tracePath)))
+}
+
+// randomLines is a graph in which each line follows one or a few of those before it, and its heads.
+func randomLines(r *rand.Rand, n int) (lines, heads []string) {
+	var ids []string
+	followed := map[string]bool{}
+	for i := range n {
+		var prev []string
+		for range min(i, 1+r.IntN(10)/8) {
+			p := ids[len(ids)-1-r.IntN(min(len(ids), 1+r.IntN(4)*r.IntN(4)))]
+			if !slices.Contains(prev, p) {
+				prev = append(prev, p)
+				followed[p] = true
+			}
+		}
+		slices.Sort(prev)
+		line := fmt.Sprintf(`{"prev":[%s],"n":%d}`, quoted(prev), i)
+		sum := sha256.Sum256([]byte(line))
+		ids, lines = append(ids, hex.EncodeToString(sum[:])), append(lines, line)
+	}
+	heads = slices.DeleteFunc(ids, func(id string) bool { return followed[id] })
+	slices.Sort(heads)
+	return lines, heads
+}
+
+func quoted(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return `"` + strings.Join(ids, `","`) + `"`
+}
+
+// TestHeadsDoNotDependOnTheOrderOfLines also repeats some lines and puts garbage between them.
+func TestHeadsDoNotDependOnTheOrderOfLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		lines, want := randomLines(r, 1+r.IntN(60))
+		switch round % 3 {
+		case 1:
+			slices.Reverse(lines)
+		case 2:
+			r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		}
+		for range r.IntN(10) {
+			lines = slices.Insert(lines, r.IntN(len(lines)), lines[r.IntN(len(lines))])
+		}
+		lines = slices.Insert(lines, r.IntN(len(lines)), "<<<<<<< ours", "")
+		heads, err := ledger.FindHeads([]byte(strings.Join(lines, "\n") + "\n"))
+		if err != nil || !slices.Equal(heads, want) {
+			t.Fatalf("round %d: heads %v, %v, want %v", round, heads, err, want)
+		}
+	}
+}
+
+// TestAChainIsNotHeldForItsHeads bounds the memory of a first append, however long the file is.
+func TestAChainIsNotHeldForItsHeads(t *testing.T) {
+	var lines strings.Builder
+	prev := ""
+	for i := range 20_000 {
+		line := fmt.Sprintf(`{"prev":[%s],"n":%d}`, prev, i)
+		sum := sha256.Sum256([]byte(line))
+		prev = `"` + hex.EncodeToString(sum[:]) + `"`
+		lines.WriteString(line + "\n")
+	}
+	if most, err := ledger.HeldForHeads([]byte(lines.String())); err != nil || most > 2 {
+		t.Errorf("%d lines were held at once; %v", most, err)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	var hashes []string
+	for i := range 6 {
+		hashes = append(hashes, appendOne(t, l, record.Record{Kind: record.KindRead, Call: fmt.Sprint(i)}).Hash)
+	}
+	unknown := strings.Repeat("0", 64)
+	for _, c := range []struct {
+		name   string
+		claims []verify.Claim
+		holds  []bool
+		sealed int
+	}{
+		{"none", nil, nil, 0},
+		{"all", []verify.Claim{{Heads: hashes[5:], Lines: 6, Trusted: true}}, []bool{true}, 6},
+		{"a part", []verify.Claim{{Heads: hashes[2:3], Lines: 3, Trusted: true}}, []bool{true}, 3},
+		{"growing", []verify.Claim{{Heads: hashes[3:4], Lines: 4, Trusted: true}, {Heads: hashes[1:2], Lines: 2, Trusted: true}}, []bool{true, true}, 4},
+		{"not trusted", []verify.Claim{{Heads: hashes[5:], Lines: 6}}, []bool{true}, 0},
+		{"only the smaller one trusted", []verify.Claim{{Heads: hashes[5:], Lines: 6}, {Heads: hashes[:1], Lines: 1, Trusted: true}}, []bool{true, true}, 1},
+		{"an unknown head", []verify.Claim{{Heads: []string{unknown, hashes[5]}, Lines: 6, Trusted: true}}, []bool{false}, 0},
+		{"no hash", []verify.Claim{{Heads: []string{hashes[5] + hashes[5]}, Lines: 1, Trusted: true}}, []bool{false}, 0},
+		{"more lines than there are", []verify.Claim{{Heads: hashes[5:], Lines: 7, Trusted: true}}, []bool{false}, 0},
+	} {
+		report, standings, err := verify.VerifyClaims(context.Background(), w.root, c.claims, nil)
+		check.OK(t, err)
+		var holds []bool
+		broken := 0
+		for i, s := range standings {
+			holds = append(holds, s.Holds(c.claims[i]))
+			if !holds[i] {
+				broken++
+			}
+		}
+		if !slices.Equal(holds, c.holds) || report.Sealed != c.sealed || report.Sealed+report.Unsealed != 6 || len(report.Problems) != broken {
+			t.Errorf("%s: hold %v, want %v; %d sealed, want %d; problems %v", c.name, holds, c.holds, report.Sealed, c.sealed, report.Problems)
+		}
+	}
+}
+
+func TestHashLines(t *testing.T) {
+	w := newWorkspace(t)
+	l := w.open(ledger.Options{})
+	at := appendOne(t, l, mutation("INT-001", "a"))
+	foreign := `{"id":"x"}`
+	text := "<<<<<<< HEAD\r\n" + strings.TrimSuffix(w.read(tracePath), "\n") + "\r\n\n" + foreign + "\n" + foreign[:5]
+	var numbers []int
+	check.OK(t, segment.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
+		numbers = append(numbers, line.Number)
+		if line.Number == 2 && line.Hash.String() != at.Hash {
+			t.Errorf("line 2 is %s, want %s", line.Hash, at.Hash)
+		}
+		return nil
+	}))
+	if !slices.Equal(numbers, []int{2, 4}) {
+		t.Errorf("lines %v, want 2 and 4", numbers)
+	}
+}
+
+func FuzzParseHash(f *testing.F) {
+	digits := strings.Repeat("0123456789abcdef", 4)
+	for _, seed := range []string{digits, digits[1:], digits + "0", strings.ToUpper(digits), "", `"`, strings.Repeat("g", 64)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if h, err := record.ParseHash(text); err == nil && h.String() != text {
+			t.Errorf("%q is written as %q", text, h)
+		}
+	})
 }

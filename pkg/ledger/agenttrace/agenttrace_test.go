@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
 	"reflect"
 	"strings"
@@ -186,14 +185,10 @@ func TestWhatIsNotExported(t *testing.T) {
 	rec := records()["mutation"]
 	e := entry(t, rec)
 	e.ID = "not a uuid"
-	if _, err := agenttrace.Line(e, false); !errors.Is(err, agenttrace.ErrNotExportable) {
-		t.Errorf("an id that is no UUID: %v", err)
-	}
+	check.Fails(agenttrace.Line(e, false))(t, agenttrace.ErrNotExportable, "an id that is no UUID")
 	e = entry(t, rec)
 	e.Changes[0].Ranges[0].StartLine = 0
-	if _, err := agenttrace.Line(e, true); !errors.Is(err, agenttrace.ErrNotExportable) {
-		t.Errorf("a range from line 0: %v", err)
-	}
+	check.Fails(agenttrace.Line(e, true))(t, agenttrace.ErrNotExportable, "a range from line 0")
 	for want, r := range map[bool]record.Record{
 		true: rec, false: {Kind: record.KindMutation, Changes: []record.Change{{Change: change.Change{Op: change.Unchanged, Path: "x"}}}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -32,13 +33,9 @@ func TestLine(t *testing.T) {
 		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`: {Call: "execute_command", Command: &record.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
 		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
 	} {
-		if got := brief.Line(record.Entry{Record: r}); got != want {
-			t.Errorf("got  %q\nwant %q", got, want)
-		}
+		check.Equal(t, brief.Line(record.Entry{Record: r}), want)
 	}
-	if got := brief.Line(record.Entry{Files: []string{"x", "y"}}); got != "[of another tool] x, y" {
-		t.Errorf("a line of another tool is %q", got)
-	}
+	check.Equal(t, brief.Line(record.Entry{Files: []string{"x", "y"}}), "[of another tool] x, y", "a line of another tool is")
 }
 
 func FuzzLine(f *testing.F) {
@@ -64,8 +61,6 @@ func TestLifecycleIsToldByItsStep(t *testing.T) {
 		`update_intent`:                                 {"status": 7},
 	} {
 		e := record.Entry{Record: record.Record{Kind: record.KindLifecycle, Call: "update_intent", Detail: detail}}
-		if got := brief.Line(e); got != want {
-			t.Errorf("%v is told as %q, want %q", detail, got, want)
-		}
+		check.Equal(t, brief.Line(e), want, "%v is told as", detail)
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
@@ -136,9 +136,7 @@ func TestRemoteRefuses(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(forge, "hooks", "pre-receive"), []byte(hook), 0o755))
 	a := newClone(t, forge)
 	a.record(1)
-	if _, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{}); !errors.Is(err, gitref.ErrRefused) {
-		t.Errorf("a forge that takes only branches gives %v", err)
-	}
+	check.Fails(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{}))(t, gitref.ErrRefused, "a forge that takes only branches")
 	a.want(1)
 }
 
@@ -155,9 +153,7 @@ func TestHostileRef(t *testing.T) {
 	push(t, forge, input)
 	b := newClone(t, forge)
 	done := b.sync()
-	if len(done.Aside) != 3 {
-		t.Errorf("set aside: %+v, want three files", done.Aside)
-	}
+	check.Equal(t, len(done.Aside), 3, "set aside")
 	b.want(2)
 }
 
@@ -308,4 +304,68 @@ func TestConflictingRecord(t *testing.T) {
 		t.Errorf("set aside: %+v", done.Aside)
 	}
 	b.want(1)
+}
+
+// TestDictionaryStays: segments that are written can be read with this very text alone.
+func TestDictionaryStays(t *testing.T) {
+	const want = "afa6e1cc76494a726e896cc7513e0623bd7144f89e1416a184db7e827dbc5716"
+	check.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(gitref.Dictionary))), want, "the dictionary: what others wrote cannot be read with another one; another text needs another id")
+}
+
+func FuzzSegment(f *testing.F) {
+	one := []byte(`{"prev":[],"version":"0.1.0"}`)
+	two := fmt.Appendf(nil, `{"prev":["%x"],"version":"0.1.0"}`, sha256.Sum256(one))
+	for _, text := range [][]byte{nil, []byte("\n"), []byte("x\n\ny\r\n"), []byte("+\n-\n+,x\n--\n"), append(append(append(one, '\n'), two...), '\n'), append(two, '\n')} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var lines [][]byte
+		for line := range bytes.Lines(text) {
+			lines = append(lines, bytes.TrimSuffix(line, []byte("\n")))
+		}
+		file := check.Value(gitref.WriteSegment(lines))(t)
+		want := append(bytes.Join(lines, []byte("\n")), '\n')
+		if len(lines) == 0 {
+			want = nil
+		}
+		got, err := gitref.ReadSegment(file)
+		if check.OK(t, err); !bytes.Equal(got, want) {
+			t.Fatalf("%q came back as %q", want, got)
+		}
+		_, _ = gitref.ReadSegment(text) // of a stranger
+	})
+}
+
+// TestChainIsNotWritten: what a line has of the one above it is not in the segment.
+func TestChainIsNotWritten(t *testing.T) {
+	var lines [][]byte
+	above := []byte("first")
+	for range 100 {
+		above = fmt.Appendf(nil, `{"prev":["%x"],"version":"0.1.0"}`, sha256.Sum256(above))
+		lines = append(lines, above)
+	}
+	file, err := gitref.WriteSegment(lines)
+	if check.OK(t, err); len(file) > 10*len(lines) {
+		t.Errorf("%d lines take %d bytes", len(lines), len(file))
+	}
+}
+
+func TestHostileSegmentText(t *testing.T) {
+	compressed := func(text string, id uint32) []byte {
+		options := []zstd.EOption{zstd.WithSingleSegment(true)}
+		if id > 0 {
+			options = append(options, zstd.WithEncoderDictRaw(id, []byte("another dictionary")))
+		}
+		w, err := zstd.NewWriter(nil, options...)
+		check.OK(t, err)
+		return w.EncodeAll([]byte(text), nil)
+	}
+	for name, file := range map[string][]byte{
+		"the first line follows another one": compressed("+,x\n", 0), "no end of the last line": compressed("x\ny", 0),
+		"an unknown dictionary": compressed("another dictionary\n", 40_000), "no compressed text": []byte("x\n"),
+	} {
+		if text, err := gitref.ReadSegment(file); !errors.Is(err, segment.ErrDamagedArchive) {
+			t.Errorf("%s: read as %q, %v", name, text, err)
+		}
+	}
 }

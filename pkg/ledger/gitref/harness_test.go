@@ -106,7 +106,5 @@ func (c *clone) want(records int) {
 	if report.Records != records || len(report.Problems) > 0 {
 		c.t.Errorf("the ledger has %d records and problems %v, want %d and none", report.Records, report.Problems, records)
 	}
-	if status := git(c.t, c.dir, "status", "--porcelain"); status != "" {
-		c.t.Errorf("git status: %s", status)
-	}
+	check.Equal(c.t, git(c.t, c.dir, "status", "--porcelain"), "", "git status")
 }

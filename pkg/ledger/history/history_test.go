@@ -174,9 +174,7 @@ func TestDroppedLines(t *testing.T) {
 				r.record("a")
 				h.does(r)
 				report := r.verify()
-				if len(report.Problems) != h.dropped {
-					t.Errorf("%d lines dropped, want %d: %+v", len(report.Problems), h.dropped, report)
-				}
+				check.Equal(t, len(report.Problems), h.dropped, "dropped lines")
 				for _, p := range report.Problems {
 					if p.Kind != history.ProblemDropped || p.Line == 0 || len(p.Record) != 64 {
 						t.Errorf("problem %+v", p)
@@ -339,15 +337,11 @@ func TestWithoutAHistory(t *testing.T) {
 		_, err := history.Verify(context.Background(), root, history.Options{})
 		return err
 	}
-	if err := verify(r.root); !errors.Is(err, history.ErrNoHistory) {
-		t.Errorf("no commit: %v", err)
-	}
+	check.Is(t, verify(r.root), history.ErrNoHistory, "no commit")
 	outside, err := os.OpenRoot(t.TempDir())
 	check.OK(t, err)
 	defer outside.Close()
-	if err := verify(outside); !errors.Is(err, history.ErrNoHistory) {
-		t.Errorf("no repository: %v", err)
-	}
+	check.Is(t, verify(outside), history.ErrNoHistory, "no repository")
 	r.write("x", "")
 	r.git("add", "x")
 	r.git("commit", "-q", "-m", "no ledger")

@@ -36,9 +36,7 @@ func (d *gitDriver) check() {
 	gotDropped := map[string]bool{}
 	for _, p := range d.verify().Problems {
 		gotDropped[p.Record] = true
-		if p.Kind != history.ProblemDropped {
-			d.t.Errorf("problem %+v", p)
-		}
+		check.Equal(d.t, p.Kind, history.ProblemDropped, "problem")
 	}
 	if !maps.Equal(gotDropped, wantDropped) {
 		d.t.Errorf("dropped lines %v, want %v", slices.Collect(maps.Keys(gotDropped)), slices.Collect(maps.Keys(wantDropped)))

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -72,9 +73,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	check.OK(t, err)
 	f.Abandon()
 	found := orphans(t, other)
-	if len(found) != 1 {
-		t.Fatalf("%d orphans", len(found))
-	}
+	check.Equal(t, len(found), 1, "orphans")
 	want := entryOf("a")
 	want.PID, want.Place = os.Getpid(), found[0].Place
 	if !reflect.DeepEqual(found[0].Entry, want) || found[0].Doubt {
@@ -85,9 +84,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	}
 	found[0].Release()
 	found = orphans(t, third)
-	if len(found) != 1 {
-		t.Fatal("an entry that was given back is lost")
-	}
+	check.Equal(t, len(found), 1, "entries after one was given back")
 	check.OK(t, found[0].Drop())
 	if left := slots(t, dir); len(left) != 0 {
 		t.Errorf("left %v", left)
@@ -119,14 +116,10 @@ func TestNobodyOverlooksWhatAnotherTakes(t *testing.T) {
 				t.Fatalf("one of them saw nothing: %v", errs[i])
 			}
 		}
-		if len(found) != 1 {
-			t.Fatalf("%d have it", len(found))
-		}
+		check.Equal(t, len(found), 1, "those that have it")
 		found[0].Release()
 		again := orphans(t, others[0])
-		if len(again) != 1 {
-			t.Fatal("what was given back is not found")
-		}
+		check.Equal(t, len(again), 1, "entries after one was given back")
 		check.OK(t, again[0].Drop())
 	}
 }
@@ -155,23 +148,17 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 		check.OK(t, err)
 		f.Void()
 	}
-	if n := len(slots(t, dir)); n != 1 {
-		t.Errorf("%d files", n)
-	}
+	check.Equal(t, len(slots(t, dir)), 1, "files")
 	check.OK(t, os.RemoveAll(filepath.Join(dir, "inflight")))
 	f, err := j.Begin(entryOf("b"))
 	check.OK(t, err)
-	if n := len(slots(t, dir)); n != 1 {
-		t.Errorf("after the directory was deleted, the entry is in %d files", n)
-	}
+	check.Equal(t, len(slots(t, dir)), 1, "files after the directory was deleted")
 	f.Done()
 	check.OK(t, j.Close())
 	if left := slots(t, dir); len(left) != 0 {
 		t.Errorf("Close left %v", left)
 	}
-	if _, err := j.Begin(entryOf("c")); !errors.Is(err, journal.ErrClosed) {
-		t.Error(err)
-	}
+	check.Fails(j.Begin(entryOf("c")))(t, journal.ErrClosed)
 }
 
 // An entry that was not written to its end is no entry, at whichever byte the
@@ -226,9 +213,7 @@ func TestFailedFlushPoisons(t *testing.T) {
 			if _, err := j.Begin(entryOf("b")); !errors.Is(err, journal.ErrUnavailable) || !errors.Is(err, full) {
 				t.Fatal(err)
 			}
-			if _, err := j.Begin(entryOf("c")); !errors.Is(err, journal.ErrUnavailable) {
-				t.Errorf("the next entry was taken: %v", err)
-			}
+			check.Fails(j.Begin(entryOf("c")))(t, journal.ErrUnavailable, "the next entry was taken")
 			if found := orphans(t, open(t, dir)); len(found) != 0 {
 				t.Errorf("an entry that never began was taken: %+v", found[0].Entry)
 			}
@@ -239,10 +224,31 @@ func TestFailedFlushPoisons(t *testing.T) {
 func TestLinkInPlaceOfTheDirectoryIsRefused(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	check.OK(t, os.Symlink(elsewhere, filepath.Join(dir, "inflight")))
-	if _, err := open(t, dir).Begin(entryOf("a")); !errors.Is(err, journal.ErrUnavailable) {
-		t.Error(err)
-	}
+	check.Fails(open(t, dir).Begin(entryOf("a")))(t, journal.ErrUnavailable)
 	if left, _ := os.ReadDir(elsewhere); len(left) != 0 {
 		t.Error("the entry went through the link")
+	}
+}
+
+// TestFilesAsEarlierVersionsWroteThem: what a server of an earlier version had in flight when it died is read, and what this
+// one writes is the same text.
+func TestFilesAsEarlierVersionsWroteThem(t *testing.T) {
+	for op, text := range map[change.Op]string{
+		change.Created: `[{"op":"create","path":"a","after":"sha256:1","temp":"t"}]`,
+		change.Deleted: `[{"op":"delete","path":"a","before":"sha256:1","temp":"t"}]`,
+		change.Moved:   `[{"op":"move","path":"b","from":"a","before":"sha256:1","after":"sha256:2","temp":"t","gone":"g"}]`,
+		change.Modified: `[{"op":"modify","path":"a","before":"sha256:1","after":"sha256:1","before_mode":420,"after_mode":493,"temp":"t"},` +
+			`{"op":"modify","path":"b","before":"sha256:1","after":"sha256:2","after_mode":8389101,"temp":"u"}]`,
+	} {
+		var files journal.Files
+		check.OK(t, json.Unmarshal([]byte(text), &files))
+		for _, f := range files {
+			if f.Op != op || (f.Op == change.Modified) != (f.After.Mode != "") {
+				t.Errorf("%s is read as %+v", text, f)
+			}
+		}
+		if back, err := json.Marshal(files); err != nil || string(back) != text {
+			t.Errorf("%s is written as %s, %v", text, back, err)
+		}
 	}
 }

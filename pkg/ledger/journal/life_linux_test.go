@@ -29,8 +29,6 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	}
 	f.Abandon() // the child is another program now
 	found := orphans(t, other)
-	if len(found) != 1 {
-		t.Fatalf("%v", found)
-	}
+	check.Equal(t, len(found), 1)
 	check.OK(t, found[0].Drop())
 }

@@ -57,9 +57,7 @@ func TestLookSeesWhatIsInFlight(t *testing.T) {
 		t.Errorf("found %+v of a dead process", found)
 	}
 	taken := orphans(t, open(t, dir))
-	if len(taken) != 1 {
-		t.Fatalf("taken %+v", taken)
-	}
+	check.Equal(t, len(taken), 1, "taken")
 	taken[0].Release()
 }
 

@@ -41,9 +41,7 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 		}
 		for _, e := range found.Entries {
 			for _, c := range e.Changes {
-				if c.Before.Hash != last[c.Path] {
-					t.Fatalf("%s: %s of %s does not follow the change before", layout, e.ID, c.Path)
-				}
+				check.Equal(t, c.Before.Hash, last[c.Path], "%s: %s of %s follows the change before", layout, e.ID, c.Path)
 				last[c.Path] = c.After.Hash
 			}
 		}

@@ -173,9 +173,7 @@ func allSeals(w *workspace) []string {
 func onlySeal(w *workspace) string {
 	w.t.Helper()
 	found := allSeals(w)
-	if len(found) != 1 {
-		w.t.Fatalf("%d seals, want 1", len(found))
-	}
+	check.Equal(w.t, len(found), 1, "seals")
 	return found[0]
 }
 

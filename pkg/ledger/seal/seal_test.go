@@ -28,9 +28,7 @@ func TestSealAndVerify(t *testing.T) {
 		t.Errorf("sealed %+v", made)
 	}
 	digest := sha256.Sum256([]byte(w.read(made.File)))
-	if want := fmt.Sprintf("%s/20260218T183100Z-%x.note", sealsPath, digest[:6]); made.File != want {
-		t.Errorf("the seal is %s, want %s", made.File, want)
-	}
+	check.Equal(t, made.File, fmt.Sprintf("%s/20260218T183100Z-%x.note", sealsPath, digest[:6]), "the seal is")
 	report := w.verify()
 	if report.Sealed != 3 || report.Unsealed != 0 || len(report.Problems)+len(report.Unproven) != 0 {
 		t.Errorf("%+v", report)
@@ -67,9 +65,7 @@ func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
 	made := w.seal()
 	verifier := check.Value(note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID()))))(t)
 	opened := check.Value(note.Open([]byte(w.read(made.File)), note.VerifierList(verifier)))(t)
-	if want := "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n" + made.Heads[0] + "\n"; opened.Text != want {
-		t.Errorf("the text is %q, want %q", opened.Text, want)
-	}
+	check.Equal(t, opened.Text, "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n"+made.Heads[0]+"\n", "the text is")
 }
 
 func TestKeysThatTheReaderDoesNotTrustProveNothing(t *testing.T) {
@@ -172,9 +168,7 @@ func TestADamagedLedgerIsSealedOnlyOnRequest(t *testing.T) {
 	lines := w.lines()
 	w.write(tracePath, lines[0]+lines[2]+"\n")
 	ctx := context.Background()
-	if _, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{}); !errors.Is(err, seal.ErrProblems) {
-		t.Fatalf("error %v", err)
-	}
+	check.Fails(seal.Create(ctx, w.root, w.key, seal.CreateOptions{}))(t, seal.ErrProblems)
 	_, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{WithProblems: true})
 	check.OK(t, err)
 	if report := w.verify(); report.Sealed != 2 || kinds(report.Problems) != "[missing_predecessor]" {
@@ -188,9 +182,7 @@ func TestADamagedLedgerIsSealedOnlyOnRequest(t *testing.T) {
 
 func TestNothingToSeal(t *testing.T) {
 	w := newWorkspace(t)
-	if _, err := seal.Create(context.Background(), w.root, w.key, seal.CreateOptions{}); !errors.Is(err, seal.ErrNothingToSeal) {
-		t.Errorf("error %v", err)
-	}
+	check.Fails(seal.Create(context.Background(), w.root, w.key, seal.CreateOptions{}))(t, seal.ErrNothingToSeal)
 }
 
 func TestForeignLinesAreSealedAndNamed(t *testing.T) {
@@ -206,9 +198,7 @@ func TestForeignLinesAreSealedAndNamed(t *testing.T) {
 		t.Errorf("sealed %+v", made)
 	}
 	w.write(tracePath, strings.Replace(w.read(tracePath), foreign, "", 1))
-	if got := kinds(w.verify().Problems); got != "[sealed_record_missing]" {
-		t.Errorf("problems %s", got)
-	}
+	check.Equal(t, kinds(w.verify().Problems), "[sealed_record_missing]", "problems")
 }
 
 func TestHostileSealDirectories(t *testing.T) {
@@ -255,9 +245,7 @@ func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
 
 func TestPrivateKey(t *testing.T) {
 	user := filepath.Join(t.TempDir(), "a", "b")
-	if _, err := seal.LoadKey(user); !errors.Is(err, seal.ErrNoKey) {
-		t.Errorf("no key: %v", err)
-	}
+	check.Fails(seal.LoadKey(user))(t, seal.ErrNoKey, "no key")
 	key := newKey(t, user, "Al ice+x/../é")
 	if want := "Al-ice-x-..--+"; !strings.HasPrefix(key.Public().ID(), want) {
 		t.Errorf("the key is %s, want %s…", key.Public().ID(), want)
@@ -272,13 +260,9 @@ func TestPrivateKey(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		info, err := os.Stat(file)
 		check.OK(t, err)
-		if info.Mode().Perm() != 0o600 {
-			t.Errorf("mode %v", info.Mode())
-		}
+		check.Equal(t, info.Mode().Perm(), 0o600, "mode")
 		check.OK(t, os.Chmod(file, 0o640))
-		if _, err := seal.LoadKey(user); !errors.Is(err, seal.ErrUnsafeKey) {
-			t.Errorf("a key that the group can read: %v", err)
-		}
+		check.Fails(seal.LoadKey(user))(t, seal.ErrUnsafeKey, "a key that the group can read")
 		check.OK(t, os.Chmod(file, 0o600))
 	}
 	content := check.Value(os.ReadFile(file))(t)
@@ -303,9 +287,7 @@ func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
 		t.Errorf("%+v", report)
 	}
-	if _, err := mend.Repair(context.Background(), root); !errors.Is(err, ledger.ErrNotInitialized) {
-		t.Errorf("repair: %v", err)
-	}
+	check.Fails(mend.Repair(context.Background(), root))(t, ledger.ErrNotInitialized, "repair")
 }
 
 func FuzzParse(f *testing.F) {
@@ -328,8 +310,6 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if s.Text() != text {
-			t.Errorf("%q is written as %q", text, s.Text())
-		}
+		check.Equal(t, s.Text(), text, "it is written")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/stats"
@@ -124,9 +125,7 @@ func TestPathCountsItsOwnChanges(t *testing.T) {
 		"big/":    {Records: 1, Changes: 2, LinesAdded: 3},
 		"src":     {},
 	} {
-		if got := report(stats.Options{Path: path}, entries()).Changed; got != want {
-			t.Errorf("%s: %+v, want %+v", path, got, want)
-		}
+		check.Equal(t, report(stats.Options{Path: path}, entries()).Changed, want, "%s", path)
 	}
 }
 
@@ -175,9 +174,7 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 	if after := kept(); after > before+1<<20 {
 		t.Errorf("200,000 records keep %d bytes", after-before)
 	}
-	if c.Report().Records != 200_020 {
-		t.Error("not all were counted")
-	}
+	check.Equal(t, c.Report().Records, 200_020, "counted")
 }
 
 // A command in the background has two records and counts once; one that was

@@ -232,9 +232,7 @@ func TestStagedIntents(t *testing.T) {
 			add(p)
 			p.git("commit", "-qm", "a")
 			c.does(p)
-			if got := strings.Join(p.staged(), " "); got != c.want {
-				t.Errorf("intents %q, want %q", got, c.want)
-			}
+			check.Equal(t, strings.Join(p.staged(), " "), c.want, "intents")
 		})
 	}
 }
@@ -256,9 +254,7 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 		check.OK(t, os.WriteFile(file, []byte(message), 0o644))
 		check.OK(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
 		got := check.Value(os.ReadFile(file))(t)
-		if string(got) != want {
-			t.Errorf("%q became %q, want %q", message, got, want)
-		}
+		check.Equal(t, string(got), want, "%q became", message)
 	}
 }
 

@@ -140,9 +140,7 @@ func TestStreamTellsDamageFromFailure(t *testing.T) {
 	file[len(file)/2] ^= 1
 	s, err := framed.NewStream(bytes.NewReader(file))
 	check.OK(t, err)
-	if _, err := io.Copy(io.Discard, s); !errors.Is(err, framed.ErrDamaged) {
-		t.Errorf("damage gives %v", err)
-	}
+	check.Fails(io.Copy(io.Discard, s))(t, framed.ErrDamaged, "damage")
 	failure := errors.New("the disk failed")
 	s, err = framed.NewStream(io.MultiReader(bytes.NewReader(file[:100]), failing{failure}))
 	check.OK(t, err)

@@ -2,7 +2,6 @@ package postings_test
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -119,15 +118,11 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	data := b.Encode(span)
 	for i := range data {
 		data[i] ^= 1 << (i % 8)
-		if _, err := readAll(data); !errors.Is(err, postings.ErrDamaged) {
-			t.Fatalf("a bit of byte %d of %d is another: %v", i, len(data), err)
-		}
+		check.Fails(readAll(data))(t, postings.ErrDamaged, "a bit of byte %d is another", i)
 		data[i] ^= 1 << (i % 8)
 	}
 	for n := range len(data) {
-		if _, err := readAll(data[:n]); !errors.Is(err, postings.ErrDamaged) {
-			t.Fatalf("cut to %d bytes: %v", n, err)
-		}
+		check.Fails(readAll(data[:n]))(t, postings.ErrDamaged, "cut to %d bytes", n)
 	}
 }
 
