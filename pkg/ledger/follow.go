@@ -51,18 +51,31 @@ type readTo struct {
 
 // Tail gives the end of the ledger as it is now.
 func (l *Ledger) Tail(ctx context.Context) (*Tail, error) {
-	_ = l.Flush(ctx)
-	t := &Tail{ledger: l, since: l.opts.Clock().Truncate(time.Millisecond), places: map[string]readTo{}, given: map[record.Hash]struct{}{}}
-	places, err := t.extents(ctx)
+	t, _, err := l.tail(ctx, func(string) bool { return false })
 	if err != nil {
 		return nil, fmt.Errorf("follow the ledger: %w", err)
 	}
+	return t, ctx.Err()
+}
+
+// tail passes over the archives that are known.
+func (l *Ledger) tail(ctx context.Context, known func(archive string) bool) (t *Tail, passed []string, err error) {
+	_ = l.Flush(ctx)
+	t = &Tail{ledger: l, since: l.opts.Clock().Truncate(time.Millisecond), places: map[string]readTo{}, given: map[record.Hash]struct{}{}}
+	places, err := t.extents(ctx, known)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, place := range places {
+		if place.Archived() && known(place.Name) {
+			passed = append(passed, place.Name)
+			continue
+		}
 		if t.places[place.Name], err = t.lastLine(place); err != nil {
-			return nil, fmt.Errorf("follow the ledger: %s: %w", place.Name, err)
+			return nil, nil, fmt.Errorf("%s: %w", place.Name, err)
 		}
 	}
-	return t, ctx.Err()
+	return t, passed, nil
 }
 
 // Ends are the hashes of the last lines, hex: a record that comes later follows one of them in the chain, or a record that
@@ -79,13 +92,13 @@ func (t *Tail) Ends() []string {
 
 // extents looks where the ledger stands now. Where it was moved beside the tree, its lines are given already, and by their
 // age no line is new.
-func (t *Tail) extents(ctx context.Context) ([]segment.Extent, error) {
+func (t *Tail) extents(ctx context.Context, known func(archive string) bool) ([]segment.Extent, error) {
 	at, err := t.ledger.here()
 	if err != nil {
 		return nil, err
 	}
 	t.root = at.root
-	places, _, err := segment.List(ctx, at.root)
+	places, _, err := segment.ListBut(ctx, at.root, known)
 	return places, err
 }
 
@@ -146,7 +159,7 @@ func (t *Tail) Follow(ctx context.Context, f record.Filter, visit func(record.En
 
 // Next calls visit for each record that matches f and came since the tail was taken or Next was last called.
 func (t *Tail) Next(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
-	places, err := t.extents(ctx)
+	places, err := t.extents(ctx, func(string) bool { return false })
 	if err != nil {
 		return fmt.Errorf("follow the ledger: %w", err)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,9 @@ type Ledger struct {
 	done  chan struct{} // closed when the writer has ended
 	soon  atomic.Int64  // records of AppendSoon that are not in the file yet
 
-	state   sync.RWMutex // guards closed and started; held for reading while a request is put into queue
-	closed  bool
-	started bool
+	state  sync.RWMutex // guards closed; held for reading while a request is put into queue
+	closed bool
+	begin  sync.Once // of the writer, or of what can have none any more
 
 	broken atomic.Pointer[error] // the failure that poisoned the ledger
 
@@ -108,18 +109,11 @@ type Appended struct {
 // Open gives the ledger of the workspace at root. It reads and creates nothing: what a first append has to know is
 // read then. The root must stay open until Close.
 func Open(root *os.Root, opts Options) (*Ledger, error) {
-	switch opts.Layout {
-	case "":
-		opts.Layout = LayoutSingle
-	case LayoutSingle, LayoutSessions:
-	default:
+	opts.Layout, opts.Durability = cmp.Or(opts.Layout, LayoutSingle), cmp.Or(opts.Durability, DurabilityFull)
+	switch {
+	case opts.Layout != LayoutSingle && opts.Layout != LayoutSessions:
 		return nil, fmt.Errorf("ledger layout %q is not known; use %q or %q", opts.Layout, LayoutSingle, LayoutSessions)
-	}
-	switch opts.Durability {
-	case "":
-		opts.Durability = DurabilityFull
-	case DurabilityFull, DurabilityOS:
-	default:
+	case opts.Durability != DurabilityFull && opts.Durability != DurabilityOS:
 		return nil, fmt.Errorf("durability %q is not known; use %q or %q", opts.Durability, DurabilityFull, DurabilityOS)
 	}
 	dir, err := filepath.Abs(root.Name())
@@ -131,12 +125,7 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*live.File{}, rotation: newRotator(),
 	}
 	l.at.Store(&location{root: root, index: index.New(root)})
-	if opts.LockWait == 0 {
-		opts.LockWait = defaultLockWait
-	}
-	if opts.SegmentSize == 0 {
-		opts.SegmentSize = rotation.DefaultSize
-	}
+	opts.LockWait, opts.SegmentSize = cmp.Or(opts.LockWait, defaultLockWait), cmp.Or(opts.SegmentSize, rotation.DefaultSize)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
@@ -166,8 +155,9 @@ func (l *Ledger) Append(ctx context.Context, r record.Record) (Appended, error) 
 // milliseconds, and keeps its place before every later append. When the queue is full it blocks; what cannot be
 // written is reported to the log and to Options.Lost, never dropped silently.
 func (l *Ledger) AppendSoon(r record.Record) {
-	req, err := l.request(r)
+	d, err := l.Draft(r)
 	if err == nil {
+		req := l.requestOf(d)
 		req.soon = true
 		l.soon.Add(1)
 		if err = l.submit(context.Background(), req); err != nil {
@@ -249,9 +239,7 @@ func (l *Ledger) Close(ctx context.Context) error {
 	if !l.closed {
 		l.closed = true
 		close(l.queue)
-		if !l.started {
-			close(l.done)
-		}
+		l.begin.Do(func() { close(l.done) })
 	}
 	l.state.Unlock()
 	select {

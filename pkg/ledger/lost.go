@@ -24,26 +24,11 @@ type Mark struct {
 
 // Mark notes how the ledger ends now.
 func (l *Ledger) Mark(ctx context.Context) (*Mark, error) {
-	_ = l.Flush(ctx)
-	at, err := l.here()
+	tail, archives, err := l.tail(ctx, func(string) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
-	places, _, err := segment.ListBut(ctx, at.root, func(string) bool { return true })
-	if err != nil {
-		return nil, fmt.Errorf("mark the end of the ledger: %w", err)
-	}
-	m := &Mark{beside: at.beside, tail: &Tail{ledger: l, root: at.root, since: l.opts.Clock(), places: map[string]readTo{}, given: map[record.Hash]struct{}{}}}
-	for _, place := range places {
-		if place.Archived() {
-			m.archives = append(m.archives, place.Name)
-			continue
-		}
-		if m.tail.places[place.Name], err = m.tail.lastLine(place); err != nil {
-			return nil, fmt.Errorf("mark the end of the ledger: %s: %w", place.Name, err)
-		}
-	}
-	return m, nil
+	return &Mark{tail: tail, archives: archives, beside: tail.root != l.workspace}, nil
 }
 
 // Loss is what the ledger had and has no more.

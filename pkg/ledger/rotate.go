@@ -15,11 +15,9 @@ import (
 type rotator struct {
 	ctx    context.Context // ends when the Ledger is closed
 	cancel context.CancelFunc
-	busy   atomic.Bool
+	busy   atomic.Bool      // whoever sets it has what stands below
+	retry  map[string]int64 // the length at which a file is tried again that could not be rotated
 	done   sync.WaitGroup
-
-	mu    sync.Mutex
-	retry map[string]int64 // the length at which a file is tried again that could not be rotated
 }
 
 func newRotator() *rotator {
@@ -27,48 +25,32 @@ func newRotator() *rotator {
 	return &rotator{ctx: ctx, cancel: cancel, retry: map[string]int64{}}
 }
 
-// rotateLong begins a rotation if a file that was just appended to is long enough. It does not wait for it.
+// rotateLong begins a rotation if a file that was just appended to is long enough. It does not wait for it. After a failure
+// the next try waits until the file has grown again.
 func (l *Ledger) rotateLong() {
+	r := l.rotation
 	for name, s := range l.segments {
-		if !l.tooLong(name, s.End) || !l.rotation.busy.CompareAndSwap(false, true) {
+		if l.opts.SegmentSize < 0 || s.End <= l.opts.SegmentSize || !r.busy.CompareAndSwap(false, true) {
 			continue
 		}
 		size, root := s.End, s.Root
-		l.rotation.done.Go(func() {
-			defer l.rotation.busy.Store(false)
-			err := rotation.File(l.rotation.ctx, root, l.disk, name, l.opts.SegmentSize, l.opts.LockWait)
-			l.rotation.note(name, err, size+l.opts.SegmentSize/rotation.TailShare)
-			if err != nil && l.rotation.ctx.Err() == nil {
+		if size < r.retry[name] {
+			r.busy.Store(false)
+			continue
+		}
+		r.done.Go(func() {
+			defer r.busy.Store(false)
+			err := rotation.File(r.ctx, root, l.disk, name, l.opts.SegmentSize, l.opts.LockWait)
+			delete(r.retry, name)
+			if err != nil {
+				r.retry[name] = size + l.opts.SegmentSize/rotation.TailShare
+			}
+			if err != nil && r.ctx.Err() == nil {
 				l.opts.Logger.Warn().Err(err).Str("segment", name).
 					Msg("the ledger could not be rotated into the archive; nothing is lost, and it is tried again later")
 			}
 		})
 	}
-}
-
-func (l *Ledger) tooLong(name string, size int64) bool {
-	if l.opts.SegmentSize < 0 || size <= l.opts.SegmentSize {
-		return false
-	}
-	l.rotation.mu.Lock()
-	defer l.rotation.mu.Unlock()
-	return size >= l.rotation.retry[name]
-}
-
-// note puts off the next try after a failure until the file has grown again.
-func (r *rotator) note(name string, err error, next int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.retry, name)
-	if err != nil {
-		r.retry[name] = next
-	}
-}
-
-// stop ends what has not come to the point of moving files, and waits for the rest.
-func (r *rotator) stop() {
-	r.cancel()
-	r.done.Wait()
 }
 
 // Rotate moves the lines of each file that is longer than Options.SegmentSize into archives, and returns when it is

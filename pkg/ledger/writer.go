@@ -36,15 +36,6 @@ type request struct {
 
 func newRequest() *request { return &request{answered: make(chan error, 1)} }
 
-// request encodes a record in the caller's goroutine.
-func (l *Ledger) request(r record.Record) (*request, error) {
-	d, err := l.Draft(r)
-	if err != nil {
-		return nil, err
-	}
-	return l.requestOf(d), nil
-}
-
 func (l *Ledger) requestOf(d *Draft) *request {
 	req := newRequest()
 	req.id, req.kind, req.call, req.bodies = d.ID(), string(d.entry.Kind), d.entry.Call, d.bodies
@@ -61,39 +52,18 @@ func (l *Ledger) requestOf(d *Draft) *request {
 
 // submit puts the request into the queue, and starts the writer with the first.
 func (l *Ledger) submit(ctx context.Context, req *request) error {
-	if err := l.start(); err != nil {
-		return err
-	}
 	l.state.RLock()
 	defer l.state.RUnlock()
 	if l.closed {
 		return ErrClosed
 	}
+	l.begin.Do(func() { go l.run() })
 	select {
 	case l.queue <- req:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (l *Ledger) start() error {
-	l.state.RLock()
-	started := l.started
-	l.state.RUnlock()
-	if started {
-		return nil
-	}
-	l.state.Lock()
-	defer l.state.Unlock()
-	if l.closed {
-		return ErrClosed
-	}
-	if !l.started {
-		l.started = true
-		go l.run()
-	}
-	return nil
 }
 
 // wait returns the answer. A caller who gives up before the writer has claimed the request takes it back; after
@@ -117,7 +87,8 @@ func (l *Ledger) run() {
 		l.commit(l.gather(first))
 		l.rotateLong()
 	}
-	l.rotation.stop()
+	l.rotation.cancel() // what has not come to the point of moving files
+	l.rotation.done.Wait()
 	for _, s := range l.segments {
 		s.Close()
 	}

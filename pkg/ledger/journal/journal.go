@@ -270,28 +270,26 @@ func (f *Inflight) Done() { f.end(mark(f.s.file, stateAt, nothing)) }
 
 // Void forgets the entry of a mutation that did not happen. That is flushed, because no record would tell.
 func (f *Inflight) Void() {
-	err := mark(f.s.file, stateAt, nothing)
-	if err == nil && f.j.opts.Durable {
-		err = f.j.flush(f.s.file)
-	}
-	f.end(err)
+	f.end(f.set(nothing))
 }
 
 // Doubt says, before a mutation is taken back, that its record may be in the ledger all the same: its append failed
 // and what is on disk is not known. The entry then tells whoever settles it to look.
-func (f *Inflight) Doubt() error {
-	return f.note(inDoubt)
-}
+func (f *Inflight) Doubt() error { return f.note(inDoubt) }
 
 func (f *Inflight) note(state byte) error {
+	if err := f.set(state); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+func (f *Inflight) set(state byte) error {
 	err := mark(f.s.file, stateAt, state)
 	if err == nil && f.j.opts.Durable {
 		err = f.j.flush(f.s.file)
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return nil
+	return err
 }
 
 // Stands says that the mutation was to be taken back and could not be everywhere, because somebody else had changed a

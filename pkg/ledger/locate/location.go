@@ -135,10 +135,11 @@ func Make(dir string) error {
 	defer common.Close()
 	at := path.Join(besideDir, filepath.Base(dir))
 	for _, name := range []string{besideDir, at, path.Join(at, segment.Home)} {
-		if err := segment.MakeDir(common, name, 0o755); err != nil {
-			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		err := segment.MakeDir(common, name, 0o755)
+		if err == nil {
+			err = segment.FlushDir(common, segment.RealDisk(), path.Dir(name))
 		}
-		if err := segment.FlushDir(common, segment.RealDisk(), path.Dir(name)); err != nil {
+		if err != nil {
 			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
 		}
 	}

@@ -68,28 +68,31 @@ func ensure(dir *durable.Dir, name string, mode fs.FileMode) error {
 // readEach gives the regular files of a directory whose names end with the suffix; what cannot be read is a problem.
 func readEach(root *os.Root, end string, visit func(segment string, content []byte), names ...string) []ledger.Problem {
 	place := path.Join(names...)
+	var problems []ledger.Problem
+	unreadable := func(what string, err error) {
+		problems = append(problems, ledger.Problem{Kind: ledger.ProblemUnreadable, Segment: what, Detail: err.Error()})
+	}
 	dir, err := openAt(root, append([]string{homeDir}, names...)...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return []ledger.Problem{{Kind: ledger.ProblemUnreadable, Segment: place, Detail: err.Error()}}
+	var entries []fs.DirEntry
+	if err == nil {
+		defer dir.Close()
+		entries, err = dir.ReadDir()
 	}
-	defer dir.Close()
-	entries, err := dir.ReadDir()
 	if err != nil {
-		return []ledger.Problem{{Kind: ledger.ProblemUnreadable, Segment: place, Detail: err.Error()}}
+		unreadable(place, err)
+		return problems
 	}
-	var problems []ledger.Problem
 	for _, entry := range entries {
-		if name := entry.Name(); !strings.HasPrefix(name, ".") && strings.HasSuffix(name, end) && !entry.IsDir() {
-			content, err := readFile(dir, name)
-			if err != nil {
-				problems = append(problems, ledger.Problem{
-					Kind: ledger.ProblemUnreadable, Segment: path.Join(place, name), Detail: err.Error(),
-				})
-				continue
-			}
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, end) || entry.IsDir() {
+			continue
+		}
+		if content, err := readFile(dir, name); err != nil {
+			unreadable(path.Join(place, name), err)
+		} else {
 			visit(path.Join(place, name), content)
 		}
 	}

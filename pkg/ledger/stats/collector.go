@@ -249,17 +249,6 @@ func (t *table[R]) row(name string) *R {
 	return &row
 }
 
-// list gives the rows that weigh most first, the others by name.
-func (t *table[R]) list(weight func(R) int) []R {
-	names := slices.Sorted(maps.Keys(t.rows))
-	list := make([]R, len(names))
-	for i, name := range names {
-		list[i] = *t.rows[name]
-	}
-	slices.SortStableFunc(list, func(a, b R) int { return cmp.Compare(weight(b), weight(a)) })
-	return list
-}
-
 // Report is what has been counted so far.
 func (c *Collector) Report() Report {
 	r := c.report
@@ -273,34 +262,33 @@ func (c *Collector) Report() Report {
 	r.Models = fill(&r, "models", top, c.models, func(m Model) int { return m.Records })
 	r.Paths = fill(&r, "paths", top, c.paths, func(p Path) int { return p.Records })
 	r.Refusals = fill(&r, "refusals", top, c.refusals, func(x Refusal) int { return x.Count })
-	r.Days = lastDays(&r, top, c.days)
+	r.Days = fill(&r, "days", top, c.days, nil)
 	if c.sessions.merged {
 		r.Merged = append(r.Merged, "sessions")
 	}
 	return r
 }
 
+// fill lists the rows of a table, those that weigh most first, the others by name, and keeps the first; without a weight all by
+// name, and the last.
 func fill[R any](r *Report, name string, top int, t *table[R], weight func(R) int) []R {
-	list := t.list(weight)
+	list := make([]R, 0, len(t.rows))
+	for _, row := range slices.Sorted(maps.Keys(t.rows)) {
+		list = append(list, *t.rows[row])
+	}
 	if t.merged {
 		r.Merged = append(r.Merged, name)
 	}
-	if top > 0 && len(list) > top {
-		r.Omitted[name] = len(list) - top
-		list = list[:top]
+	cut := 0
+	if top > 0 {
+		cut = max(0, len(list)-top)
 	}
-	return list
-}
-
-// lastDays keeps the latest days, in their order.
-func lastDays(r *Report, top int, t *table[Day]) []Day {
-	list := t.list(func(Day) int { return 0 })
-	if t.merged {
-		r.Merged = append(r.Merged, "days")
+	if cut > 0 {
+		r.Omitted[name] = cut
 	}
-	if top > 0 && len(list) > top {
-		r.Omitted["days"] = len(list) - top
-		list = list[len(list)-top:]
+	if weight == nil {
+		return list[cut:]
 	}
-	return list
+	slices.SortStableFunc(list, func(a, b R) int { return cmp.Compare(weight(b), weight(a)) })
+	return list[:len(list)-cut]
 }

@@ -59,14 +59,26 @@ func VerifyClaims(ctx context.Context, root *os.Root, claims []Claim, elsewhere 
 // are present and have no gap below them are what was claimed.
 func (v *verification) checkClaims(claims []Claim) []ClaimStanding {
 	standings := make([]ClaimStanding, len(claims))
-	sealed := make([]bool, len(v.lines.nodes))
-	all := newUnion(v)
-	for _, i := range byLines(claims) {
+	sealed, marked, total := make([]bool, len(v.lines.nodes)), make([]bool, len(v.lines.nodes)), 0
+	hasGaps := slices.ContainsFunc(v.lines.nodes, func(n ancestor) bool { return n.standing&present == 0 })
+	order := make([]int, len(claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(claims[a].Lines, claims[b].Lines) })
+	for _, i := range order {
 		claim := claims[i]
-		heads, missing := v.present(claim.Heads)
-		standings[i] = ClaimStanding{MissingHeads: missing, Lines: all.lines(heads)}
+		ids, heads, missing := v.present(claim.Heads)
+		if hasGaps {
+			clear(marked)
+			total = 0
+		}
+		// Small claims come first: without gaps, one that others lie below costs only what it adds. The number may then be
+		// more than its own lines, which is no less of a proof.
+		total += v.lines.closure(heads, marked)
+		standings[i] = ClaimStanding{MissingHeads: missing, Lines: total}
 		if !standings[i].Holds(claim) {
-			v.addMissing(brokenClaim(claim, standings[i]), claim.hashes()...)
+			v.addMissing(brokenClaim(claim, standings[i]), ids...)
 			continue
 		}
 		if claim.Trusted {
@@ -82,60 +94,20 @@ func (v *verification) checkClaims(claims []Claim) []ClaimStanding {
 	return standings
 }
 
-// union counts the lines below claims, small claims first. In a ledger without gaps a claim that others lie below costs
-// only what it adds.
-type union struct {
-	v      *verification
-	marked []bool
-	total  int
-	gaps   bool
-}
-
-func newUnion(v *verification) *union {
-	return &union{v: v, marked: make([]bool, len(v.lines.nodes)), gaps: v.hasGaps()}
-}
-
-// lines is the number of lines at and below heads; without gaps it may be more, which is no less of a proof.
-func (u *union) lines(heads []int32) int {
-	if u.gaps {
-		return u.v.lines.closure(heads, make([]bool, len(u.marked)))
-	}
-	u.total += u.v.lines.closure(heads, u.marked)
-	return u.total
-}
-
-func (v *verification) hasGaps() bool {
-	return slices.ContainsFunc(v.lines.nodes, func(n ancestor) bool { return n.standing&present == 0 })
-}
-
-func byLines(claims []Claim) []int {
-	order := make([]int, len(claims))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(claims[a].Lines, claims[b].Lines) })
-	return order
-}
-
-func (v *verification) present(heads []string) (numbers []int32, missing []string) {
+// present gives the identities of heads, their numbers as far as they are there, and those that are not.
+func (v *verification) present(heads []string) (ids []record.Hash, numbers []int32, missing []string) {
 	for _, head := range heads {
 		id, err := record.ParseHash(head)
+		if err == nil {
+			ids = append(ids, id)
+		}
 		if err != nil || !v.lines.has(id) {
 			missing = append(missing, head)
 			continue
 		}
 		numbers = append(numbers, v.lines.index[id])
 	}
-	return numbers, missing
-}
-
-func (c Claim) hashes() (ids []record.Hash) {
-	for _, head := range c.Heads {
-		if id, err := record.ParseHash(head); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return ids, numbers, missing
 }
 
 func brokenClaim(c Claim, s ClaimStanding) segment.Problem {

@@ -104,16 +104,9 @@ func (l *lineage) closure(heads []int32, marked []bool) (added int) {
 			continue
 		}
 		marked[n] = true
-		node := l.nodes[n]
-		if node.standing&present == 0 {
-			continue
-		}
-		added++
-		switch {
-		case node.prev <= joined:
-			stack = append(stack, l.joins[joined-node.prev]...)
-		case node.prev != noLine:
-			stack = append(stack, node.prev)
+		if l.nodes[n].standing&present != 0 {
+			added++
+			stack = append(stack, l.before(n)...)
 		}
 	}
 	return added
@@ -153,9 +146,13 @@ func (v *verification) tellIncomplete(ctx context.Context, problems []segment.Pr
 	if err != nil {
 		return err
 	}
-	unbroken := newUnbroken(v.lines)
+	unbroken := v.lines.unbroken()
+	broken := func(id record.Hash) bool {
+		n, known := v.lines.index[id]
+		return !known || !unbroken(n)
+	}
 	for i, p := range problems {
-		if ids := v.missing[p]; len(ids) > 0 && unbroken.all(ids) {
+		if ids := v.missing[p]; len(ids) > 0 && !slices.ContainsFunc(ids, broken) {
 			problems[i] = asIncomplete(p, ids, wanted)
 		}
 	}
@@ -179,62 +176,40 @@ func asIncomplete(p segment.Problem, missing []record.Hash, places map[record.Ha
 	return p
 }
 
-// unbroken tells the lines from which every way back ends at a root, not at a line that is absent.
-type unbroken struct {
-	lines *lineage
-	state []wholeness
-}
-
-type wholeness uint8
-
-const (
-	unseen wholeness = iota
-	entered
-	wholeBelow
-	gapBelow
-)
-
-func newUnbroken(lines *lineage) *unbroken {
-	return &unbroken{lines: lines, state: make([]wholeness, len(lines.nodes))}
-}
-
-func (u *unbroken) all(ids []record.Hash) bool {
-	for _, id := range ids {
-		n, known := u.lines.index[id]
-		if !known || u.look(n) == gapBelow {
-			return false
-		}
-	}
-	return true
-}
-
-// look goes down from a line and judges each line when all before it have been judged. Hashes admit no cycle.
-func (u *unbroken) look(from int32) wholeness {
-	stack := []int32{from}
-	for len(stack) > 0 {
-		n := stack[len(stack)-1]
-		switch {
-		case u.lines.nodes[n].standing&present == 0:
-			u.state[n] = gapBelow
-		case u.state[n] == unseen:
-			u.state[n] = entered
-			for _, p := range u.lines.before(n) {
-				if u.state[p] == unseen {
-					stack = append(stack, p)
+// unbroken tells of a line whether every way back from it ends at a root, not at a line that is absent. It judges each line
+// once, when all before it have been judged.
+func (l *lineage) unbroken() func(from int32) bool {
+	const (
+		unseen = iota
+		entered
+		wholeBelow
+		gapBelow
+	)
+	state := make([]uint8, len(l.nodes))
+	return func(from int32) bool {
+		for stack := []int32{from}; len(stack) > 0; {
+			n := stack[len(stack)-1]
+			switch {
+			case l.nodes[n].standing&present == 0:
+				state[n] = gapBelow
+			case state[n] == unseen:
+				state[n] = entered
+				for _, p := range l.before(n) {
+					if state[p] == unseen {
+						stack = append(stack, p)
+					}
+				}
+				continue
+			case state[n] == entered:
+				state[n] = wholeBelow
+				if slices.ContainsFunc(l.before(n), func(p int32) bool { return state[p] == gapBelow }) {
+					state[n] = gapBelow
 				}
 			}
-			continue
-		case u.state[n] == entered:
-			u.state[n] = wholeBelow
-			for _, p := range u.lines.before(n) {
-				if u.state[p] == gapBelow {
-					u.state[n] = gapBelow
-				}
-			}
+			stack = stack[:len(stack)-1]
 		}
-		stack = stack[:len(stack)-1]
+		return state[from] == wholeBelow
 	}
-	return u.state[from]
 }
 
 // before gives the lines that a line follows.

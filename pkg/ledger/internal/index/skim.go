@@ -9,7 +9,6 @@ import (
 const (
 	afterPrev  = `"version":"` + record.TraceVersion + `","id":"`
 	beforeTime = `,"timestamp":"`
-	timeLength = len("2006-01-02T15:04:05.000Z")
 )
 
 // skim takes the keys from a line in the form in which this package writes them, without parsing it: from the members

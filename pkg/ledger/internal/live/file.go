@@ -217,16 +217,6 @@ func (s *File) Close() {
 	s.Reached, s.Heads, s.modified, s.proven = segment.Reached{}, nil, time.Time{}, segment.Reached{}
 }
 
-func (s *File) putBack(content []byte) error {
-	if err := s.CatchUp(); err != nil {
-		return err
-	}
-	if n, err := s.Disk.Write(s.File, content); err != nil || n != len(content) {
-		return s.takeBack(n, len(content), err)
-	}
-	return s.Flush()
-}
-
 // PutBackIn appends whole lines to one file.
 func PutBackIn(root *os.Root, name string, content []byte) error {
 	if len(content) == 0 {
@@ -234,7 +224,13 @@ func PutBackIn(root *os.Root, name string, content []byte) error {
 	}
 	s := New(root, path.Join(segment.Home, name))
 	defer s.Close()
-	return s.putBack(content)
+	if err := s.CatchUp(); err != nil {
+		return err
+	}
+	if n, err := s.Disk.Write(s.File, content); err != nil || n != len(content) {
+		return s.takeBack(n, len(content), err)
+	}
+	return s.Flush()
 }
 
 // New is one for a single use.

@@ -44,11 +44,17 @@ func (q *query) collect(ctx context.Context, root *os.Root, places []segment.Ext
 		return found, err
 	}
 	for _, place := range places {
-		entries, err := q.read(ctx, root, place)
-		if err != nil {
-			return nil, err
+		n := 0
+		err := q.each(ctx, root, place, func(e record.Entry) error {
+			found = append(found, e)
+			if n++; n == q.Limit {
+				return segment.ErrEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, segment.ErrEnough) {
+			return nil, fmt.Errorf("query the ledger: %s: %w", place.Name, err)
 		}
-		found = append(found, entries...)
 	}
 	slices.SortStableFunc(found, func(a, b record.Entry) int {
 		if q.Newest {
@@ -73,25 +79,6 @@ type query struct {
 	index  *index.Index // nil where all is read
 	wanted index.Wanted
 	views  map[string]*index.View
-}
-
-// read gives up to Limit matches of one segment.
-func (q *query) read(ctx context.Context, root *os.Root, place segment.Extent) ([]record.Entry, error) {
-	var found []record.Entry
-	err := q.each(ctx, root, place, func(e record.Entry) error {
-		found = append(found, e)
-		if q.Limit > 0 && len(found) == q.Limit {
-			return segment.ErrEnough
-		}
-		return nil
-	})
-	if errors.Is(err, segment.ErrEnough) {
-		return found, nil
-	}
-	if err != nil {
-		err = fmt.Errorf("query the ledger: %s: %w", place.Name, err)
-	}
-	return found, err
 }
 
 // each gives the matches of one segment.
