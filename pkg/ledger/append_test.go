@@ -101,23 +101,6 @@ func TestDurabilityOSLeavesFlushingToTheSystem(t *testing.T) {
 	w.wantRecords(1)
 }
 
-func TestSecondLedgerContinuesTheChain(t *testing.T) {
-	w := newWorkspace(t)
-	one, two := w.open(ledger.Options{}), w.open(ledger.Options{})
-	var last string
-	for i := range 10 {
-		l := one
-		if i%3 == 0 {
-			l = two
-		}
-		last = appendOne(t, l, mutation("INT-001", fmt.Sprintf("src/%d", i))).Hash
-	}
-	w.wantRecords(10)
-	if heads := w.verify().Heads; len(heads) != 1 || heads[0] != last {
-		t.Errorf("heads %v, want %s alone", heads, last)
-	}
-}
-
 func TestFailureOfTheDiskPoisons(t *testing.T) {
 	fail := syscall.EIO
 	healthy := false // the disk works again; the ledger must not

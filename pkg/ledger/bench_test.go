@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -27,36 +23,6 @@ func benchLedger(b *testing.B, opts ledger.Options) (*ledger.Ledger, *os.Root) {
 	l := check.Value(ledger.Open(root, opts))(b)
 	b.Cleanup(func() { l.Close(context.Background()) })
 	return l, root
-}
-
-// BenchmarkAppend interleaves appends with the bare disk work of one, a write and a flush of as many bytes, and
-// reports their ratio.
-func BenchmarkAppend(b *testing.B) {
-	l, root := benchLedger(b, ledger.Options{Revision: func() string { return "" }})
-	appendOne(b, l, mutation("INT-001", "src/first"))
-	first := query(b, l, record.Filter{}).Entries[0].Raw
-	bare := check.Value(root.OpenFile("bare", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))(b)
-	defer bare.Close()
-	line := append(first, strings.Repeat(" ", 66)+"\n"...)
-	var bareTime, ledgerTime time.Duration
-	for b.Loop() {
-		start := time.Now()
-		_, err := bare.Write(line)
-		check.OK(b, err)
-		check.OK(b, ledger.FlushData(bare))
-		middle := time.Now()
-		appendOne(b, l, mutation("INT-001", "src/first"))
-		bareTime, ledgerTime = bareTime+middle.Sub(start), ledgerTime+time.Since(middle)
-	}
-	b.ReportMetric(float64(ledgerTime)/float64(bareTime), "x-bare")
-}
-
-// BenchmarkAppendNoFlush is the cost of all but the disk.
-func BenchmarkAppendNoFlush(b *testing.B) {
-	l, _ := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS})
-	for b.Loop() {
-		appendOne(b, l, mutation("INT-001", "src/first"))
-	}
 }
 
 // BenchmarkGroupCommit compares the records per second of eight callers with those of one.
@@ -89,49 +55,6 @@ func manyRecords(b *testing.B, l *ledger.Ledger, n int) {
 			appendOne(b, l, mutation(fmt.Sprintf("INT-%03d", i%20), fmt.Sprintf("src/file%d.go", i%500)))
 		}
 	})
-}
-
-func BenchmarkQueryRecent(b *testing.B) {
-	l, root := benchLedger(b, ledger.Options{Durability: ledger.DurabilityOS, NewID: uuid.NewString})
-	manyRecords(b, l, 100_000)
-	b.Run("5 of all", func(b *testing.B) {
-		for b.Loop() {
-			query(b, l, record.Filter{Newest: true, Limit: 5})
-		}
-	})
-	b.Run("5 of an intent", func(b *testing.B) {
-		for b.Loop() {
-			query(b, l, record.Filter{IntentID: "INT-007", Newest: true, Limit: 5})
-		}
-	})
-	b.Run("5 of an unknown intent", func(b *testing.B) {
-		for b.Loop() {
-			query(b, l, record.Filter{IntentID: "INT-999", Newest: true, Limit: 5})
-		}
-	})
-	b.Run("first append", func(b *testing.B) {
-		for b.Loop() {
-			fresh := check.Value(ledger.Open(root, ledger.Options{}))(b)
-			appendOne(b, fresh, mutation("INT-001", "src/x"))
-			check.OK(b, fresh.Close(context.Background()))
-		}
-	})
-	b.Run("verify", func(b *testing.B) {
-		records := 0
-		for b.Loop() {
-			report := check.Value(verify.Verify(context.Background(), root))(b)
-			records += report.Records
-		}
-		b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
-	})
-}
-
-func BenchmarkWritable(b *testing.B) {
-	l, _ := benchLedger(b, ledger.Options{})
-	appendOne(b, l, mutation("INT-001", "src/x"))
-	for b.Loop() {
-		check.OK(b, l.Writable(context.Background()))
-	}
 }
 
 // BenchmarkVerify compares the chain alone with a chain under many claims, as seals make them.

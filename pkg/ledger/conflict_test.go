@@ -178,7 +178,7 @@ func FuzzResolveConflicts(f *testing.F) {
 
 // hashes are the identities of a content's lines, each once, in order.
 func hashes(t *testing.T, content string) (all []string) {
-	check.OK(t, segment.HashLines(bytes.NewReader([]byte(content)), func(l ledger.HashedLine) error {
+	check.OK(t, segment.HashLines(bytes.NewReader([]byte(content)), func(l ledger.RawLine) error {
 		if !slices.Contains(all, l.Hash.String()) {
 			all = append(all, l.Hash.String())
 		}

@@ -17,8 +17,6 @@ import (
 // system, and would not say more than that it is time to look.
 const followEvery = 200 * time.Millisecond
 
-var errLineFilter = errors.New("follow the ledger: a line of a file cannot be followed, only its path")
-
 // Follow calls visit for each record that matches f and comes into the ledger after what is there now, whichever
 // process appends it, until the context ends (nil) or visit fails (its error). Each record is given once. Limit and
 // Newest mean nothing here; Line is an error. It is Tail and Tail.Follow in one.
@@ -138,7 +136,7 @@ func (t *Tail) lastLine(place segment.Extent) (readTo, error) {
 // if it is not older than the tail: others made it since. A Tail can be followed once.
 func (t *Tail) Follow(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
 	if f.Line > 0 {
-		return errLineFilter
+		return errors.New("follow the ledger: a line of a file cannot be followed, only its path")
 	}
 	ticker := time.NewTicker(t.ledger.followEvery)
 	defer ticker.Stop()

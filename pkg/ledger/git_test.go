@@ -68,24 +68,6 @@ func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
 	}
 }
 
-func TestRepositoriesThatBeganApartJoin(t *testing.T) {
-	w, l := gitWorkspace(t, ledger.Options{})
-	w.write("x", "")
-	w.git("add", "x", ".gitattributes", ".gitignore")
-	w.git("commit", "-q", "-m", "no ledger yet")
-	w.git("branch", "other")
-	appendOne(t, l, mutation("INT-001", "a"))
-	w.commit("a")
-	w.git("switch", "-q", "other")
-	check.OK(t, os.MkdirAll(w.path(".orchestration"), 0o755)) // git removed it with its only file
-	appendOne(t, l, mutation("INT-001", "b"))
-	w.commit("b")
-	w.git("merge", "-q", "-m", "merge", "main")
-	appendOne(t, l, mutation("INT-001", "c"))
-	w.wantRecords(3)
-	w.wantOneHead()
-}
-
 func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})

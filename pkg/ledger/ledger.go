@@ -122,8 +122,10 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 	}
 	l := &Ledger{
 		workspace: root, git: gitdir.New(dir), disk: segment.RealDisk(), maxLine: record.MaxLine, followEvery: followEvery,
-		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*live.File{}, rotation: newRotator(),
+		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*live.File{},
+		rotation: &rotator{retry: map[string]int64{}},
 	}
+	l.rotation.ctx, l.rotation.cancel = context.WithCancel(context.Background())
 	l.at.Store(&location{root: root, index: index.New(root)})
 	opts.LockWait, opts.SegmentSize = cmp.Or(opts.LockWait, defaultLockWait), cmp.Or(opts.SegmentSize, rotation.DefaultSize)
 	if opts.Clock == nil {
@@ -288,7 +290,6 @@ func (l *Ledger) reportLost(kind, call, id string, err error) {
 type (
 	Result      = query.Result
 	RawLine     = segment.RawLine
-	HashedLine  = segment.HashedLine
 	Problem     = segment.Problem
 	ProblemKind = segment.ProblemKind
 )

@@ -16,40 +16,29 @@ import (
 func TestModesInRecords(t *testing.T) {
 	sum := "sha256:" + strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
-		change record.Change
-		line   string
+		op            change.Op
+		before, after change.Mode
+		line          string // "" where it is refused
 	}{
-		"as it was": {record.Change{
-			Change: change.Change{
-				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0644"},
-			},
-		}, `"before_mode":"0644"}`},
-		"another": {record.Change{
-			Change: change.Change{
-				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum, Mode: "4755"},
-			},
-		}, `"before_mode":"0644","after_mode":"4755"}`},
-		"created": {record.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "0600"}}}, `"after_mode":"0600"}`},
-		"deleted": {record.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "0755"}}}, `"before_mode":"0755"}`},
-		"not known": {record.Change{
-			Change: change.Change{Op: change.Modified, Before: change.Version{Hash: sum}, After: change.Version{Hash: sum}},
-		}, `"after":"` + sum + `"}`},
-		"created with two": {record.Change{
-			Change: change.Change{
-				Op: change.Created, Before: change.Version{Mode: "0644"}, After: change.Version{Hash: sum, Mode: "0600"},
-			},
-		}, ""},
-		"modified with one": {record.Change{
-			Change: change.Change{
-				Op: change.Modified, Before: change.Version{Hash: sum, Mode: "0644"}, After: change.Version{Hash: sum},
-			},
-		}, ""},
-		"more than is allowed": {record.Change{Change: change.Change{Op: change.Created, After: change.Version{Hash: sum, Mode: "100755"}}}, ""},
-		"no digits":            {record.Change{Change: change.Change{Op: change.Deleted, Before: change.Version{Hash: sum, Mode: "rwxr"}}}, ""},
+		"as it was":            {change.Modified, "0644", "0644", `"before_mode":"0644"}`},
+		"another":              {change.Modified, "0644", "4755", `"before_mode":"0644","after_mode":"4755"}`},
+		"created":              {change.Created, "", "0600", `"after_mode":"0600"}`},
+		"deleted":              {change.Deleted, "0755", "", `"before_mode":"0755"}`},
+		"not known":            {change.Modified, "", "", `"after":"` + sum + `"}`},
+		"created with two":     {change.Created, "0644", "0600", ""},
+		"modified with one":    {change.Modified, "0644", "", ""},
+		"more than is allowed": {change.Created, "", "100755", ""},
+		"no digits":            {change.Deleted, "rwxr", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.change.Path = "f"
-			line, err := record.Encode(record.Entry{ID: "x", Record: record.Record{Kind: record.KindMutation, Changes: []record.Change{c.change}}})
+			changed := record.Change{Change: change.Change{Op: c.op, Path: "f", Before: change.Version{Mode: c.before}, After: change.Version{Mode: c.after}}}
+			if c.op != change.Created {
+				changed.Before.Hash = sum
+			}
+			if c.op != change.Deleted {
+				changed.After.Hash = sum
+			}
+			line, err := record.Encode(record.Entry{ID: "x", Record: record.Record{Kind: record.KindMutation, Changes: []record.Change{changed}}})
 			if c.line == "" {
 				if !errors.Is(err, record.ErrInvalidRecord) {
 					t.Fatalf("%v, %s", err, line)
@@ -60,10 +49,10 @@ func TestModesInRecords(t *testing.T) {
 				t.Fatalf("%v, %s", err, line)
 			}
 			e, err := record.Parse(line)
-			if err != nil || e.Changes[0].Before.Mode != c.change.Before.Mode || e.Changes[0].After.Mode != c.change.After.Mode {
+			if err != nil || e.Changes[0].Before.Mode != c.before || e.Changes[0].After.Mode != c.after {
 				t.Errorf("%v, %+v", err, e.Changes)
 			}
-			if back := e.Changes[0].Inverse(); back.Before.Mode != c.change.After.Mode || back.After.Mode != c.change.Before.Mode {
+			if back := e.Changes[0].Inverse(); back.Before.Mode != c.after || back.After.Mode != c.before {
 				t.Errorf("%+v", back)
 			}
 		})

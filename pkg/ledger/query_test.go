@@ -136,26 +136,6 @@ func TestQueryFromTheEndAgreesWithTheOther(t *testing.T) {
 	}
 }
 
-func TestDuplicatesAreGivenOnce(t *testing.T) {
-	w := newWorkspace(t)
-	l := w.open(ledger.Options{})
-	appendOne(t, l, mutation("INT-001", "a"))
-	w.write(tracePath, strings.Repeat(w.read(tracePath), 3))
-	check.Equal(t, len(query(t, l, record.Filter{}).Entries), 1, "entries")
-	w.wantRecords(1)
-}
-
-func TestQueryStopsWithItsContext(t *testing.T) {
-	w := newWorkspace(t)
-	l := w.open(ledger.Options{})
-	appendOne(t, l, mutation("INT-001", "a"))
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := l.Query(ctx, record.Filter{}); err == nil {
-		t.Error("a cancelled query gives an answer")
-	}
-}
-
 func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})
@@ -163,43 +143,27 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	for i := range 6 {
 		content = append(content, sha(fmt.Sprint(i)))
 	}
-	add := func(call string, c record.Change) {
-		r := mutation("INT-001", "x")
-		r.Call, r.Changes = call, []record.Change{c}
-		appendOne(t, l, r)
-	}
 	// The file has ten lines; then 2 lines go in before line 3; then line 8 is changed; then lines 1 and 2 are taken
 	// out; then the file is moved; another file is changed in between.
-	add("create", record.Change{
-		Change: change.Change{
-			Op: change.Created, Path: "a", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
-		},
-	})
-	add("insert", record.Change{
-		Change: change.Change{
-			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[0]}, After: change.Version{Hash: content[1]}, Hunks: [][4]int{{2, 0, 3, 2}},
-		},
-	})
-	add("else", record.Change{
-		Change: change.Change{
-			Op: change.Created, Path: "b", After: change.Version{Hash: content[0]}, Hunks: [][4]int{{0, 0, 1, 10}},
-		},
-	})
-	add("change", record.Change{
-		Change: change.Change{
-			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[1]}, After: change.Version{Hash: content[2]}, Hunks: [][4]int{{8, 1, 8, 1}},
-		},
-	})
-	add("take", record.Change{
-		Change: change.Change{
-			Op: change.Modified, Path: "a", Before: change.Version{Hash: content[2]}, After: change.Version{Hash: content[3]}, Hunks: [][4]int{{1, 2, 0, 0}},
-		},
-	})
-	add("move", record.Change{
-		Change: change.Change{
-			Op: change.Moved, Path: "c", From: "a", Before: change.Version{Hash: content[3]}, After: change.Version{Hash: content[3]},
-		},
-	})
+	for _, c := range []struct {
+		call, path, from string
+		op               change.Op
+		before, after    string
+		hunks            [][4]int
+	}{
+		{"create", "a", "", change.Created, "", content[0], [][4]int{{0, 0, 1, 10}}},
+		{"insert", "a", "", change.Modified, content[0], content[1], [][4]int{{2, 0, 3, 2}}},
+		{"else", "b", "", change.Created, "", content[0], [][4]int{{0, 0, 1, 10}}},
+		{"change", "a", "", change.Modified, content[1], content[2], [][4]int{{8, 1, 8, 1}}},
+		{"take", "a", "", change.Modified, content[2], content[3], [][4]int{{1, 2, 0, 0}}},
+		{"move", "c", "a", change.Moved, content[3], content[3], nil},
+	} {
+		r := mutation("INT-001", "x")
+		r.Call, r.Changes = c.call, []record.Change{{Change: change.Change{
+			Op: c.op, Path: c.path, From: c.from, Before: change.Version{Hash: c.before}, After: change.Version{Hash: c.after}, Hunks: c.hunks,
+		}}}
+		appendOne(t, l, r)
+	}
 	cases := []struct {
 		path string
 		line int

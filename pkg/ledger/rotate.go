@@ -20,11 +20,6 @@ type rotator struct {
 	done   sync.WaitGroup
 }
 
-func newRotator() *rotator {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &rotator{ctx: ctx, cancel: cancel, retry: map[string]int64{}}
-}
-
 // rotateLong begins a rotation if a file that was just appended to is long enough. It does not wait for it. After a failure
 // the next try waits until the file has grown again.
 func (l *Ledger) rotateLong() {

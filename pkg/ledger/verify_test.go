@@ -222,7 +222,7 @@ func TestHashLines(t *testing.T) {
 	foreign := `{"id":"x"}`
 	text := "<<<<<<< HEAD\r\n" + strings.TrimSuffix(w.read(tracePath), "\n") + "\r\n\n" + foreign + "\n" + foreign[:5]
 	var numbers []int
-	check.OK(t, segment.HashLines(strings.NewReader(text), func(line ledger.HashedLine) error {
+	check.OK(t, segment.HashLines(strings.NewReader(text), func(line ledger.RawLine) error {
 		numbers = append(numbers, line.Number)
 		if line.Number == 2 && line.Hash.String() != at.Hash {
 			t.Errorf("line 2 is %s, want %s", line.Hash, at.Hash)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -186,12 +187,12 @@ func (c *carrier) sent(ctx context.Context, segments map[string]refSegment) (map
 		}
 		err := s.lines(objects, func(data []byte) error {
 			line := segment.Line{Data: segment.TrimEnd(data), TooLong: len(data) >= segment.MaxLine}
-			if id, _, kind := segment.ReadChain(line); kind == record.LineRecord || kind == record.LineForeign {
+			if id, _, kind := segment.ReadChain(line); kind.Linked() {
 				sent[id] = struct{}{}
 			}
 			return ctx.Err()
 		})
-		if err != nil && !errors.Is(err, segment.ErrDamagedArchive) { // of that one, what could be read counts
+		if err != nil && !errors.Is(err, framed.ErrDamaged) { // of that one, what could be read counts
 			return nil, err
 		}
 	}

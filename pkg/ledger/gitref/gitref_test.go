@@ -19,7 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
@@ -364,7 +364,7 @@ func TestHostileSegmentText(t *testing.T) {
 		"the first line follows another one": compressed("+,x\n", 0), "no end of the last line": compressed("x\ny", 0),
 		"an unknown dictionary": compressed("another dictionary\n", 40_000), "no compressed text": []byte("x\n"),
 	} {
-		if text, err := gitref.ReadSegment(file); !errors.Is(err, segment.ErrDamagedArchive) {
+		if text, err := gitref.ReadSegment(file); !errors.Is(err, framed.ErrDamaged) {
 			t.Errorf("%s: read as %q, %v", name, text, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/union"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
@@ -183,7 +184,7 @@ func (in *importer) check(s refSegment, check func(union.Lines) error, lines uni
 		in.left = left
 	}
 	conflict := (*union.IDConflictError)(nil)
-	if errors.As(err, &conflict) || errors.Is(err, segment.ErrDamagedArchive) || errors.Is(err, record.ErrMalformed) || errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errBudget) {
+	if errors.As(err, &conflict) || errors.Is(err, framed.ErrDamaged) || errors.Is(err, record.ErrMalformed) || errors.Is(err, bufio.ErrTooLong) || errors.Is(err, errBudget) {
 		return err.Error(), nil
 	}
 	return "", err

@@ -66,7 +66,7 @@ func (w *segmentWriter) add(line []byte) error {
 }
 
 // eachLine gives the lines of a segment as they were written, without newlines, each valid until yield returns. What cannot be
-// decompressed ends it with segment.ErrDamagedArchive, a line that is too long with bufio.ErrTooLong.
+// decompressed ends it with framed.ErrDamaged, a line that is too long with bufio.ErrTooLong.
 func eachLine(content io.Reader, yield func(line []byte) error) error {
 	text, err := framed.NewStream(content, first)
 	if err != nil {
@@ -79,7 +79,7 @@ func eachLine(content io.Reader, yield func(line []byte) error) error {
 		line := lines.Bytes()
 		switch {
 		case len(line) > 0 && line[0] == follows && follow == nil:
-			return fmt.Errorf("%w: its first line follows another one", segment.ErrDamagedArchive)
+			return fmt.Errorf("%w: its first line follows another one", framed.ErrDamaged)
 		case len(line) > 0 && line[0] == follows:
 			line = slices.Concat(follow, line[1:])
 		case len(line) > 0 && line[0] == literal:
@@ -99,7 +99,7 @@ func wholeLines(data []byte, atEnd bool) (advance int, line []byte, err error) {
 		return i + 1, data[:i], nil
 	}
 	if atEnd && len(data) > 0 {
-		return 0, nil, fmt.Errorf("%w: its last line has no end", segment.ErrDamagedArchive)
+		return 0, nil, fmt.Errorf("%w: its last line has no end", framed.ErrDamaged)
 	}
 	return 0, nil, nil
 }

@@ -109,7 +109,7 @@ func (b *beginnings) grew(old, now string) (bool, error) {
 
 // size is that of a blob, or -1: a file of the work tree, or no blob at hand.
 func (b *beginnings) size(id string) (int64, error) {
-	if !isObjectName(id) {
+	if !gitread.IsID(id) {
 		return -1, nil
 	}
 	found, err := b.sizes.Open(id)
@@ -118,8 +118,6 @@ func (b *beginnings) size(id string) (int64, error) {
 	}
 	return found.Size, nil
 }
-
-func isObjectName(id string) bool { return len(id) == 40 || len(id) == 64 }
 
 func (h *heldContent) begins(git *gitdir.Git, id string, size int64) bool {
 	if h.id == id {

@@ -62,7 +62,7 @@ func (c *comparison) segment(name string) error {
 		return err
 	}
 	c.wanted = map[record.Hash]dropped{}
-	err = segment.HashLines(before, func(line segment.HashedLine) error {
+	err = segment.HashLines(before, func(line segment.RawLine) error {
 		c.wanted[line.Hash] = dropped{segment: name, line: line.Number, from: c.old.name, into: c.now.name}
 		if len(c.wanted) < c.limit {
 			return nil
@@ -134,7 +134,7 @@ func search(in side, first []string, wanted map[record.Hash]dropped) error {
 		if err != nil {
 			return err
 		}
-		err = segment.HashLines(content, func(line segment.HashedLine) error {
+		err = segment.HashLines(content, func(line segment.RawLine) error {
 			delete(wanted, line.Hash)
 			if len(wanted) == 0 {
 				return segment.ErrEnough

@@ -14,6 +14,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 )
 
+// fork has two records on a branch, and one on main.
+func (r *repository) fork() {
+	r.git("switch", "-q", "-c", "feature")
+	r.record("f1", "f2")
+	r.git("switch", "-q", "main")
+	r.record("m1")
+}
+
 // histories says how many lines each way of working drops.
 var histories = map[string]struct {
 	does    func(r *repository)
@@ -21,25 +29,13 @@ var histories = map[string]struct {
 }{
 	"appends": {func(r *repository) { r.record("b", "c") }, 0},
 	"a merge of two branches": {func(r *repository) {
-		r.git("switch", "-q", "-c", "feature")
-		r.record("f1", "f2")
-		r.git("switch", "-q", "main")
-		r.record("m1")
+		r.fork()
 		r.git("merge", "-q", "-m", "merge", "feature")
 		r.record("joined")
 	}, 0},
-	"a merge that takes one side only": {func(r *repository) {
-		r.git("switch", "-q", "-c", "feature")
-		r.record("f1", "f2")
-		r.git("switch", "-q", "main")
-		r.record("m1")
-		r.git("merge", "-q", "-s", "ours", "-m", "merge", "feature")
-	}, 2},
+	"a merge that takes one side only": {func(r *repository) { r.fork(); r.git("merge", "-q", "-s", "ours", "-m", "merge", "feature") }, 2},
 	"a merge resolved by hand without a line": {func(r *repository) {
-		r.git("switch", "-q", "-c", "feature")
-		r.record("f1", "f2")
-		r.git("switch", "-q", "main")
-		r.record("m1")
+		r.fork()
 		r.git("merge", "-q", "--no-commit", "feature")
 		r.write(r.segment(), strings.Join(slices.DeleteFunc(r.lines(), func(l string) bool { return strings.Contains(l, `"f1"`) }), ""))
 		r.commit("merge")
@@ -54,10 +50,7 @@ var histories = map[string]struct {
 		r.git("switch", "-q", "main")
 		r.git("merge", "-q", "-m", "octopus", "x", "y", "z")
 	}, 0},
-	"a revert that drops lines": {func(r *repository) {
-		r.record("b")
-		r.git("revert", "--no-edit", "HEAD")
-	}, 1},
+	"a revert that drops lines": {func(r *repository) { r.record("b"); r.git("revert", "--no-edit", "HEAD") }, 1},
 	"a revert, and the lines put back": {func(r *repository) {
 		r.record("b", "c")
 		whole := r.read(r.segment())
@@ -71,18 +64,9 @@ var histories = map[string]struct {
 		r.git("revert", "--no-edit", "HEAD")
 		r.write(r.segment(), whole)
 	}, 0},
-	"a rebase": {func(r *repository) {
-		r.git("switch", "-q", "-c", "feature")
-		r.record("f1", "f2")
-		r.git("switch", "-q", "main")
-		r.record("m1")
-		r.git("rebase", "-q", "main", "feature")
-	}, 0},
+	"a rebase": {func(r *repository) { r.fork(); r.git("rebase", "-q", "main", "feature") }, 0},
 	"a squash": {func(r *repository) {
-		r.git("switch", "-q", "-c", "feature")
-		r.record("f1", "f2")
-		r.git("switch", "-q", "main")
-		r.record("m1")
+		r.fork()
 		r.git("merge", "-q", "--squash", "feature")
 		r.commit("squashed")
 	}, 0},
@@ -114,10 +98,7 @@ var histories = map[string]struct {
 		r.write(r.segment(), r.lines()[0])
 		r.record("d")
 	}, 2},
-	"the ledger removed": {func(r *repository) {
-		r.git("rm", "-q", "-r", ".orchestration")
-		r.commit("removed")
-	}, 1},
+	"the ledger removed": {func(r *repository) { r.git("rm", "-q", "-r", ".orchestration"); r.commit("removed") }, 1},
 	"a link in place of the ledger": {func(r *repository) {
 		check.OK(r.t, os.Rename(filepath.Join(r.dir, r.segment()), filepath.Join(r.dir, "away")))
 		check.OK(r.t, os.Symlink("../away", filepath.Join(r.dir, r.segment())))
@@ -141,10 +122,7 @@ var histories = map[string]struct {
 		r.commit("cut")
 		r.record("b")
 	}, 0},
-	"a committed line that the work tree lacks": {func(r *repository) {
-		r.record("b")
-		r.write(r.segment(), r.lines()[0])
-	}, 1},
+	"a committed line that the work tree lacks": {func(r *repository) { r.record("b"); r.write(r.segment(), r.lines()[0]) }, 1},
 	"lines hidden by a replacement": {func(r *repository) {
 		r.record("b")
 		r.write(r.segment(), r.lines()[0])
@@ -228,11 +206,8 @@ func TestReverts(t *testing.T) {
 		does func(r *repository)
 		want ledger.ProblemKind
 	}{
-		"a revert": {func(r *repository) { r.git("revert", "--no-edit", "HEAD") }, history.ProblemReverted},
-		"records alone": {func(r *repository) {
-			r.record("more")
-			r.git("revert", "--no-edit", "HEAD")
-		}, history.ProblemDropped},
+		"a revert":      {func(r *repository) { r.git("revert", "--no-edit", "HEAD") }, history.ProblemReverted},
+		"records alone": {func(r *repository) { r.record("more"); r.git("revert", "--no-edit", "HEAD") }, history.ProblemDropped},
 		"the change stays": {func(r *repository) {
 			r.git("revert", "--no-commit", "HEAD")
 			r.git("checkout", "HEAD", "--", "src")

@@ -129,7 +129,7 @@ func (c *collection) hold(segments map[string]string) error {
 		if !isArchive(name) {
 			content = c.begins.keep(name, content)
 		}
-		if err := segment.HashLines(content, func(l segment.HashedLine) error {
+		if err := segment.HashLines(content, func(l segment.RawLine) error {
 			c.lines[l.Hash] = struct{}{}
 			return nil
 		}); err != nil {
@@ -206,7 +206,7 @@ func (c *collection) segment(commit, name string, of *content, visit func(LostLi
 	if !isArchive(name) { // which nothing grows from
 		content = c.begins.keep(id, content)
 	}
-	return segment.HashLines(content, func(l segment.HashedLine) error {
+	return segment.HashLines(content, func(l segment.RawLine) error {
 		if _, seen := c.lines[l.Hash]; seen {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
@@ -157,7 +157,7 @@ func (d *gitDriver) worktree() lineSet {
 
 func modelLines(t *testing.T, name string, content []byte) (lines []modelLine) {
 	if strings.Contains(filepath.ToSlash(name), "/archive/") {
-		text, err := segment.ArchiveLines(bytes.NewReader(content))
+		text, err := framed.NewStream(bytes.NewReader(content))
 		check.OK(t, err)
 		content, err = io.ReadAll(text)
 		check.OK(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
@@ -143,7 +144,7 @@ func (d damages) lines(name, side string, content io.Reader) (io.Reader, error) 
 	if !isArchive(name) {
 		return content, nil
 	}
-	text, err := segment.ArchiveLines(content)
+	text, err := framed.NewStream(content)
 	return &archiveLines{text, d, name + " of " + side}, err
 }
 
@@ -155,7 +156,7 @@ type archiveLines struct {
 
 func (a *archiveLines) Read(p []byte) (int, error) {
 	n, err := a.text.Read(p)
-	if errors.Is(err, segment.ErrDamagedArchive) {
+	if errors.Is(err, framed.ErrDamaged) {
 		a.found[fmt.Sprintf("%s cannot be read to its end, so that its other lines could not be compared: %v", a.what, err)] = true
 		return n, io.EOF
 	}

@@ -73,22 +73,12 @@ func Conflicts(ctx context.Context, root *os.Root, unmerged []Unmerged) ([]Resol
 		if !isLiveSegment(name) {
 			continue
 		}
-		r := &resolver{root: root, disk: segment.RealDisk(), name: name, seen: map[record.Hash]bool{}}
+		r := &resolver{root: root, name: name, seen: map[record.Hash]bool{}}
 		ready = append(ready, r)
 		if err := r.prepare(ctx, sides[name]); err != nil {
 			return nil, fmt.Errorf("resolve conflicts in the ledger: %w", err)
 		}
 	}
-	return replaceAll(ready)
-}
-
-// isLiveSegment tells the segments that lines are appended to; an archive is never in conflict with itself.
-func isLiveSegment(name string) bool {
-	base := strings.TrimPrefix(name, segment.TraceDir+"/")
-	return name == segment.SingleName || name != base && strings.HasSuffix(base, segment.LineSuffix) && !strings.ContainsAny(base, `/\`)
-}
-
-func replaceAll(ready []*resolver) ([]Resolution, error) {
 	var done []Resolution
 	for _, r := range ready {
 		if r.temp == nil {
@@ -102,10 +92,15 @@ func replaceAll(ready []*resolver) ([]Resolution, error) {
 	return done, nil
 }
 
+// isLiveSegment tells the segments that lines are appended to; an archive is never in conflict with itself.
+func isLiveSegment(name string) bool {
+	base := strings.TrimPrefix(name, segment.TraceDir+"/")
+	return name == segment.SingleName || name != base && strings.HasSuffix(base, segment.LineSuffix) && !strings.ContainsAny(base, `/\`)
+}
+
 // resolver makes the new content of one segment beside the old one.
 type resolver struct {
 	root   *os.Root
-	disk   segment.Disk
 	name   string // relative to .orchestration
 	seen   map[record.Hash]bool
 	mode   fs.FileMode
@@ -154,7 +149,7 @@ func (r *resolver) prepare(ctx context.Context, sides []Side) error {
 	if err := r.out.Flush(); err != nil {
 		return err
 	}
-	return r.disk.Flush(r.temp)
+	return segment.RealDisk().Flush(r.temp)
 }
 
 func (r *resolver) begin() (err error) {
@@ -229,7 +224,7 @@ func (r *resolver) replace() error {
 		return err
 	}
 	r.file = ""
-	return segment.FlushDir(r.root, r.disk, path.Dir(r.result.File))
+	return segment.FlushDir(r.root, segment.RealDisk(), path.Dir(r.result.File))
 }
 
 func (r *resolver) discard() {
@@ -253,17 +248,15 @@ func isMarker(line []byte) bool {
 	return len(line)-len(rest) >= leastMarker && (len(rest) == 0 || rest[0] == ' ')
 }
 
-var errMarked = errors.New("there is a marker")
-
-func hasMarkers(content io.Reader) (bool, error) {
-	err := segment.Forward(content, 0, func(line segment.Line) error {
-		if !line.TooLong && isMarker(line.Data) {
-			return errMarked
+func hasMarkers(content io.Reader) (marked bool, err error) {
+	err = segment.Forward(content, 0, func(line segment.Line) error {
+		if marked = !line.TooLong && isMarker(line.Data); marked {
+			return segment.ErrEnough
 		}
 		return nil
 	})
-	if errors.Is(err, errMarked) {
-		return true, nil
+	if marked {
+		err = nil
 	}
-	return false, err
+	return marked, err
 }

@@ -37,6 +37,9 @@ const (
 	LineGarbage // conflict markers, a torn write: never linked, so that it can be cleaned away
 )
 
+// Linked reports whether lines of this kind are followed.
+func (k LineKind) Linked() bool { return k == LineRecord || k == LineForeign }
+
 // Classify says what a line is, and whom it follows. A trailing CR must be gone.
 func Classify(line []byte) ([]Hash, LineKind) {
 	if prev, ok := ParsePrev(line); ok {

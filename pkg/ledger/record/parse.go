@@ -20,7 +20,7 @@ import (
 func Parse(line []byte) (Entry, error) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	prev, kind := Classify(line)
-	if kind != LineRecord && kind != LineForeign {
+	if !kind.Linked() {
 		return Entry{}, fmt.Errorf("%w: not a JSON object", ErrMalformed)
 	}
 	if kind == LineForeign {

@@ -17,7 +17,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
 )
@@ -117,7 +116,7 @@ func (w *workspace) unpacked(name string) []string {
 	w.t.Helper()
 	file := check.Value(os.Open(name))(w.t)
 	defer file.Close()
-	text := check.Value(segment.ArchiveLines(file))(w.t)
+	text := check.Value(framed.NewStream(file))(w.t)
 	all := check.Value(io.ReadAll(text))(w.t)
 	return withEnds(strings.SplitAfter(strings.TrimSuffix(string(all), "\n"), "\n"))
 }

@@ -45,24 +45,16 @@ func makeAt(root *os.Root, mode fs.FileMode, names ...string) (*durable.Dir, err
 		return nil, fmt.Errorf("%w; run `orchestra-mcp init`", ledger.ErrNotInitialized)
 	}
 	for i := 0; err == nil && i < len(names); i++ {
-		if err = ensure(dir, names[i], mode); err != nil {
+		if err = dir.Mkdir(names[i], mode); err == nil {
+			err = dir.Sync()
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			dir.Close()
 			return nil, err
 		}
 		dir, err = descend(dir, names[i])
 	}
 	return dir, err
-}
-
-func ensure(dir *durable.Dir, name string, mode fs.FileMode) error {
-	err := dir.Mkdir(name, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return dir.Sync()
 }
 
 // readEach gives the regular files of a directory whose names end with the suffix; what cannot be read is a problem.

@@ -220,6 +220,7 @@ func TestStagedIntents(t *testing.T) {
 		"no commit yet": {func(p *project) {
 			p.git("checkout", "-q", "--orphan", "empty")
 		}, "A"},
+		"the ledger itself": {func(p *project) { p.edit("B", "f", "b\n"); p.git("add", "sub dir/.orchestration") }, ""},
 		"another workspace's file": {func(p *project) {
 			check.OK(p.t, os.WriteFile(filepath.Join(p.top, "f"), []byte("b\n"), 0o644))
 			p.edit("B", "f", "b\n")
@@ -255,15 +256,6 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 		check.OK(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
 		got := check.Value(os.ReadFile(file))(t)
 		check.Equal(t, string(got), want, "%q became", message)
-	}
-}
-
-func TestTheLedgerItselfHasNoTrailer(t *testing.T) {
-	p := newProject(t)
-	p.edit("A", "f", "a\n")
-	p.git("add", "sub dir/.orchestration")
-	if got := p.staged(); !slices.Equal(got, nil) {
-		t.Errorf("%v", got)
 	}
 }
 

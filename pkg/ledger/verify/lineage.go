@@ -133,7 +133,7 @@ func (v *verification) tellIncomplete(ctx context.Context, problems []segment.Pr
 	err := elsewhere(ctx, func(line []byte, where string) error {
 		line = segment.TrimEnd(line)
 		prev, kind := record.Classify(line)
-		if kind != record.LineRecord && kind != record.LineForeign {
+		if !kind.Linked() {
 			return nil
 		}
 		id := record.Identity(line)

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,9 @@ func readOnce(ctx context.Context, root *os.Root) (*verification, error) {
 }
 
 func (v *verification) finish() Report {
-	v.sortProblems()
+	slices.SortStableFunc(v.report.Problems, func(a, b segment.Problem) int {
+		return cmp.Or(strings.Compare(a.Segment, b.Segment), a.Line-b.Line)
+	})
 	for _, kind := range v.withheld {
 		if v.report.Withheld == nil {
 			v.report.Withheld = map[record.Kind]int{}
@@ -173,7 +176,11 @@ func (v *verification) line(place string, line segment.Line) {
 	v.last.line.Data = append(v.last.line.Data[:0], line.Data...)
 	line.Data = v.last.line.Data
 	v.last = headLine{id: id, number: n, segment: place, line: line}
-	v.noteGap(v.last)
+	if bytes.Contains(line.Data, gapMark) {
+		gap := v.last
+		gap.line.Data = bytes.Clone(line.Data)
+		v.gaps = append(v.gaps, gap)
+	}
 	for _, p := range prev {
 		delete(v.open, p)
 		if !v.lines.has(p) {
@@ -213,15 +220,6 @@ func (v *verification) checkHeads() {
 	}
 }
 
-func (v *verification) sortProblems() {
-	slices.SortStableFunc(v.report.Problems, func(a, b segment.Problem) int {
-		if a.Segment != b.Segment {
-			return strings.Compare(a.Segment, b.Segment)
-		}
-		return a.Line - b.Line
-	})
-}
-
 func (v *verification) add(p segment.Problem) { v.report.Problems = append(v.report.Problems, p) }
 
 // addMissing keeps which lines are missing.
@@ -240,14 +238,6 @@ func recordName(line []byte, id record.Hash) string {
 // gapMark is how the detail of a record begins that counts what has no record. In a text of a record its quotes would
 // be escaped.
 var gapMark = []byte(`"gap":{`)
-
-// noteGap keeps a record that may tell of a gap.
-func (v *verification) noteGap(line headLine) {
-	if bytes.Contains(line.line.Data, gapMark) {
-		line.line.Data = bytes.Clone(line.line.Data)
-		v.gaps = append(v.gaps, line)
-	}
-}
 
 // tellGaps makes a problem of each gap that no trusted claim covers: who seals a ledger has seen what it lacks.
 func (v *verification) tellGaps(sealed []bool) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -294,11 +295,19 @@ func (x *Index) Forget(name string) {
 	}
 }
 
-// Tidy removes index files that no segment wants, once in the life of a process, when all segments are known.
-func (x *Index) Tidy() {
+// Tidy drops what is known of segments that are gone, when all places are known; and once in the life of a process it
+// removes index files that no segment wants.
+func (x *Index) Tidy(places []segment.Extent) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.store.release()
+	if len(x.segments) > len(places) {
+		there := map[string]bool{}
+		for _, p := range places {
+			there[p.Name] = true
+		}
+		maps.DeleteFunc(x.segments, func(name string, _ *indexed) bool { return !there[name] })
+	}
 	if x.store.swept {
 		return
 	}
@@ -309,24 +318,6 @@ func (x *Index) Tidy() {
 		}
 	}
 	x.store.sweep(wanted)
-}
-
-// Only drops what is known of segments that are gone.
-func (x *Index) Only(places []segment.Extent) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.segments) <= len(places) {
-		return
-	}
-	names := map[string]bool{}
-	for _, p := range places {
-		names[p.Name] = true
-	}
-	for name := range x.segments {
-		if !names[name] {
-			delete(x.segments, name)
-		}
-	}
 }
 
 // times gives bounds for the times of the view's lines. Lines that it does not cover may have any.

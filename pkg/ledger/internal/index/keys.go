@@ -94,16 +94,6 @@ func addIntent[T ~string | ~[]byte](k *LineKeys, id T) {
 	k.changing = append(k.changing, hashOf(ofChange, id))
 }
 
-// addChanging adds what depends on the kind.
-func (k *LineKeys) addChanging() {
-	if k.kinds&kindMarks(record.ChangeKinds()) == 0 {
-		return
-	}
-	for _, h := range k.changing {
-		k.Keys = append(k.Keys, finish(h))
-	}
-}
-
 // kindMark is a bit for each kind, and one for all others.
 func kindMark[T ~string | ~[]byte](kind T) uint32 {
 	known := record.Kinds()
@@ -152,7 +142,11 @@ func IndexLine(k *LineKeys, line segment.Line, id record.Hash) (ok bool) {
 		*k = LineKeys{Keys: append(k.Keys[:0], finish(hashStart(ofAny)))}
 		return true
 	}
-	k.addChanging()
+	if k.kinds&kindMarks(record.ChangeKinds()) != 0 {
+		for _, h := range k.changing {
+			k.Keys = append(k.Keys, finish(h))
+		}
+	}
 	k.Keys = append(k.Keys, KeyOfLine(id))
 	if len(k.Keys) > maxKeys {
 		k.Keys = append(k.Keys[:0], KeyOfLine(id), finish(hashStart(ofAny)))

@@ -107,7 +107,12 @@ func (b *Builder) Encode(span Span) []byte {
 	pages := (len(b.Rows) + pageRows - 1) / pageRows
 	buckets := 1 << bits.Len(uint(len(entries)/bucketKeys))
 	directory := make([]byte, 0, 4*pages+8*buckets)
-	rows := encodeRows(b.Rows)
+	rows := make([]byte, 0, len(b.Rows)*rowSize)
+	for _, r := range b.Rows {
+		rows = binary.LittleEndian.AppendUint32(rows, r.Offset)
+		rows = binary.LittleEndian.AppendUint32(rows, r.Marks)
+		rows = binary.LittleEndian.AppendUint64(rows, uint64(r.Time))
+	}
 	for page := range slices.Chunk(rows, pageRows*rowSize) {
 		directory = binary.LittleEndian.AppendUint32(directory, crc32.Checksum(page, castagnoli()))
 	}
@@ -122,16 +127,6 @@ func (b *Builder) Encode(span Span) []byte {
 		directory: crc32.Checksum(directory, castagnoli())}
 	h.least, h.greatest = b.Times()
 	return slices.Concat(h.encode(), directory, rows, keys)
-}
-
-func encodeRows(rows []Row) []byte {
-	out := make([]byte, 0, len(rows)*rowSize)
-	for _, r := range rows {
-		out = binary.LittleEndian.AppendUint32(out, r.Offset)
-		out = binary.LittleEndian.AppendUint32(out, r.Marks)
-		out = binary.LittleEndian.AppendUint64(out, uint64(r.Time))
-	}
-	return out
 }
 
 // appendBucket encodes the entries of bucket i, and returns those behind it.

@@ -16,7 +16,7 @@
 //
 // All numbers are little-endian.
 //
-//	header     192 bytes: magic "omcpidx3"; 32 bytes of the caller's about the segment; from, to, last: where the run
+//	header     192 bytes: magic "omcpidx4"; 32 bytes of the caller's about the segment; from, to, last: where the run
 //	           begins and ends in the segment and its last line begins, 8 bytes each; the SHA-256 of that line; least
 //	           and greatest time, 8 bytes each; numbers of rows, keys and buckets, 4 bytes each; length of the key
 //	           part, 8 bytes; CRC-32C of the directory; 1 if the segment ends with the run, 4 bytes; zeros; in the last 4 bytes the CRC-32C of the header

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
@@ -21,7 +22,6 @@ func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.E
 		return nil
 	}
 	q.index, q.wanted, q.views = x, w, make(map[string]*index.View, len(places))
-	x.Only(places)
 	for _, place := range places {
 		v, err := x.View(ctx, place)
 		if err := ctx.Err(); err != nil {
@@ -31,7 +31,7 @@ func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.E
 			q.views[place.Name] = v
 		}
 	}
-	x.Tidy()
+	x.Tidy(places)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (r *indexReader) row(run index.Covered, n int, row postings.Row, end int64)
 		}
 		return r.give(e, line, name, r.visit)
 	}
-	if !r.Stands(run, n, row, line, err) {
+	if !r.stands(run, n, row, line, err) {
 		return index.ErrStale
 	}
 	if err != nil {
@@ -184,20 +184,12 @@ func (r *indexReader) line(offset, end int64) (segment.Line, error) {
 	return line, nil
 }
 
-// Stands checks a line that does not match although the index proposed it. That is as it should be where the index
+// stands checks a line that does not match although the index proposed it. That is as it should be where the index
 // knows less than the filter; but the line must be the one that was indexed.
-func (r *indexReader) Stands(run index.Covered, n int, row postings.Row, line segment.Line, err error) bool {
+func (r *indexReader) stands(run index.Covered, n int, row postings.Row, line segment.Line, err error) bool {
 	if row.Marks == 0 {
 		return err != nil
 	}
 	rows, ferr := run.Find(index.KeyOfLine(record.Identity(line.Data)))
-	if ferr != nil {
-		return false
-	}
-	for _, is := range rows {
-		if int(is) == n {
-			return true
-		}
-	}
-	return false
+	return ferr == nil && slices.Contains(rows, uint32(n))
 }

@@ -99,15 +99,18 @@ func (q *query) each(ctx context.Context, root *os.Root, place segment.Extent, v
 		return nil
 	}
 	defer file.Close()
-	needle, kinds := q.needle(), q.kindNeedles()
+	needle := q.needle()
+	var kinds [][]byte // of which every matching line of ours contains one; none where any kind matches
+	for _, kind := range q.Kinds {
+		kinds = append(kinds, []byte(`"kind":"`+string(kind)+`"`))
+	}
 	visitLine := func(line segment.Line) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey)) && !(bytes.Contains(line.Data, needle) && containsAny(line.Data, kinds)) {
-			return nil
-		}
-		if q.want != nil && !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey)) && !q.want(line.Data) {
+		ours := !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey))
+		has := func(text []byte) bool { return bytes.Contains(line.Data, text) }
+		if ours && (!has(needle) || len(kinds) > 0 && !slices.ContainsFunc(kinds, has) || q.want != nil && !q.want(line.Data)) {
 			return nil
 		}
 		return q.visit(place.Name, line, visit)
@@ -129,19 +132,6 @@ func (q *query) needle() []byte {
 		}
 	}
 	return nil
-}
-
-// kindNeedles are texts of which every matching line of ours contains one; none where any kind matches.
-func (q *query) kindNeedles() [][]byte {
-	var needles [][]byte
-	for _, kind := range q.Kinds {
-		needles = append(needles, []byte(`"kind":"`+string(kind)+`"`))
-	}
-	return needles
-}
-
-func containsAny(data []byte, needles [][]byte) bool {
-	return len(needles) == 0 || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(data, needle) })
 }
 
 func (q *query) visit(place string, line segment.Line, visit func(record.Entry) error) error {

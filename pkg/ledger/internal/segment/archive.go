@@ -20,22 +20,10 @@ const (
 	archiveHashText = 16 // hex digits of the hash in an archive's name
 )
 
-// ErrDamagedArchive: an archive does not have the form that it was written in.
-var ErrDamagedArchive = framed.ErrDamaged
-
-// ArchiveLines gives the lines of an archive that can be read from its start only, such as an object of git. What cannot
-// be decompressed ends it with ErrDamagedArchive. There is nothing to close.
-func ArchiveLines(content io.Reader) (io.Reader, error) { return framed.NewStream(content) }
-
 // Archive is the lines of a compressed segment.
 type Archive struct {
 	*framed.Reader
 	file *os.File
-}
-
-func newArchive(file *os.File, size int64) (Archive, error) {
-	reader, err := framed.NewReader(file, size)
-	return Archive{reader, file}, err
 }
 
 func (a Archive) Close() error { return errors.Join(a.Reader.Close(), a.file.Close()) }

@@ -80,15 +80,13 @@ func Look(root *os.Root, names []string) (found []Extent, problems []Problem) {
 }
 
 func lookBut(root *os.Root, names []string, known func(string) bool) (found []Extent, problems []Problem) {
-	at := &lastDir{root: root}
-	defer at.close()
 	found = make([]Extent, 0, len(names))
 	for _, name := range names {
 		if known(name) {
 			found = append(found, Extent{Name: name})
 			continue
 		}
-		info, err := at.lstat(path.Join(Home, name))
+		info, err := root.Lstat(path.Join(Home, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -100,32 +98,6 @@ func lookBut(root *os.Root, names []string, known func(string) bool) (found []Ex
 		}
 	}
 	return found, problems
-}
-
-// lastDir holds the directory open that it was last asked about: of a hundred archives, each would else be found from
-// the top.
-type lastDir struct {
-	root *os.Root
-	name string
-	dir  *os.Root
-}
-
-func (d *lastDir) lstat(name string) (fs.FileInfo, error) {
-	if in := path.Dir(name); d.dir == nil || in != d.name {
-		d.close()
-		dir, err := d.root.OpenRoot(in + "/")
-		if err != nil {
-			return nil, err
-		}
-		d.name, d.dir = in, dir
-	}
-	return d.dir.Lstat(path.Base(name))
-}
-
-func (d *lastDir) close() {
-	if d.dir != nil {
-		d.dir.Close()
-	}
 }
 
 // SegmentNames are the files that are appended to.
@@ -179,18 +151,21 @@ func (x Extent) Open(root *os.Root) (Content, int64, error) {
 		return nil, 0, err
 	}
 	if x.Archived() {
-		a, err := newArchive(file, info.Size())
+		lines, err := framed.NewReader(file, info.Size())
 		if err != nil {
 			file.Close()
 			return nil, 0, err
 		}
-		return a, a.Size(), nil
+		return Archive{lines, file}, lines.Size(), nil
 	}
 	if os.SameFile(info, x.Info) && info.Size() >= x.Info.Size() {
 		return file, x.Info.Size(), nil
 	}
 	names, err := ArchiveNames(root)
-	if err == nil && slices.ContainsFunc(names, x.unlisted) {
+	if err == nil && slices.ContainsFunc(names, func(archive string) bool {
+		_, listed := slices.BinarySearch(x.archives, archive)
+		return !listed
+	}) {
 		err = ErrRotated
 	}
 	if err != nil {
@@ -198,11 +173,6 @@ func (x Extent) Open(root *os.Root) (Content, int64, error) {
 		return nil, 0, err
 	}
 	return file, info.Size(), nil
-}
-
-func (x Extent) unlisted(archive string) bool {
-	_, listed := slices.BinarySearch(x.archives, archive)
-	return !listed
 }
 
 func (x Extent) Archived() bool { return strings.HasPrefix(x.Name, ArchiveDir+"/") }
@@ -219,7 +189,7 @@ func AllNames(root *os.Root) ([]string, error) {
 
 // RawLine is one line of the ledger as it stands, not parsed.
 type RawLine struct {
-	Segment string // relative to .orchestration
+	Segment string // relative to .orchestration; "" where only a content was given
 	Number  int    // 1-based
 	Hash    record.Hash
 	Data    []byte // without the newline; valid until visit returns
@@ -249,7 +219,7 @@ func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]
 			if !line.TooLong && len(bytes.TrimSpace(line.Data)) == 0 {
 				return nil
 			}
-			return visit(wholeLine(place.Name, line))
+			return visit(rawLine(place.Name, line))
 		}, func(d *framed.Damage) { problems = append(problems, DamageProblem(place.Name, d)) })
 		file.Close()
 		if err != nil {
@@ -259,13 +229,13 @@ func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]
 	return problems, nil
 }
 
-func wholeLine(segment string, line Line) RawLine {
+func rawLine(segment string, line Line) RawLine {
 	found := RawLine{Segment: segment, Number: line.Number, Data: line.Data}
 	if line.TooLong {
 		return found
 	}
 	_, kind := record.Classify(line.Data)
-	found.Whole = (kind == record.LineRecord || kind == record.LineForeign) && (!line.Torn || record.IsWhole(line.Data))
+	found.Whole = kind.Linked() && (!line.Torn || record.IsWhole(line.Data))
 	found.Hash = record.Identity(line.Data)
 	return found
 }
@@ -281,7 +251,7 @@ func WholeLines(ctx context.Context, root *os.Root, place Extent, yield func([]b
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, _, kind := ReadChain(line); kind != record.LineRecord && kind != record.LineForeign {
+		if _, _, kind := ReadChain(line); !kind.Linked() {
 			return nil // verify tells of it where it stands
 		}
 		return yield(line.Data)

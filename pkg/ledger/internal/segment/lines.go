@@ -142,25 +142,14 @@ func TrimEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-// HashedLine is a line that the chain knows: one of ours, or another tool's JSON object.
-type HashedLine struct {
-	Number int // 1-based
-	Hash   record.Hash
-	Data   []byte // without the newline; valid until the next line is visited
-}
-
 // HashLines calls visit for each line of a segment's content that the chain knows, in order. It passes over what the
 // chain does not: blank lines, conflict markers, a torn end. Its memory is bounded whatever is read.
-func HashLines(content io.Reader, visit func(HashedLine) error) error {
+func HashLines(content io.Reader, visit func(RawLine) error) error {
 	return Forward(content, 0, func(line Line) error {
-		if line.TooLong {
-			return nil
+		if found := rawLine("", line); found.Whole {
+			return visit(found)
 		}
-		_, kind := record.Classify(line.Data)
-		if kind != record.LineRecord && kind != record.LineForeign || line.Torn && !record.IsWhole(line.Data) {
-			return nil
-		}
-		return visit(HashedLine{Number: line.Number, Hash: record.Identity(line.Data), Data: line.Data})
+		return nil
 	})
 }
 
@@ -201,7 +190,7 @@ func FindHeads(file io.ReaderAt, size int64, each func(Line, record.Hash, record
 		if line.Torn {
 			return nil
 		}
-		if kind == record.LineRecord || kind == record.LineForeign {
+		if kind.Linked() {
 			found.Take(id, prev)
 		}
 		each(line, id, kind)
