@@ -22,8 +22,7 @@ func (w *workspace) putArchive(lines []string) string {
 	var file bytes.Buffer
 	to := check.Value(framed.NewWriter(&file))(w.t)
 	for _, line := range lines {
-		_, err := to.Write([]byte(line + "\n"))
-		check.OK(w.t, err)
+		check.Value(to.Write([]byte(line + "\n")))(w.t)
 	}
 	check.OK(w.t, to.Close())
 	name := ".orchestration/" + ledger.ArchiveName([]byte(lines[0]), file.Bytes())
@@ -165,11 +164,9 @@ func (w *workspace) repack(name string, change func(string) string) {
 	w.t.Helper()
 	file := check.Value(os.Open(w.path(name)))(w.t)
 	defer file.Close()
-	s, err := framed.NewStream(file)
-	check.OK(w.t, err)
+	s := check.Value(framed.NewStream(file))(w.t)
 	var text bytes.Buffer
-	_, err = text.ReadFrom(s)
-	check.OK(w.t, err)
+	check.Value(text.ReadFrom(s))(w.t)
 	changed := change(text.String())
 	if changed == text.String() {
 		w.t.Fatal("the attack changes nothing")

@@ -61,8 +61,7 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, l, base, ours, theirs := threeLines(t)
 			w.write(tracePath, style(base, ours, theirs))
-			done, err := resolve(w)
-			check.OK(t, err)
+			done := check.Value(resolve(w))(t)
 			if got := w.read(tracePath); got != base+ours+theirs || len(done) != 1 || done[0].Lines != 3 || done[0].File != tracePath {
 				t.Errorf("%+v\n%s", done, got)
 			}
@@ -85,8 +84,7 @@ func TestResolveConflictsTakesWhatTheIndexKept(t *testing.T) {
 		t.Errorf("%+v\n%s", done, w.read(tracePath))
 	}
 	const deleted = "trace/" + session + ".jsonl" // by one of the branches
-	_, err = resolve(w, mend.Unmerged{Segment: deleted, Sides: []mend.Side{side(theirs)}})
-	check.OK(t, err)
+	check.Value(resolve(w, mend.Unmerged{Segment: deleted, Sides: []mend.Side{side(theirs)}}))(t)
 	check.Equal(t, w.read(".orchestration/"+deleted), theirs, "the deleted segment")
 	w.wantRecords(3)
 }

@@ -93,8 +93,7 @@ func killedAppender(t *testing.T, job string) (ids []string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), appenderEnv+"="+job)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	check.OK(t, err)
+	out := check.Value(cmd.StdoutPipe())(t)
 	check.OK(t, cmd.Start())
 	kill := 30 + rand.N(400)
 	for lines := bufio.NewScanner(out); lines.Scan(); {

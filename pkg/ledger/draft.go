@@ -102,10 +102,7 @@ func (l *Ledger) AppendDraft(ctx context.Context, d *Draft) (Appended, error) {
 		return Appended{}, err
 	}
 	req := l.requestOf(d)
-	if err := l.submit(ctx, req); err != nil {
-		return Appended{}, err
-	}
-	if err := req.wait(ctx); err != nil {
+	if err := l.ask(ctx, req); err != nil {
 		return Appended{}, err
 	}
 	return Appended{ID: req.id, Hash: req.ids[0].String()}, nil

@@ -21,8 +21,7 @@ func agentTraceSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	schema := check.Value(compiler.Compile("testdata/agent-trace-0.1.0.schema.json"))(t)
-	return schema
+	return check.Value(compiler.Compile("testdata/agent-trace-0.1.0.schema.json"))(t)
 }
 
 func TestEveryKindIsValidAgentTrace(t *testing.T) {
@@ -33,8 +32,7 @@ func TestEveryKindIsValidAgentTrace(t *testing.T) {
 			l := w.open(ledger.Options{Version: "1.2.3", Revision: func() string { return strings.Repeat("a", 40) }})
 			appendOne(t, l, record)
 			for _, line := range w.lines(tracePath) {
-				value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-				check.OK(t, err)
+				value := check.Value(jsonschema.UnmarshalJSON(strings.NewReader(line)))(t)
 				if err := schema.Validate(value); err != nil {
 					t.Errorf("%v\n%s", err, line)
 				}
@@ -250,8 +248,7 @@ func TestManyHunksAreCoarsenedAndSaySo(t *testing.T) {
 		rec.Changes[0].Ranges = append(rec.Changes[0].Ranges, record.Range{StartLine: 30 + 2*i, EndLine: 30 + 2*i})
 	}
 	appendOne(t, l, rec)
-	result, err := l.Query(context.Background(), record.Filter{})
-	check.OK(t, err)
+	result := check.Value(l.Query(context.Background(), record.Filter{}))(t)
 	got := result.Entries[0].Changes[0]
 	if !got.Coarse || fmt.Sprint(got.Hunks, got.Ranges) != "[[10 209 10 219]] [{10 228 }]" {
 		t.Errorf("coarse %v, hunks %v, ranges %v", got.Coarse, got.Hunks, got.Ranges)

@@ -167,8 +167,7 @@ func TestFollowEnds(t *testing.T) {
 	if err := l.Follow(ctx, record.Filter{}, nil); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context: %v", err)
 	}
-	tail, err := l.Tail(context.Background())
-	check.OK(t, err)
+	tail := check.Value(l.Tail(context.Background()))(t)
 	appendOne(t, l, called("a", "INT-001"))
 	broken := errors.New("broken pipe")
 	check.Is(t, tail.Follow(context.Background(), record.Filter{}, func(record.Entry) error { return broken }), broken, "visit's error comes back as")

@@ -105,11 +105,9 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 	w.write(tracePath, base) // cut back in place: same inode
 	appendOne(t, l, mutation("INT-001", "c"))
 
-	file, err := os.OpenFile(w.path(tracePath), os.O_APPEND|os.O_WRONLY, 0)
-	check.OK(t, err)
+	file := check.Value(os.OpenFile(w.path(tracePath), os.O_APPEND|os.O_WRONLY, 0))(t)
 	foreign := `{"version":"0.1.0","id":"x","timestamp":"2026-01-23T14:30:00Z","files":[]}`
-	_, err = fmt.Fprintf(file, "%s\n%s\n%s\n\n<<<<<<< HEAD\n", other, other, foreign)
-	check.OK(t, err)
+	check.Value(fmt.Fprintf(file, "%s\n%s\n%s\n\n<<<<<<< HEAD\n", other, other, foreign))(t)
 	check.OK(t, file.Close())
 	at := appendOne(t, l, mutation("INT-001", "d"))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed}

@@ -48,8 +48,7 @@ func TestReopen(t *testing.T) {
 			l.UseDisk(f.disk())
 			appendOne(t, l, mutation("INT-001", "before"))
 			f.ill = true
-			doubtful, err := l.Draft(mutation("INT-001", "doubtful"))
-			check.OK(t, err)
+			doubtful := check.Value(l.Draft(mutation("INT-001", "doubtful")))(t)
 			check.Fails(l.AppendDraft(ctx, doubtful))(t, ledger.ErrUnavailable, "a failed flush")
 			if err := l.Reopen(ctx); !errors.Is(err, ledger.ErrUnavailable) || !l.Failed() {
 				t.Fatalf("reopened on an ill disk: %v", err)

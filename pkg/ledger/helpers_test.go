@@ -60,8 +60,7 @@ func (w *workspace) open(opts ledger.Options) *ledger.Ledger {
 
 func (w *workspace) verify() verify.Report {
 	w.t.Helper()
-	report := check.Value(verify.Verify(context.Background(), w.root))(w.t)
-	return report
+	return check.Value(verify.Verify(context.Background(), w.root))(w.t)
 }
 
 // wantRecords checks the number of records, and that the chain holds.
@@ -112,8 +111,7 @@ func (w *workspace) git(args ...string) string {
 
 func appendOne(t testing.TB, l *ledger.Ledger, r record.Record) ledger.Appended {
 	t.Helper()
-	at := check.Value(l.Append(context.Background(), r))(t)
-	return at
+	return check.Value(l.Append(context.Background(), r))(t)
 }
 
 func sha(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }

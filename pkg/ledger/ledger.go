@@ -179,11 +179,7 @@ func (l *Ledger) Flush(ctx context.Context) error {
 	if l.soon.Load() == 0 {
 		return nil
 	}
-	req := newRequest()
-	if err := l.submit(ctx, req); err != nil {
-		return err
-	}
-	return req.wait(ctx)
+	return l.ask(ctx, newRequest())
 }
 
 // Writable reports as ErrNotInitialized, ErrUnavailable or ErrClosed why an append would fail now. It changes

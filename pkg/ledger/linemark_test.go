@@ -80,16 +80,14 @@ func TestMarksInTheLedger(t *testing.T) {
 	}
 	c.Mark(edit.Lines(text))
 	rec := record.Record{Kind: record.KindMutation, IntentID: "INT-001", Call: "write_to_file", Changes: []record.Change{c}}
-	_, err := l.Append(context.Background(), rec)
-	check.OK(t, err)
+	check.Value(l.Append(context.Background(), rec))(t)
 	found := check.Value(l.Query(context.Background(), record.Filter{Path: "a.txt"}))(t)
 	if len(found.Entries) != 1 || !slices.Equal(found.Entries[0].Changes[0].Marks, c.Marks) {
 		t.Errorf("got %+v, want the marks %x", found.Entries, c.Marks)
 	} else if got := found.Entries[0].Changes[0].Anchors; len(got) != 1 || !slices.Equal(got, c.Anchors) {
 		t.Errorf("anchors %v, want %v", got, c.Anchors)
 	}
-	written, err := c.Marks.MarshalText()
-	check.OK(t, err)
+	written := check.Value(c.Marks.MarshalText())(t)
 	check.Equal(t, len(written), 8*3, "characters for three lines")
 	rec.Changes[0].Marks = c.Marks[:2]
 	check.Fails(l.Append(context.Background(), rec))(t, record.ErrInvalidRecord, "two marks for three lines")

@@ -218,8 +218,7 @@ func TestUnite(t *testing.T) {
 		root, leave, err := locate.Stands(w.root)
 		check.OK(t, err)
 		defer leave()
-		u, err := union.Begin(context.Background(), root)
-		check.OK(t, err)
+		u := check.Value(union.Begin(context.Background(), root))(t)
 		defer u.Discard()
 		all := func(yield func([]byte) error) error {
 			for _, line := range lines {

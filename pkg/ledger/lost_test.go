@@ -86,8 +86,7 @@ func TestOnAnotherBranch(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a"))
 	appendOne(t, l, mutation("INT-001", "b"))
 	lines := w.lines(tracePath)
-	mark, err := l.Mark(ctx)
-	check.OK(t, err)
+	mark := check.Value(l.Mark(ctx))(t)
 	w.write(tracePath, lines[0]+"\n")
 	elsewhere := func(has string) verify.Elsewhere {
 		return func(_ context.Context, visit func([]byte, string) error) error { return visit([]byte(has), "branch x") }

@@ -110,8 +110,7 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 		check.OK(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
 	}
 	w.write(".orchestration/state/lock", "")
-	dir, err := os.Open(w.path(".orchestration/state/lock"))
-	check.OK(t, err)
+	dir := check.Value(os.Open(w.path(".orchestration/state/lock")))(t)
 	check.OK(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
 	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrBusy)
 	if err := l.Writable(context.Background()); err != nil {

@@ -18,8 +18,7 @@ import (
 
 func query(t testing.TB, l *ledger.Ledger, f record.Filter) ledger.Result {
 	t.Helper()
-	result := check.Value(l.Query(context.Background(), f))(t)
-	return result
+	return check.Value(l.Query(context.Background(), f))(t)
 }
 
 // names gives the calls of the entries, by which the tests tell records apart.

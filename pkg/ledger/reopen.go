@@ -23,10 +23,7 @@ func (l *Ledger) Failed() bool { return l.broken.Load() != nil }
 func (l *Ledger) Reopen(ctx context.Context) error {
 	req := newRequest()
 	req.reopen = true
-	if err := l.submit(ctx, req); err != nil {
-		return err
-	}
-	return req.wait(ctx)
+	return l.ask(ctx, req)
 }
 
 // heal is Reopen in the writer's goroutine.

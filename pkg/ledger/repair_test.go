@@ -18,8 +18,7 @@ import (
 
 func (w *workspace) repair() []mend.SetAside {
 	w.t.Helper()
-	done := check.Value(mend.Repair(context.Background(), w.root))(w.t)
-	return done
+	return check.Value(mend.Repair(context.Background(), w.root))(w.t)
 }
 
 func TestRepairSetsTornTailsAside(t *testing.T) {

@@ -22,8 +22,7 @@ const smallSegment = 64 << 10
 
 func (w *workspace) archives() []string {
 	w.t.Helper()
-	names := check.Value(filepath.Glob(w.path(".orchestration/archive/*")))(w.t)
-	return names
+	return check.Value(filepath.Glob(w.path(".orchestration/archive/*")))(w.t)
 }
 
 func (w *workspace) wantNoLeftovers() {

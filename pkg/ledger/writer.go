@@ -66,6 +66,14 @@ func (l *Ledger) submit(ctx context.Context, req *request) error {
 	}
 }
 
+// ask submits the request and returns the answer.
+func (l *Ledger) ask(ctx context.Context, req *request) error {
+	if err := l.submit(ctx, req); err != nil {
+		return err
+	}
+	return req.wait(ctx)
+}
+
 // wait returns the answer. A caller who gives up before the writer has claimed the request takes it back; after
 // that, only the answer can say what happened.
 func (r *request) wait(ctx context.Context) error {

@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -35,8 +34,7 @@ func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	content := check.Value(os.ReadFile(name))(t)
-	return content
+	return check.Value(os.ReadFile(name))(t)
 }
 
 func compile(t testing.TB, document []byte) *jsonschema.Schema {
@@ -45,8 +43,7 @@ func compile(t testing.TB, document []byte) *jsonschema.Schema {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	check.OK(t, compiler.AddResource("mem:schema", value))
-	schema := check.Value(compiler.Compile("mem:schema"))(t)
-	return schema
+	return check.Value(compiler.Compile("mem:schema"))(t)
 }
 
 func valid(t testing.TB, schema *jsonschema.Schema, line []byte) error {
@@ -68,8 +65,7 @@ func entry(t testing.TB, r record.Record) record.Entry {
 		Revision: strings.Repeat("c", 40), ToolVersion: "1.2.3",
 	})
 	check.OK(t, err)
-	e := check.Value(record.Parse(line))(t)
-	return e
+	return check.Value(record.Parse(line))(t)
 }
 
 func records() map[string]record.Record {
@@ -111,8 +107,7 @@ func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
 			if !bytes.Equal(loose, e.Raw) {
 				t.Errorf("the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
 			}
-			strict, err := agenttrace.Line(e, true)
-			check.OK(t, err)
+			strict := check.Value(agenttrace.Line(e, true))(t)
 			for _, c := range []struct {
 				schema *jsonschema.Schema
 				line   []byte

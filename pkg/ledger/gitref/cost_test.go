@@ -16,11 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/google/uuid"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
@@ -42,8 +41,7 @@ func TestCostOfAChange(t *testing.T) {
 	before := looseObjects(t, c.dir)
 	tenLineChanges(c, changes, func(i int) {
 		if i%perExport == 0 {
-			_, err := gitref.Export(context.Background(), c.root, gitref.Withheld{})
-			check.OK(t, err)
+			check.Value(gitref.Export(context.Background(), c.root, gitref.Withheld{}))(t)
 		}
 	})
 	after := looseObjects(t, c.dir)

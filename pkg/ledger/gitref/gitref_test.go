@@ -217,8 +217,7 @@ func TestWithheld(t *testing.T) {
 	forge := newForge(t, "sha1")
 	a, b := newClone(t, forge), newClone(t, forge)
 	a.record(3)
-	_, err := gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Decisions: true})
-	check.OK(t, err)
+	check.Value(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Decisions: true}))(t)
 	a.want(3)
 	b.sync()
 	b.want(3)
@@ -228,7 +227,7 @@ func TestWithheld(t *testing.T) {
 	if report, err := verify.Verify(context.Background(), a.root); err != nil || len(report.Withheld) > 0 {
 		t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
 	}
-	_, err = locate.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
+	_, err := locate.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
 		if bytes.Contains(line.Data, []byte("call ")) {
 			t.Errorf("sent: %s", line.Data)
 		}
@@ -257,8 +256,7 @@ func TestWithheldMarks(t *testing.T) {
 	_, err = l.Append(context.Background(), record.Record{Kind: record.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []record.Change{change}})
 	check.OK(t, err)
 	check.OK(t, l.Close(context.Background()))
-	_, err = gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true})
-	check.OK(t, err)
+	check.Value(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true}))(t)
 	b.sync()
 	b.want(2)
 	if report, err := verify.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[record.KindMutation] != 1 {
@@ -356,8 +354,7 @@ func TestHostileSegmentText(t *testing.T) {
 		if id > 0 {
 			options = append(options, zstd.WithEncoderDictRaw(id, []byte("another dictionary")))
 		}
-		w, err := zstd.NewWriter(nil, options...)
-		check.OK(t, err)
+		w := check.Value(zstd.NewWriter(nil, options...))(t)
 		return w.EncodeAll([]byte(text), nil)
 	}
 	for name, file := range map[string][]byte{

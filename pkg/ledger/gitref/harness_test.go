@@ -39,8 +39,7 @@ func TestMain(m *testing.M) {
 
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	out := check.Value(tryGit(dir, args...))(t)
-	return out
+	return check.Value(tryGit(dir, args...))(t)
 }
 
 func tryGit(dir string, args ...string) (string, error) {
@@ -95,8 +94,7 @@ func (c *clone) record(n int) {
 
 func (c *clone) sync() gitref.Synced {
 	c.t.Helper()
-	done := check.Value(gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{}))(c.t)
-	return done
+	return check.Value(gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{}))(c.t)
 }
 
 // want checks the number of records, and that nothing is missing.

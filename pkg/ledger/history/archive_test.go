@@ -42,8 +42,7 @@ func (r *repository) rotate() {
 }
 
 func (r *repository) archives() []string {
-	names := check.Value(filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*")))(r.t)
-	return names
+	return check.Value(filepath.Glob(filepath.Join(r.dir, ".orchestration/archive/*")))(r.t)
 }
 
 // wantIntact checks the chain, and the commits.

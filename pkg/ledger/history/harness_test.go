@@ -82,10 +82,8 @@ func (r *repository) record(calls ...string) {
 	r.t.Helper()
 	check.OK(r.t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
 	for _, call := range calls {
-		l, err := ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout})
-		check.OK(r.t, err)
-		_, err = l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call, Session: session})
-		check.OK(r.t, err)
+		l := check.Value(ledger.Open(r.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: r.layout}))(r.t)
+		check.Value(l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call, Session: session}))(r.t)
 		check.OK(r.t, l.Close(context.Background()))
 		r.commit(call)
 	}
@@ -99,8 +97,7 @@ func (r *repository) commit(message string) {
 
 func (r *repository) verify() history.Report {
 	r.t.Helper()
-	report := check.Value(history.Verify(context.Background(), r.root, history.Options{}))(r.t)
-	return report
+	return check.Value(history.Verify(context.Background(), r.root, history.Options{}))(r.t)
 }
 
 // segment is the file that records go to.

@@ -313,8 +313,7 @@ func TestWithoutAHistory(t *testing.T) {
 		return err
 	}
 	check.Is(t, verify(r.root), history.ErrNoHistory, "no commit")
-	outside, err := os.OpenRoot(t.TempDir())
-	check.OK(t, err)
+	outside := check.Value(os.OpenRoot(t.TempDir()))(t)
 	defer outside.Close()
 	check.Is(t, verify(outside), history.ErrNoHistory, "no repository")
 	r.write("x", "")

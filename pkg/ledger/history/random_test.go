@@ -117,8 +117,7 @@ func (d *gitDriver) append() {
 		if d.random.IntN(5) == 0 {
 			r.Session = ""
 		}
-		_, err := l.Append(context.Background(), r)
-		check.OK(d.t, err)
+		check.Value(l.Append(context.Background(), r))(d.t)
 		d.script = append(d.script, "append "+call)
 	}
 	if d.random.IntN(2) == 0 {

@@ -40,8 +40,7 @@ func entryOf(path string) journal.Entry {
 // orphans takes over what other processes left.
 func orphans(t *testing.T, j *journal.Journal) []*journal.Orphan {
 	t.Helper()
-	found := check.Value(j.Orphans())(t)
-	return found
+	return check.Value(j.Orphans())(t)
 }
 
 func slots(t *testing.T, dir string) []string {
@@ -69,8 +68,7 @@ func TestEntryOfALivingProcessIsItsOwn(t *testing.T) {
 func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	dir := t.TempDir()
 	one, other, third := open(t, dir), open(t, dir), open(t, dir)
-	f, err := one.Begin(entryOf("a"))
-	check.OK(t, err)
+	f := check.Value(one.Begin(entryOf("a")))(t)
 	f.Abandon()
 	found := orphans(t, other)
 	check.Equal(t, len(found), 1, "orphans")
@@ -150,8 +148,7 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	}
 	check.Equal(t, len(slots(t, dir)), 1, "files")
 	check.OK(t, os.RemoveAll(filepath.Join(dir, "inflight")))
-	f, err := j.Begin(entryOf("b"))
-	check.OK(t, err)
+	f := check.Value(j.Begin(entryOf("b")))(t)
 	check.Equal(t, len(slots(t, dir)), 1, "files after the directory was deleted")
 	f.Done()
 	check.OK(t, j.Close())
@@ -206,8 +203,7 @@ func TestFailedFlushPoisons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			j := open(t, dir)
-			f, err := j.Begin(entryOf("a"))
-			check.OK(t, err)
+			f := check.Value(j.Begin(entryOf("a")))(t)
 			f.Done()
 			fail(j)
 			if _, err := j.Begin(entryOf("b")); !errors.Is(err, journal.ErrUnavailable) || !errors.Is(err, full) {

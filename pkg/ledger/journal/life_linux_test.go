@@ -14,8 +14,7 @@ import (
 func TestLockThatOutlivesItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir), open(t, dir)
-	f, err := one.Begin(entryOf("a"))
-	check.OK(t, err)
+	f := check.Value(one.Begin(entryOf("a")))(t)
 	dead := exec.Command("true")
 	check.OK(t, dead.Start())
 	check.OK(t, f.Written(entryOf("a"), dead.Process.Pid))

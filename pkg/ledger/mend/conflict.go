@@ -44,7 +44,7 @@ type Resolution struct {
 // Conflicts rewrites each segment that has conflict markers or is among the unmerged ones: the lines of all sides
 // stay, byte for byte, each once, first those of the file in their order, then those that only a side has. Conflict
 // markers, repeated lines and blank lines go, and nothing else: with any other line the error is ErrUnresolvable, and no
-// segment is changed. Each file is replaced as a whole and is on disk when ResolveConflicts returns.
+// segment is changed. Each file is replaced as a whole and is on disk when Conflicts returns.
 func Conflicts(ctx context.Context, root *os.Root, unmerged []Unmerged) ([]Resolution, error) {
 	root, release, err := lock(ctx, root, "resolve conflicts in the ledger")
 	if err != nil {

@@ -49,8 +49,7 @@ func newWorkspace(t *testing.T) *workspace {
 
 func newKey(t *testing.T, user, name string) *seal.Key {
 	t.Helper()
-	key := check.Value(seal.CreateKey(user, name))(t)
-	return key
+	return check.Value(seal.CreateKey(user, name))(t)
 }
 
 func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
@@ -72,8 +71,7 @@ func (w *workspace) append(calls ...string) {
 	w.t.Helper()
 	l := check.Value(ledger.Open(w.root, ledger.Options{Durability: ledger.DurabilityOS}))(w.t)
 	for _, call := range calls {
-		_, err := l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call})
-		check.OK(w.t, err)
+		check.Value(l.Append(context.Background(), record.Record{Kind: record.KindRead, Call: call}))(w.t)
 	}
 	check.OK(w.t, l.Close(context.Background()))
 }
@@ -87,8 +85,7 @@ func (w *workspace) seal() seal.Created {
 func (w *workspace) sealBy(key *seal.Key) seal.Created {
 	w.t.Helper()
 	w.at = w.at.Add(time.Minute)
-	made, err := seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }})
-	check.OK(w.t, err)
+	made := check.Value(seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }}))(w.t)
 	return made
 }
 
@@ -125,10 +122,8 @@ func (w *workspace) unpacked(name string) []string {
 func (w *workspace) pack(lines string) {
 	w.t.Helper()
 	var file bytes.Buffer
-	to, err := framed.NewWriter(&file)
-	check.OK(w.t, err)
-	_, err = to.Write([]byte(strings.TrimSuffix(lines, "\n") + "\n"))
-	check.OK(w.t, err)
+	to := check.Value(framed.NewWriter(&file))(w.t)
+	check.Value(to.Write([]byte(strings.TrimSuffix(lines, "\n") + "\n")))(w.t)
 	check.OK(w.t, to.Close())
 	sum := sha256.Sum256(file.Bytes())
 	w.write(".orchestration/archive/20260218T183000.000Z-"+hex.EncodeToString(sum[:])[:16]+".jsonl.zst", file.String())
@@ -142,8 +137,7 @@ func (w *workspace) verify() seal.Report {
 
 func (w *workspace) verifyWith(opts seal.VerifyOptions) seal.Report {
 	w.t.Helper()
-	report := check.Value(seal.Verify(context.Background(), w.root, opts))(w.t)
-	return report
+	return check.Value(seal.Verify(context.Background(), w.root, opts))(w.t)
 }
 
 // recompute gives lines with the chain as it would be had they been written so: what an attacker without a key can do.

@@ -99,8 +99,7 @@ func TestKeysOfOthersAreTrustedOnceTheUserHasThem(t *testing.T) {
 	known := filepath.Join(w.user, "seal-keys")
 	check.OK(t, os.Mkdir(known, 0o700))
 	check.OK(t, os.WriteFile(filepath.Join(known, "bob"), []byte(bob.Public().String()+"\n"), 0o600))
-	keys, err := seal.KnownKeys(w.user)
-	check.OK(t, err)
+	keys := check.Value(seal.KnownKeys(w.user))(t)
 	if report := w.verifyWith(seal.VerifyOptions{Trusted: keys}); len(keys) != 2 || report.Sealed != 1 {
 		t.Errorf("%d keys, %d sealed", len(keys), report.Sealed)
 	}
@@ -169,8 +168,7 @@ func TestADamagedLedgerIsSealedOnlyOnRequest(t *testing.T) {
 	w.write(tracePath, lines[0]+lines[2]+"\n")
 	ctx := context.Background()
 	check.Fails(seal.Create(ctx, w.root, w.key, seal.CreateOptions{}))(t, seal.ErrProblems)
-	_, err := seal.Create(ctx, w.root, w.key, seal.CreateOptions{WithProblems: true})
-	check.OK(t, err)
+	check.Value(seal.Create(ctx, w.root, w.key, seal.CreateOptions{WithProblems: true}))(t)
 	if report := w.verify(); report.Sealed != 2 || kinds(report.Problems) != "[missing_predecessor]" {
 		t.Errorf("%+v", report)
 	}
@@ -258,8 +256,7 @@ func TestPrivateKey(t *testing.T) {
 	}
 	file := filepath.Join(user, "seal.key")
 	if runtime.GOOS != "windows" {
-		info, err := os.Stat(file)
-		check.OK(t, err)
+		info := check.Value(os.Stat(file))(t)
 		check.Equal(t, info.Mode().Perm(), 0o600, "mode")
 		check.OK(t, os.Chmod(file, 0o640))
 		check.Fails(seal.LoadKey(user))(t, seal.ErrUnsafeKey, "a key that the group can read")
@@ -282,8 +279,7 @@ func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	dir := t.TempDir()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	report, err := seal.Verify(context.Background(), root, seal.VerifyOptions{})
-	check.OK(t, err)
+	report := check.Value(seal.Verify(context.Background(), root, seal.VerifyOptions{}))(t)
 	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
 		t.Errorf("%+v", report)
 	}

@@ -115,8 +115,7 @@ func hash(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256
 
 func (p *project) staged() []string {
 	p.t.Helper()
-	intents := check.Value(trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"}))(p.t)
-	return intents
+	return check.Value(trailer.Staged(context.Background(), p.root, trailer.Repository{Dir: p.top, Prefix: "sub dir/"}))(p.t)
 }
 
 func TestStagedIntents(t *testing.T) {

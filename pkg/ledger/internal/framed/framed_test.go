@@ -34,8 +34,7 @@ func compress(t testing.TB, text []byte, piece int) []byte {
 	w := check.Value(framed.NewWriter(&file))(t)
 	for len(text) > 0 {
 		n := min(piece, len(text))
-		_, err := w.Write(text[:n])
-		check.OK(t, err)
+		check.Value(w.Write(text[:n]))(t)
 		text = text[n:]
 	}
 	check.OK(t, w.Close())
@@ -64,13 +63,11 @@ func TestTextComesBack(t *testing.T) {
 				if err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes came back of %d: %v", len(got), len(text), err)
 				}
-				s, err := framed.NewStream(bytes.NewReader(file))
-				check.OK(t, err)
+				s := check.Value(framed.NewStream(bytes.NewReader(file)))(t)
 				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
 				}
-				decoder, err := zstd.NewReader(bytes.NewReader(file))
-				check.OK(t, err)
+				decoder := check.Value(zstd.NewReader(bytes.NewReader(file)))(t)
 				defer decoder.Close()
 				if got, err := io.ReadAll(decoder); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("another program gets %d bytes of %d: %v", len(got), len(text), err)
@@ -181,8 +178,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	if !check.Long() {
 		return // what follows decompresses a GiB
 	}
-	s, err := framed.NewStream(bytes.NewReader(full))
-	check.OK(t, err)
+	s := check.Value(framed.NewStream(bytes.NewReader(full)))(t)
 	if n, err := io.Copy(io.Discard, s); n > framed.MaxSize || !errors.Is(err, framed.ErrDamaged) {
 		t.Errorf("the stream gave %d bytes, %v", n, err)
 	}
@@ -190,10 +186,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 
 func streamed(t *testing.T, text []byte) []byte {
 	var file bytes.Buffer
-	e, err := zstd.NewWriter(&file)
-	check.OK(t, err)
-	_, err = e.Write(text)
-	check.OK(t, err)
+	e := check.Value(zstd.NewWriter(&file))(t)
+	check.Value(e.Write(text))(t)
 	check.OK(t, e.Flush())
 	check.OK(t, e.Close())
 	return file.Bytes()

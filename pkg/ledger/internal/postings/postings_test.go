@@ -35,8 +35,7 @@ func random(r *rand.Rand, n int) (*postings.Builder, postings.Span, map[postings
 
 func open(t testing.TB, data []byte) *postings.Run {
 	t.Helper()
-	run := check.Value(postings.Open(bytes.NewReader(data), int64(len(data))))(t)
-	return run
+	return check.Value(postings.Open(bytes.NewReader(data), int64(len(data))))(t)
 }
 
 func TestRunGivesWhatWasAdded(t *testing.T) {

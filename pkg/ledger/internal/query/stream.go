@@ -48,17 +48,17 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 	for len(open) > 0 {
 		at := q.first(open)
 		c := &open[at]
-		if head := c.head; head != nil {
+		if given := c.head; given != nil {
 			c.head = &record.Entry{}
-			if err := visit(*head); err != nil {
+			if err := visit(*given); err != nil {
 				return err
 			}
 		}
 		if c.next == nil {
 			c.next, c.end = iter.Pull2(q.entries(ctx, root, *c.place))
 		}
-		more, err := c.advance()
-		if err != nil {
+		head, err, more := c.next()
+		if c.head = &head; err != nil {
 			return err
 		}
 		if !more {
@@ -108,12 +108,6 @@ func (q *query) before(a, b time.Time) bool {
 		return b.Before(a)
 	}
 	return a.Before(b)
-}
-
-func (c *cursor) advance() (more bool, err error) {
-	head, err, more := c.next()
-	c.head = &head
-	return more && err == nil, err
 }
 
 func (c *cursor) stop() {
