@@ -42,10 +42,7 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
 	cmd := exec.Command(program, dir)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=")
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := check.Value(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil))(t)
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
@@ -67,12 +64,9 @@ func TestCustomHook(t *testing.T) {
 	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
 	args := map[string]any{"session": selected["session"], "path": "src/new.txt", "content": "TODO later\n"}
 	object, refused := call(t, s, "write_to_file", args)
-	if !refused || object["error_type"] != "RULE_VIOLATION" {
-		t.Errorf("the hook did not refuse: %v", object)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "src/new.txt")); err == nil {
-		t.Error("the file was written")
-	}
+	check.That(t, refused && object["error_type"] == "RULE_VIOLATION", "the hook did not refuse: %v", object)
+	_, err := os.Stat(filepath.Join(dir, "src/new.txt"))
+	check.That(t, err != nil, "the file was written")
 	args["content"] = "TODO(ann) later\n"
 	if object, refused := call(t, s, "write_to_file", args); refused {
 		t.Errorf("refused: %v", object)
@@ -92,20 +86,13 @@ func TestEmbedded(t *testing.T) {
 	selected, _ := call(t, s, "select_active_intent", map[string]any{"intent_id": "INT-001"})
 	args["session"] = selected["session"]
 	object, refused := call(t, s, "stamp_file", args)
-	if refused || object["record_id"] == "" {
-		t.Fatalf("%v", object)
-	}
-	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\nstamped\n" {
-		t.Errorf("file is %q", got)
-	}
+	check.Must(t, !refused && object["record_id"] != "", "%v", object)
+	got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt"))
+	check.That(t, string(got) == "one\nstamped\n", "file is %q", got)
 	ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl"))
-	if !strings.Contains(string(ledger), `"call":"stamp_file"`) {
-		t.Errorf("no record:\n%s", ledger)
-	}
+	check.That(t, strings.Contains(string(ledger), `"call":"stamp_file"`), "no record:\n%s", ledger)
 	told, refused := call(t, s, "notify", map[string]any{"session": selected["session"], "text": "done"})
-	if refused {
-		t.Errorf("%v", told)
-	}
+	check.That(t, !refused, "%v", told)
 	if ledger, _ := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl")); !strings.Contains(string(ledger), `"call":"notify"`) {
 		t.Errorf("a tool that touches no files has no record:\n%s", ledger)
 	}
@@ -139,7 +126,5 @@ func TestFileToolIsShort(t *testing.T) {
 			lines += set.Position(decl.End()).Line - set.Position(decl.Pos()).Line + 1
 		}
 	}
-	if lines == 0 || lines > 20 {
-		t.Errorf("stamp_file takes %d lines, 20 were promised", lines)
-	}
+	check.That(t, lines != 0 && lines <= 20, "stamp_file takes %d lines, 20 were promised", lines)
 }

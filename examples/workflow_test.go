@@ -36,24 +36,17 @@ func readWorkflow(t *testing.T) workflow {
 
 func TestWorkflowIsSafe(t *testing.T) {
 	w := readWorkflow(t)
-	if _, ok := w.On["pull_request"]; !ok || len(w.On) != 1 {
-		t.Errorf("it runs on %v", w.On)
-	}
-	if w.Permissions == nil || len(w.Permissions) > 0 {
-		t.Errorf("the workflow has the permissions %v", w.Permissions)
-	}
+	_, ok := w.On["pull_request"]
+	check.That(t, ok && len(w.On) == 1, "it runs on %v", w.On)
+	check.That(t, w.Permissions != nil && len(w.Permissions) == 0, "the workflow has the permissions %v", w.Permissions)
 	for permission, level := range w.Jobs["gate"].Permissions {
-		if level == "write" && permission != "security-events" && permission != "pull-requests" {
-			t.Errorf("%s: %s", permission, level)
-		}
+		check.That(t, level != "write" || permission == "security-events" || permission == "pull-requests", "%s: %s", permission, level)
 	}
 	for _, step := range w.Jobs["gate"].Steps {
 		if strings.HasPrefix(step.Uses, "actions/checkout@") && (step.With["fetch-depth"] != "0" || step.With["persist-credentials"] != "false") {
 			t.Errorf("checkout with %v", step.With)
 		}
-		if strings.Contains(step.Run, "${{") {
-			t.Errorf("%s: an expression in a script can be injected into", step.Name)
-		}
+		check.That(t, !strings.Contains(step.Run, "${{"), "%s: an expression in a script can be injected into", step.Name)
 	}
 }
 
@@ -88,9 +81,7 @@ func TestWorkflowRuns(t *testing.T) {
 				shell(t, env, dir, step.Run, code)
 				ran++
 			}
-			if ran != 3 {
-				t.Errorf("%d steps ran", ran)
-			}
+			check.That(t, ran == 3, "%d steps ran", ran)
 			for file, want := range map[string]string{"summary": c.want, "output": "written=true", "gate.sarif": `"2.1.0"`, "gate.xml": "<testsuites", "gh-arguments": "--create-if-none"} {
 				if got, err := os.ReadFile(filepath.Join(temp, file)); err != nil || !strings.Contains(string(got), want) {
 					t.Errorf("%s: %v, %q has no %q", file, err, got, want)
@@ -127,7 +118,5 @@ func shell(t *testing.T, env []string, dir, script string, code int) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if got != code {
-		t.Fatalf("exit code %d, want %d, of\n%s\n%s", got, code, script, out)
-	}
+	check.Must(t, got == code, "exit code %d, want %d, of\n%s\n%s", got, code, script, out)
 }

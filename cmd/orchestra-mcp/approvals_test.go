@@ -28,9 +28,8 @@ func newAsked(t *testing.T) *asked {
 	t.Helper()
 	home(t)
 	dir := t.TempDir()
-	if _, errs, code := run(t, dir, "init", "--yes"); code != exitDone {
-		t.Fatal(errs)
-	}
+	_, errs, code := run(t, dir, "init", "--yes")
+	check.Must(t, code == exitDone, "%v", errs)
 	root := check.Value(os.OpenRoot(dir))(t)
 	t.Cleanup(func() { root.Close() })
 	return &asked{t, dir, storeAt(root, askedAt)}
@@ -48,9 +47,7 @@ func storeAt(root *os.Root, at time.Time) *approval.Store {
 func (w *asked) put(r approval.Request) string {
 	w.t.Helper()
 	stored, _, err := w.store.Put(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	return stored.ID
 }
 
@@ -68,9 +65,7 @@ func (w *asked) run(code int, args ...string) (out, errs string) {
 func (w *asked) outcomes() (outcomes []string) {
 	w.t.Helper()
 	out, errs, code := run(w.t, w.dir, "log", "--json", "--kind", "decision", "-n", "0")
-	if code != exitDone {
-		w.t.Fatal(errs)
-	}
+	check.Must(w.t, code == exitDone, "%v", errs)
 	for line := range strings.Lines(out) {
 		entry := check.Value(record.Parse([]byte(strings.TrimSuffix(line, "\n"))))(w.t)
 		outcomes = append([]string{entry.Decision.Outcome + " " + entry.Decision.Approval}, outcomes...)
@@ -101,9 +96,8 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 		Diffs:   []approval.FileDiff{{Path: hostileText, Note: hostileText, Hunks: "@@ -1 +1 @@\n+" + strings.ReplaceAll(hostileText, "\n", "\n+") + long + "LINE" + long + "\n"}},
 	}
 	id := w.put(r)
-	if _, _, err := w.store.Answer(w.put(callTo(hostileText)), approval.Answer{Decision: approval.ForIntent, By: hostileText, Via: hostileText}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := w.store.Answer(w.put(callTo(hostileText)), approval.Answer{Decision: approval.ForIntent, By: hostileText, Via: hostileText})
+	check.OK(t, err)
 	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"list", "--grants"}, {"list", "--grants", "--json"}, {"list", "--answered"}, {"list", "--answered", "--json"}, {"show", id}, {"show", id, "--json"}, {"deny", id, "--reason", hostileText}, {"deny", id}} {
 		out, errs, _ := run(t, w.dir, append([]string{"approvals"}, args...)...)
 		for line := range strings.Lines(out + errs) {
@@ -128,9 +122,8 @@ func TestApprovalsListJSONHasTheFieldsThatScriptsReadAndNoOthers(t *testing.T) {
 	id := w.put(callTo("docs/a.md"))
 	out, _ := w.run(exitDone, "list", "--json")
 	var got []map[string]any
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 {
-		t.Fatalf("%v: %s", err, out)
-	}
+	err := json.Unmarshal([]byte(out), &got)
+	check.Must(t, err == nil && len(got) == 1, "%v: %s", err, out)
 	want := map[string]any{
 		"id": id, "tool": "write_to_file", "intent_id": "INT-001", "error_type": "SCOPE_VIOLATION", "path": "docs/a.md", "command": "",
 		"created_at": "2026-02-20T12:00:00Z", "expires_at": "2026-02-21T12:00:00Z",
@@ -158,19 +151,13 @@ func TestApprovalsAnswers(t *testing.T) {
 	w.run(exitUsage, "deny", denied, "--reason", strings.Repeat("x", 1001))
 	w.run(exitDone, "approve", once[4:20], "--yes")
 	_, errs := w.run(exitFound, "approve", once, "--yes")
-	if !strings.Contains(errs, "was answered already: approved once by") {
-		t.Error(errs)
-	}
+	check.That(t, strings.Contains(errs, "was answered already: approved once by"), "%v", errs)
 	w.run(exitFound, "deny", once)
 	w.run(exitDone, "deny", denied, "--reason", "no\x1b[2J")
 	_, errs = w.run(exitFound, "approve", denied, "--yes")
-	if !strings.Contains(errs, `denied by`) || !strings.Contains(errs, `no\x1b[2J`) {
-		t.Error(errs)
-	}
+	check.That(t, strings.Contains(errs, `denied by`) && strings.Contains(errs, `no\x1b[2J`), "%v", errs)
 	_, errs = w.run(exitUsage, "approve", only, "--for-intent", "--yes")
-	if !strings.Contains(errs, "it can make programs run") {
-		t.Error(errs)
-	}
+	check.That(t, strings.Contains(errs, "it can make programs run"), "%v", errs)
 	out, _ := w.run(exitDone, "approve", granted, "--for-intent", "--yes")
 	grant := regexp.MustCompile(`grt_[a-z2-7]{26}`).FindString(out)
 	w.run(exitDone, "revoke", grant[:12])
@@ -181,9 +168,8 @@ func TestApprovalsAnswers(t *testing.T) {
 	w.run(exitFound, "show", "apr_"+strings.Repeat("a", 26))
 
 	want := []string{"approved " + once, "denied " + denied, "approved " + granted, "revoked " + grant, "revoked " + once}
-	if got := w.outcomes(); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the ledger has %q, want %q", got, want)
-	}
+	got := w.outcomes()
+	check.That(t, strings.Join(got, "\n") == strings.Join(want, "\n"), "the ledger has %q, want %q", got, want)
 	checkLedger(t, w.dir)
 }
 
@@ -196,12 +182,10 @@ func TestApproveOnceOfWhatHasChanged(t *testing.T) {
 	if !strings.Contains(out, "docs.md has changed since") || !strings.Contains(errs, "docs.md has changed since the agent asked") {
 		t.Error(out, errs)
 	}
-	if _, err := w.store.AnswerOf(id); !errors.Is(err, approval.ErrPending) {
-		t.Errorf("it was answered: %v", err)
-	}
-	if got := w.outcomes(); len(got) != 0 {
-		t.Errorf("%q", got)
-	}
+	_, err := w.store.AnswerOf(id)
+	check.That(t, errors.Is(err, approval.ErrPending), "it was answered: %v", err)
+	got := w.outcomes()
+	check.That(t, len(got) == 0, "%q", got)
 }
 
 // Nobody answered: whoever finds that writes it down, once.
@@ -212,13 +196,10 @@ func TestExpiredRequestsAreRecordedOnce(t *testing.T) {
 	w.store = storeAt(root, askedAt.Add(-25*time.Hour))
 	id := w.put(callTo("docs/a.md"))
 	_, errs := w.run(exitFound, "approve", id, "--yes")
-	if !strings.Contains(errs, "it has expired") {
-		t.Error(errs)
-	}
+	check.That(t, strings.Contains(errs, "it has expired"), "%v", errs)
 	w.run(exitDone, "list")
-	if got := w.outcomes(); len(got) != 1 || got[0] != "expired "+id {
-		t.Errorf("%q", got)
-	}
+	got := w.outcomes()
+	check.That(t, len(got) == 1 && got[0] == "expired "+id, "%q", got)
 	checkLedger(t, w.dir)
 }
 

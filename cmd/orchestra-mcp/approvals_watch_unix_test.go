@@ -87,9 +87,8 @@ func (s *screen) expect(text string) {
 
 func (s *screen) press(keys string) {
 	s.t.Helper()
-	if _, err := s.terminal.WriteString(keys); err != nil {
-		s.t.Fatal(err)
-	}
+	_, err := s.terminal.WriteString(keys)
+	check.OK(s.t, err)
 }
 
 // insist presses a key until a text comes: it is not heard before what it answers was on the screen for a while.
@@ -107,10 +106,7 @@ func (s *screen) insist(key, text string) {
 // TestWatchAtATerminal answers requests in a real terminal: the program is a process of its own.
 func TestWatchAtATerminal(t *testing.T) {
 	w := newAsked(t)
-	root, err := os.OpenRoot(w.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(w.dir))(t)
 	defer root.Close()
 	w.store = storeAt(root, time.Time{})
 	s := openScreen(t, w.dir, 24, 80, "approvals", "watch")
@@ -132,9 +128,8 @@ func TestWatchAtATerminal(t *testing.T) {
 	s.expect("second.md")
 	s.insist("d", "Enter denies")
 	s.press("because\r")
-	if a := w.expectAnswer(second, approval.Deny); a.Reason != "because" || a.Via != approval.Inbox || a.By == "" {
-		t.Errorf("%+v", a)
-	}
+	a := w.expectAnswer(second, approval.Deny)
+	check.That(t, a.Reason == "because" && a.Via == approval.Inbox && a.By != "", "%+v", a)
 
 	s.forget()
 	check.OK(t, pty.Setsize(s.terminal, &pty.Winsize{Rows: 5, Cols: 20}))
@@ -144,12 +139,9 @@ func TestWatchAtATerminal(t *testing.T) {
 		t.Errorf("it ended with %v: %q", err, s.shown())
 	}
 	s.expect("\x1b[?1049l") // the terminal is as it was
-	if strings.Contains(s.shown(), "\x1b[3") {
-		t.Error("colour, although NO_COLOR is set")
-	}
-	if got := w.outcomes(); len(got) != 2 || got[0] != "approved "+once || got[1] != "denied "+second {
-		t.Errorf("%q", got)
-	}
+	check.That(t, !strings.Contains(s.shown(), "\x1b[3"), "colour, although NO_COLOR is set")
+	got := w.outcomes()
+	check.That(t, len(got) == 2 && got[0] == "approved "+once && got[1] == "denied "+second, "%q", got)
 	checkLedger(t, w.dir)
 }
 

@@ -50,21 +50,15 @@ func TestAskingPage(t *testing.T) {
 		shown, rest, _ := strings.Cut(block, "```")
 		command, want, _ := strings.Cut(shown, "\n")
 		args, found := strings.CutPrefix(command, "$ orchestra-mcp ")
-		if !found {
-			t.Fatalf("%q is no command of ours", command)
-		}
+		check.Must(t, found, "%q is no command of ours", command)
 		out, errs, code := run(t, dir, strings.Fields(args)...)
 		if asked++; code != exitDone && code != exitFound {
 			t.Errorf("%s: exit code %d: %s", command, code, errs)
 		}
-		if out+errs != want && !*update {
-			t.Errorf("%s prints\n%s\nthe page says\n%s", command, out+errs, want)
-		}
+		check.That(t, out+errs == want || *update, "%s prints\n%s\nthe page says\n%s", command, out+errs, want)
 		blocks[i+1] = command + "\n" + out + errs + "```" + rest
 	}
-	if asked < 5 {
-		t.Errorf("the page asks %d questions", asked)
-	}
+	check.That(t, asked >= 5, "the page asks %d questions", asked)
 	if *update {
 		check.OK(t, os.WriteFile(askingPage, []byte(strings.Join(blocks, "```console\n")), 0o644))
 	}

@@ -145,12 +145,8 @@ func TestDamagedLedgers(t *testing.T) {
 				if q.args == "verify" {
 					want, report = d.verify, out
 				}
-				if code != want {
-					t.Errorf("%s: exit code %d, want %d\n%s", q.args, code, want, errs)
-				}
-				if !strings.Contains(out, q.says) {
-					t.Errorf("%s does not answer with %q:\n%.2000s", q.args, q.says, out)
-				}
+				check.That(t, code == want, "%s: exit code %d, want %d\n%s", q.args, code, want, errs)
+				check.That(t, strings.Contains(out, q.says), "%s does not answer with %q:\n%.2000s", q.args, q.says, out)
 				place := "agent_trace.jsonl"
 				if d.line > 0 {
 					place = fmt.Sprintf("agent_trace.jsonl:%d", d.line)
@@ -160,16 +156,10 @@ func TestDamagedLedgers(t *testing.T) {
 					!strings.Contains(report, place) && !strings.Contains(report, "trace/x.jsonl")) {
 					t.Errorf("%s reports\n%.2000s\nnot %s: %s", q.args, report, place, d.report)
 				}
-				if d.report == "" && errs != "" {
-					t.Errorf("%s complains: %s", q.args, errs)
-				}
-				if len(out)+len(errs) > 100_000 {
-					t.Errorf("%s prints %d bytes", q.args, len(out)+len(errs))
-				}
+				check.That(t, d.report != "" || errs == "", "%s complains: %s", q.args, errs)
+				check.That(t, len(out)+len(errs) <= 100_000, "%s prints %d bytes", q.args, len(out)+len(errs))
 			}
-			if sha256.Sum256([]byte(strings.Join(ledgerLines(dir), ""))) != before {
-				t.Error("a question changed the ledger")
-			}
+			check.That(t, sha256.Sum256([]byte(strings.Join(ledgerLines(dir), ""))) == before, "a question changed the ledger")
 		})
 	}
 }
@@ -223,9 +213,7 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 	before := check.Value(os.ReadFile(file))(t)
 	root := check.Value(os.OpenRoot(filepath.Dir(file)))(t)
 	place, err := openPlace(root, filepath.Base(file), agentTraceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer place.close()
 	err = place.replace(func(w io.Writer) error {
 		if _, err := w.Write([]byte("half of")); err != nil {
@@ -233,9 +221,7 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 		}
 		return syscall.ENOSPC
 	})
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "as it was before") {
-		t.Errorf("a full disk gives %v", err)
-	}
+	check.That(t, errors.Is(err, syscall.ENOSPC) && strings.Contains(err.Error(), "as it was before"), "a full disk gives %v", err)
 	segmentIs(func(path string) error { return os.Mkdir(path, 0o755) })(t, dir)
 	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitFailed || !strings.Contains(errs, "could not be read") {
 		t.Errorf("an export of a part: exit code %d, %s", code, errs)
@@ -255,9 +241,7 @@ func TestHostileText(t *testing.T) {
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l, err := ledger.Open(root, ledger.Options{Version: hostile, Revision: func() string { return hostile }, NewID: func() string { return "hostile0" + hostile }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, err = l.Append(t.Context(), record.Record{
 		Kind: record.KindCommand, IntentID: hostile, MutationClass: hostile, Call: hostile, Session: storySession,
 		Class:       &record.Class{Declared: hostile + "d", Computed: hostile, Evidence: hostile},
@@ -280,9 +264,7 @@ func TestHostileText(t *testing.T) {
 		Violations: []record.Violation{{Path: path, Op: change.Op(hostile), Reason: hostile}},
 		Detail:     map[string]any{hostile: hostile, "undoes": []any{hostile, storyID(5)}, "nested": map[string]any{hostile: []any{hostile}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	check.OK(t, l.Close(t.Context()))
 	found, _, _ := run(t, dir, "verify", "--json")
 	_, head, _ := strings.Cut(found, `"heads": [`)
@@ -301,9 +283,7 @@ func TestHostileText(t *testing.T) {
 				break
 			}
 		}
-		if out == "" && errs == "" {
-			t.Errorf("%.60q says nothing", args)
-		}
+		check.That(t, out != "" || errs != "", "%.60q says nothing", args)
 		for line := range strings.Lines(out + errs) {
 			isJSON := strings.Contains(args, "json") || strings.Contains(args, "export")
 			if !isJSON && (len(line) > 10_000 || strings.HasPrefix(line, "2026-02-20 00:00:00")) {

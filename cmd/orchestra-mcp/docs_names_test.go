@@ -250,10 +250,7 @@ func TestDocumentedNamesExist(t *testing.T) {
 	forms := src.forms()
 	checked := make([]int, len(forms))
 	for _, page := range pages(t) {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(page))(t)
 		for i, line := range ours(string(content)) {
 			for _, match := range between.FindAllStringSubmatch(line, -1) {
 				for n, form := range forms {
@@ -270,9 +267,7 @@ func TestDocumentedNamesExist(t *testing.T) {
 			}
 		}
 	}
-	if slices.Min(checked) == 0 {
-		t.Errorf("names of the forms were found so often: %v; are they still written so?", checked)
-	}
+	check.That(t, slices.Min(checked) != 0, "names of the forms were found so often: %v; are they still written so?", checked)
 }
 
 // owned is a row of the table of files in docs/architecture.md, but for its head.
@@ -305,9 +300,7 @@ func TestOwnersWriteTheirFiles(t *testing.T) {
 			}
 		}
 	}
-	if rows < 20 {
-		t.Errorf("only %d files were found: is the table still written so?", rows)
-	}
+	check.That(t, rows >= 20, "only %d files were found: is the table still written so?", rows)
 }
 
 // TestArchitectureHasEveryPackage: the picture leaves out only what lies deeper than the parts of a part.
@@ -317,9 +310,7 @@ func TestArchitectureHasEveryPackage(t *testing.T) {
 	for dir := range src.literals {
 		parts := strings.Split(dir, "/")
 		shown := parts[0] == "pkg" && (len(parts) == 2 || len(parts) == 3 && (parts[1] == "hooks" || parts[1] == "command"))
-		if shown && !regexp.MustCompile(`[ \x60]`+dir+`[ \n\x60,]`).Match(content) {
-			t.Errorf("architecture.md does not have %s", dir)
-		}
+		check.That(t, !shown || regexp.MustCompile(`[ \x60]`+dir+`[ \n\x60,]`).Match(content), "architecture.md does not have %s", dir)
 	}
 }
 

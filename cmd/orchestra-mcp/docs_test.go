@@ -39,10 +39,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	pages := check.Value(filepath.Glob("../../docs/*.md"))(t)
 	found := 0
 	for _, page := range append(pages, "../../README.md") {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(page))(t)
 		for _, line := range documented(string(content)) {
 			found++
 			if err := exists(line); err != nil {
@@ -50,9 +47,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			}
 		}
 	}
-	if found < 40 {
-		t.Errorf("only %d commands were found: are they still written so?", found)
-	}
+	check.That(t, found >= 40, "only %d commands were found: are they still written so?", found)
 }
 
 // exists finds the subcommand and parses the flags that a documented line has before a comment, a pipe or an ellipsis.
@@ -93,10 +88,7 @@ var (
 // TestLinksLead: what a page links to in this repository is there, its heading too.
 func TestLinksLead(t *testing.T) {
 	for _, page := range pages(t) {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := check.Value(os.ReadFile(page))(t)
 		for _, match := range link.FindAllStringSubmatch(string(content), -1) {
 			if strings.Contains(match[1], "://") {
 				continue
@@ -133,9 +125,8 @@ func leads(target, anchor string) error {
 // TestDocsAreShort: a reader gets through the README in five minutes, and finds a thing in docs/ by looking.
 func TestDocsAreShort(t *testing.T) {
 	content := check.Value(os.ReadFile("../../README.md"))(t)
-	if lines := strings.Count(string(content), "\n"); lines > 120 {
-		t.Errorf("the README has %d lines, at most 120", lines)
-	}
+	lines := strings.Count(string(content), "\n")
+	check.That(t, lines <= 120, "the README has %d lines, at most 120", lines)
 	all := check.Value(filepath.Glob("../../docs/*"))(t)
 	total := int64(0)
 	for _, page := range all {

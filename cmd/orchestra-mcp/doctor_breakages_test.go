@@ -183,9 +183,8 @@ func (p *patient) changeOnce() {
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"select_active_intent","arguments":{"intent_id":"INT-001"}}}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"write_to_file","arguments":{"path":"src/new.go","content":"package a\n"}}}
 EOF`)
-	if _, err := os.Lstat(p.path("src/new.go")); err != nil {
-		p.t.Fatalf("the file was not written: %s", out)
-	}
+	_, err := os.Lstat(p.path("src/new.go"))
+	check.Must(p.t, err == nil, "the file was not written: %s", out)
 }
 
 func brokenGit() map[string]breakage {

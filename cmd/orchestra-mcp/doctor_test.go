@@ -99,9 +99,7 @@ func (p *patient) sh(line string) string {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.dir, p.env, strings.NewReader("\n\n\n\n\n")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("%s: %v\n%s", line, err, out)
-	}
+	check.Must(p.t, err == nil, "%s: %v\n%s", line, err, out)
 	return string(out)
 }
 
@@ -110,10 +108,7 @@ func (p *patient) record(paths ...string) {
 	p.t.Helper()
 	root := check.Value(os.OpenRoot(p.dir))(p.t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{Version: "v1", Beside: !slices.Contains(p.env, inTree)})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{Version: "v1", Beside: !slices.Contains(p.env, inTree)}))(p.t)
 	for _, path := range paths {
 		if _, err := l.Append(context.Background(), recordFor(path)); err != nil {
 			p.t.Fatal(err)
@@ -141,9 +136,8 @@ func (p *patient) examine() doctor.Report {
 	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.Output()
 	var report doctor.Report
-	if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
-		p.t.Fatalf("doctor: %v, %v\n%s", err, jsonErr, out)
-	}
+	jsonErr := json.Unmarshal(out, &report)
+	check.Must(p.t, jsonErr == nil, "doctor: %v, %v\n%s", err, jsonErr, out)
 	if got, want := cmd.ProcessState.ExitCode(), min(1, report.Count(doctor.Fail)); got != want {
 		p.t.Errorf("exit code %d with %d failed checks", got, report.Count(doctor.Fail))
 	}
@@ -171,9 +165,7 @@ func (p *patient) tree() (all []string) {
 		all = append(all, fmt.Sprintf("%s %v %v %q", path, info.Mode(), info.ModTime().UnixNano(), content))
 		return err
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, err)
 	return all
 }
 
@@ -192,9 +184,8 @@ func TestDoctorFindsNothingInAHealthyWorkspace(t *testing.T) {
 		p := newPatient(t)
 		prepare(p)
 		p.record("src/a.go")
-		if found := worries(p.examine()); len(found) > 0 {
-			t.Errorf("found %+v", found)
-		}
+		found := worries(p.examine())
+		check.That(t, len(found) == 0, "found %+v", found)
 	}
 }
 
@@ -216,9 +207,7 @@ func TestDoctorAndItsRemedies(t *testing.T) {
 			i := slices.IndexFunc(found, func(f doctor.Finding) bool {
 				return f.Area == b.area && f.Status == b.status && strings.Contains(f.Message, b.says)
 			})
-			if i < 0 {
-				t.Fatalf("nothing says %s %s %q: %+v", b.area, b.status, b.says, found)
-			}
+			check.Must(t, i >= 0, "nothing says %s %s %q: %+v", b.area, b.status, b.says, found)
 			if !strings.HasPrefix(found[i].Command, b.command) || (b.command == "") != (found[i].Command == "") || found[i].Remedy == "" {
 				t.Errorf("remedy %q, command %q, want %q", found[i].Remedy, found[i].Command, b.command)
 			}
@@ -328,12 +317,10 @@ func TestDoctorAndAHostileRepository(t *testing.T) {
 			p.sh(f.Command)
 		}
 	}
-	if left, _ := filepath.Glob(p.path(".orchestration/state/torn-*")); len(left) > 0 {
-		t.Errorf("left %q", left)
-	}
+	left, _ := filepath.Glob(p.path(".orchestration/state/torn-*"))
+	check.That(t, len(left) == 0, "left %q", left)
 	for _, name := range []string{filepath.Join(p.base, "pwned"), p.path("pwned")} {
-		if _, err := os.Lstat(name); err == nil {
-			t.Error("a program of the repository was run")
-		}
+		_, err := os.Lstat(name)
+		check.That(t, err != nil, "a program of the repository was run")
 	}
 }

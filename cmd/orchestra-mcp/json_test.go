@@ -33,9 +33,7 @@ var withoutJSON = map[string]string{
 func jsonCommands(t *testing.T, w *asked) map[string][]string {
 	t.Helper()
 	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	asks := func(path string) string { return w.put(callTo(path)) }
 	granted := asks("docs/granted.md")
@@ -85,9 +83,7 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 			continue
 		}
 		out, errs, code := run(t, w.dir, slices.Concat(strings.Fields(path), args, []string{"--json"})...)
-		if code != exitDone && code != exitFound {
-			t.Errorf("%s: exit code %d: %s", path, code, errs)
-		}
+		check.That(t, code == exitDone || code == exitFound, "%s: exit code %d: %s", path, code, errs)
 		decoder, documents := json.NewDecoder(strings.NewReader(out)), 0
 		for {
 			var document any
@@ -100,9 +96,7 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 				break
 			}
 		}
-		if documents == 0 {
-			t.Errorf("%s prints nothing: %s", path, errs)
-		}
+		check.That(t, documents != 0, "%s prints nothing: %s", path, errs)
 	}
 }
 
@@ -138,16 +132,12 @@ func TestEveryNameIsCompletedAndGrouped(t *testing.T) {
 	}
 	for _, path := range paths {
 		cmd, _, err := root.Find(strings.Fields(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if takesName := strings.Contains(cmd.Use, "ID") || strings.Contains(cmd.Use, "RECORD"); takesName && cmd.ValidArgsFunction == nil {
-			t.Errorf("%s completes no id", path)
-		}
+		check.OK(t, err)
+		takesName := strings.Contains(cmd.Use, "ID") || strings.Contains(cmd.Use, "RECORD")
+		check.That(t, !takesName || cmd.ValidArgsFunction != nil, "%s completes no id", path)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if _, completed := cmd.GetFlagCompletionFunc(f.Name); (f.Name == "intent" || f.Name == "session") && !completed {
-				t.Errorf("%s --%s completes nothing", path, f.Name)
-			}
+			_, completed := cmd.GetFlagCompletionFunc(f.Name)
+			check.That(t, f.Name != "intent" && f.Name != "session" || completed, "%s --%s completes nothing", path, f.Name)
 		})
 	}
 }

@@ -39,9 +39,8 @@ func TestFollow(t *testing.T) {
 			add(t, dir, record.Record{Kind: record.KindMutation, IntentID: "INT-002", Call: "write_to_file",
 				Changes: []record.Change{{Change: change.Change{Op: change.Modified, Path: "src/later.ts"}}}})
 			expectLine(t, lines, c.want[1])
-			if rest := end(os.Interrupt); rest != "" {
-				t.Errorf("more was printed: %s", rest)
-			}
+			rest := end(os.Interrupt)
+			check.That(t, rest == "", "more was printed: %s", rest)
 			checkLedger(t, dir)
 		})
 	}
@@ -54,10 +53,7 @@ func following(t *testing.T, dir string, args ...string) (lines *bufio.Reader, e
 	cmd.Dir = dir
 	var errs strings.Builder
 	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Value(cmd.StdoutPipe())(t)
 	check.OK(t, cmd.Start())
 	lines = bufio.NewReader(out)
 	return lines, func(signal os.Signal) string {
@@ -73,19 +69,14 @@ func following(t *testing.T, dir string, args ...string) (lines *bufio.Reader, e
 func expectLine(t *testing.T, lines *bufio.Reader, want string) {
 	t.Helper()
 	line, err := lines.ReadString('\n')
-	if err != nil || !strings.Contains(line, want) {
-		t.Fatalf("printed %q (%v), want %q", line, err, want)
-	}
+	check.Must(t, err == nil && strings.Contains(line, want), "printed %q (%v), want %q", line, err, want)
 }
 
 func add(t *testing.T, dir string, r record.Record) {
 	t.Helper()
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	l, err := ledger.Open(root, ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	if _, err := l.Append(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +88,6 @@ func TestFollowWithoutReader(t *testing.T) {
 	dir := toldStory(t)
 	shell := exec.CommandContext(t.Context(), "sh", "-c", `orchestra-mcp log -n 0 --json 2>errs | head -n 1 >/dev/null; cat errs; rm errs`)
 	shell.Dir = filepath.Join(dir, "src")
-	if out, err := shell.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v: %s", err, out)
-	}
+	out, err := shell.CombinedOutput()
+	check.That(t, err == nil && len(out) == 0, "%v: %s", err, out)
 }

@@ -48,9 +48,8 @@ func TestLogFitsTheTerminal(t *testing.T) {
 			t.Errorf("%s columns: exit code %d %s\n%s", columns, code, errs, out)
 		}
 		for _, line := range lines {
-			if n := utf8.RuneCountInString(line); len(columns) < 3 && n > 80 || columns == "40" && n > 40 {
-				t.Errorf("%s columns: %d characters: %s", columns, n, line)
-			}
+			n := utf8.RuneCountInString(line)
+			check.That(t, (len(columns) >= 3 || n <= 80) && (columns != "40" || n <= 40), "%s columns: %d characters: %s", columns, n, line)
 		}
 	}
 }
@@ -62,12 +61,9 @@ func TestPager(t *testing.T) {
 		pager := []string{"PAGER=echo paged with $LESS; cat"}
 		direct, _, _ := run(t, dir, args...)
 		out, errs, code := atTerminal(t, dir, "200", append(pager, "NO_COLOR=1"), args...)
-		if rest, paged := strings.CutPrefix(out, "paged with FRX\n"); !paged || code != exitDone || direct == "" || len(rest) < 50 {
-			t.Errorf("%s: exit code %d %s\n%s", args, code, errs, out)
-		}
-		if strings.Contains(direct, "paged") {
-			t.Errorf("%s was paged without a terminal", args)
-		}
+		rest, paged := strings.CutPrefix(out, "paged with FRX\n")
+		check.That(t, paged && code == exitDone && direct != "" && len(rest) >= 50, "%s: exit code %d %s\n%s", args, code, errs, out)
+		check.That(t, !strings.Contains(direct, "paged"), "%s was paged without a terminal", args)
 	}
 	// A pager that is not there, or that stops early, is no failure of the command.
 	for _, pager := range []string{"PAGER=", "PAGER=true", "PAGER=no-such-program"} {
@@ -86,9 +82,8 @@ func TestAllIsWellIsGreen(t *testing.T) {
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "one"},
 	} {
-		if _, err := gitOutput(t.Context(), dir, args...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := gitOutput(t.Context(), dir, args...)
+		check.OK(t, err)
 	}
 	for _, c := range []struct{ command, says string }{
 		{"verify", "The ledger holds: nothing was changed or removed."}, {"ledger repair", "Nothing to repair."},
@@ -115,9 +110,7 @@ func TestAllIsWellIsGreen(t *testing.T) {
 	a.printGateTable(&review.Report{Passed: true})
 	a.printReport(doctor.Report{Findings: []doctor.Finding{{Status: doctor.OK, Area: "git"}}}, true)
 	for _, green := range []string{"\x1b[32mThe gate passes: nothing was found.\x1b[0m", "\x1b[32m1 ok, 0 to know, 0 to mend\x1b[0m"} {
-		if !strings.Contains(out.String(), green) {
-			t.Errorf("%q", out.String())
-		}
+		check.That(t, strings.Contains(out.String(), green), "%q", out.String())
 	}
 }
 
@@ -132,9 +125,7 @@ func TestRecordIDsHaveOneLength(t *testing.T) {
 		t.Helper()
 		out, errs, _ := run(t, dir, args...)
 		told := strings.ReplaceAll(out+errs, storySession, "")
-		if !short.MatchString(told) || other.MatchString(told) {
-			t.Errorf("%s:\n%s", args, told)
-		}
+		check.That(t, short.MatchString(told) && !other.MatchString(told), "%s:\n%s", args, told)
 	}
 	says("log")
 	says("blame", "src/weather.ts")

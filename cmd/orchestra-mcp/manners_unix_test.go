@@ -32,8 +32,7 @@ func TestLogAtATerminal(t *testing.T) {
 		t.Errorf("it ended with %v: %q", err, s.shown())
 	}
 	for line := range strings.Lines(s.shown()) {
-		if n := len([]rune(strings.TrimRight(line, "\r\n"))); n > 80 {
-			t.Errorf("%d characters: %s", n, line)
-		}
+		n := len([]rune(strings.TrimRight(line, "\r\n")))
+		check.That(t, n <= 80, "%d characters: %s", n, line)
 	}
 }

@@ -28,9 +28,8 @@ func TestModelOfTheEnvironment(t *testing.T) {
 			}
 			return "", false
 		}}}
-		if got := a.modelOf(c.client); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
+		got := a.modelOf(c.client)
+		check.That(t, got == c.want, "%+v: %q", c, got)
 	}
 }
 
@@ -48,9 +47,8 @@ func TestModelOfTheEnvironmentIsRecorded(t *testing.T) {
 	var out, errs bytes.Buffer
 	env := systemEnvironment()
 	env.workDir = func() (string, error) { return dir, nil }
-	if code := execute(t.Context(), []string{"serve"}, streams{in: strings.NewReader(requests), out: &out, err: &errs}, env); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
+	code := execute(t.Context(), []string{"serve"}, streams{in: strings.NewReader(requests), out: &out, err: &errs}, env)
+	check.Must(t, code == exitDone, "exit code %d: %s", code, errs.String())
 	records, err := os.ReadFile(filepath.Join(dir, ".orchestration/agent_trace.jsonl"))
 	if err != nil || !bytes.Contains(records, []byte(`"model_id":"m-env"`)) || !bytes.Contains(records, []byte(`"model_source":"environment"`)) {
 		t.Errorf("%v: %s\nanswers: %s", err, records, out.String())

@@ -18,9 +18,7 @@ func TestMain(m *testing.M) {
 // third.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil || len(scripts) < 3 {
-		t.Fatalf("%d scripts: %v", len(scripts), err)
-	}
+	check.Must(t, err == nil && len(scripts) >= 3, "%d scripts: %v", len(scripts), err)
 	if check.Short() {
 		scripts = everyNth(3, scripts)
 	}

@@ -86,9 +86,7 @@ func TestServeKeepsItsToken(t *testing.T) {
 		if first == "" {
 			first = token
 		}
-		if len(token) < minToken || token != first {
-			t.Errorf("the token is %q, and was %q", token, first)
-		}
+		check.That(t, len(token) >= minToken && token == first, "the token is %q, and was %q", token, first)
 		for name, want := range map[string]int{s.said["listening on"]: http.StatusBadRequest, s.said["for older clients, with server-sent events"]: http.StatusOK} {
 			if got := get(t, name, token); got != want {
 				t.Errorf("%s answers %d, want %d", name, got, want)
@@ -97,15 +95,13 @@ func TestServeKeepsItsToken(t *testing.T) {
 				t.Errorf("%s answers another token with %d", name, got)
 			}
 		}
-		if code, text := s.stop(); code != exitDone {
-			t.Errorf("ended with %d: %s", code, text)
-		}
+		code, text := s.stop()
+		check.That(t, code == exitDone, "ended with %d: %s", code, text)
 	}
 	kept := filepath.Join(settings.UserDir(os.Environ()), tokenFile)
 	info := check.Value(os.Stat(kept))(t)
-	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
-		t.Errorf("%s has mode %o", kept, mode)
-	}
+	mode := info.Mode().Perm()
+	check.That(t, mode == 0o600 || runtime.GOOS == "windows", "%s has mode %o", kept, mode)
 }
 
 func TestServeRefusesATokenThatIsNone(t *testing.T) {
@@ -138,15 +134,12 @@ func TestServeKeepsNoTokenInTheWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	s := serveSSE(t, dir)
-	if got := get(t, s.said["listening on"], s.said["bearer token"]); got != http.StatusBadRequest {
-		t.Errorf("answers %d", got)
-	}
-	if code, text := s.stop(); code != exitDone || !strings.Contains(text, "this start alone") {
-		t.Errorf("ended with %d: %s", code, text)
-	}
-	if _, err := os.Lstat(filepath.Join(settings.UserDir(os.Environ()), tokenFile)); err == nil {
-		t.Error("a token was kept in the workspace")
-	}
+	got := get(t, s.said["listening on"], s.said["bearer token"])
+	check.That(t, got == http.StatusBadRequest, "answers %d", got)
+	code, text := s.stop()
+	check.That(t, code == exitDone && strings.Contains(text, "this start alone"), "ended with %d: %s", code, text)
+	_, err := os.Lstat(filepath.Join(settings.UserDir(os.Environ()), tokenFile))
+	check.That(t, err != nil, "a token was kept in the workspace")
 }
 
 func TestBaseURLIsOneToConnectTo(t *testing.T) {
@@ -169,9 +162,8 @@ func TestBaseURLIsOneToConnectTo(t *testing.T) {
 		if test.tls {
 			s.TLSCert = "cert.pem"
 		}
-		if got := baseURL(s, at, test.names); got != test.want {
-			t.Errorf("at %s with the names %q: %s, want %s", test.at, test.names, got, test.want)
-		}
+		got := baseURL(s, at, test.names)
+		check.That(t, got == test.want, "at %s with the names %q: %s, want %s", test.at, test.names, got, test.want)
 	}
 }
 
@@ -199,13 +191,9 @@ func TestServeKnowsItsNames(t *testing.T) {
 		{settings.HTTP{Listen: "localhost:0", TLSCert: cert, TLSKey: private}, append([]string{"localhost"}, example.Certificate().DNSNames...)},
 	} {
 		listener, names, err := listen(t.Context(), test.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		listener.Close()
-		if !slices.Equal(names, test.want) {
-			t.Errorf("%+v: %q, want %q", test.settings, names, test.want)
-		}
+		check.That(t, slices.Equal(names, test.want), "%+v: %q, want %q", test.settings, names, test.want)
 	}
 	s := serveSSE(t, dir, "--tls-cert", cert, "--tls-key", private)
 	at := check.Value(url.Parse(s.said["listening on"]))(t)
@@ -215,11 +203,8 @@ func TestServeKnowsItsNames(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+s.said["bearer token"])
 		response := check.Value(example.Client().Do(r))(t)
 		response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("as %s it answers %d, want %d", name, response.StatusCode, want)
-		}
+		check.That(t, response.StatusCode == want, "as %s it answers %d, want %d", name, response.StatusCode, want)
 	}
-	if code, text := s.stop(); code != exitDone {
-		t.Errorf("ended with %d: %s", code, text)
-	}
+	code, text := s.stop()
+	check.That(t, code == exitDone, "ended with %d: %s", code, text)
 }

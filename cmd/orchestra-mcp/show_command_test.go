@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -27,12 +28,8 @@ func TestShowCommand(t *testing.T) {
 		v := &recordView{question: &question{app: newApp(streams{out: &out}, environment{})}}
 		v.command(c.command)
 		for _, want := range c.want {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("no %q in\n%s", want, out.String())
-			}
+			check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, out.String())
 		}
-		if strings.Contains(out.String(), c.not) {
-			t.Errorf("%q in\n%s", c.not, out.String())
-		}
+		check.That(t, !strings.Contains(out.String(), c.not), "%q in\n%s", c.not, out.String())
 	}
 }

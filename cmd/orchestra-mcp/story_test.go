@@ -213,9 +213,7 @@ func checkLedger(t *testing.T, dir string) {
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	report, err := verify.Verify(t.Context(), root)
-	if err != nil || len(report.Problems) > 0 {
-		t.Errorf("the ledger ends with %v, %v", report.Problems, err)
-	}
+	check.That(t, err == nil && len(report.Problems) == 0, "the ledger ends with %v, %v", report.Problems, err)
 }
 
 // toldStory is a directory of its own with the story, and a home of its own.

@@ -72,6 +72,22 @@ func NoError(t testing.TB, err error) {
 	}
 }
 
+// That says in the words of a format what is wrong where something is not so, and lets the test go on.
+func That(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Errorf(format, args...)
+	}
+}
+
+// Must is That which ends the test.
+func Must(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Equal says so where a value is not the wanted one: in the words of a format and what goes into it, if any are given.
 func Equal[T comparable](t testing.TB, got, want T, label ...any) {
 	t.Helper()

@@ -44,9 +44,8 @@ func TestClaudeCodeDenials(t *testing.T) {
   }
 }
 `
-	if got := p.read(".claude/settings.json"); got != want {
-		t.Errorf("got\n%s", got)
-	}
+	got := p.read(".claude/settings.json")
+	check.That(t, got == want, "got\n%s", got)
 	if detail := plan.Files[1].Detail; strings.Contains(detail, "Bash") || !strings.Contains(detail, "Write") {
 		t.Errorf("detail %q should name what is added, and only that", detail)
 	}
@@ -61,9 +60,7 @@ func TestDesktopServesSeveralWorkspaces(t *testing.T) {
 	q.opts.Workspace = q.workspace
 	plan := q.apply("claude-desktop")
 	servers := decodeJSON(t, string(plan.Files[0].Content))["mcpServers"].(map[string]any)
-	if len(servers) != 2 || servers["orchestra"] == nil || servers["orchestra-other"] == nil {
-		t.Errorf("servers %v", servers)
-	}
+	check.That(t, len(servers) == 2 && servers["orchestra"] != nil && servers["orchestra-other"] != nil, "servers %v", servers)
 	for _, each := range []*place{p, &q} {
 		if again := each.plan("claude-desktop"); again.Files[0].Action != clientsetup.Unchanged {
 			t.Errorf("%s: %s", each.workspace, again.Files[0].Action)
@@ -81,8 +78,7 @@ func TestDesktopConfigurationPerSystem(t *testing.T) {
 		p.opts.OS = system
 		p.opts.LookupEnv = func(name string) (string, bool) { value, ok := env[name]; return value, ok }
 		want = strings.Replace(want, "HOME", p.home, 1)
-		if got := p.plan("claude-desktop").Files[0].Path; got != want {
-			t.Errorf("%s: %s, want %s", system, got, want)
-		}
+		got := p.plan("claude-desktop").Files[0].Path
+		check.That(t, got == want, "%s: %s, want %s", system, got, want)
 	}
 }

@@ -50,8 +50,7 @@ func (p *place) read(name string) string {
 
 func (p *place) plan(client string) *clientsetup.Plan {
 	p.t.Helper()
-	plan := check.Value(clientsetup.New(client, p.opts))(p.t)
-	return plan
+	return check.Value(clientsetup.New(client, p.opts))(p.t)
 }
 
 func (p *place) apply(client string) *clientsetup.Plan {
@@ -64,9 +63,7 @@ func (p *place) apply(client string) *clientsetup.Plan {
 func decodeJSON(t *testing.T, text string) map[string]any {
 	t.Helper()
 	standard, err := hujson.Standardize([]byte(text))
-	if err != nil {
-		t.Fatalf("not JSON: %v\n%s", err, text)
-	}
+	check.Must(t, err == nil, "not JSON: %v\n%s", err, text)
 	var value map[string]any
 	if err := json.Unmarshal(standard, &value); err != nil {
 		t.Fatalf("not a JSON object: %v\n%s", err, text)
@@ -88,30 +85,21 @@ func TestEveryClientFromNothingAndAgain(t *testing.T) {
 			plan := p.apply(client)
 			var names []string
 			for _, file := range plan.Files {
-				if file.Action != clientsetup.Created {
-					t.Errorf("%s is %s, want created", file.Name, file.Action)
-				}
-				if string(file.Fragment) != string(file.Content) {
-					t.Errorf("%s: the fragment of a new file is not its content", file.Name)
-				}
+				check.That(t, file.Action == clientsetup.Created, "%s is %s, want created", file.Name, file.Action)
+				check.That(t, string(file.Fragment) == string(file.Content), "%s: the fragment of a new file is not its content", file.Name)
 				names = append(names, strings.TrimPrefix(filepath.ToSlash(file.Name), filepath.ToSlash(filepath.Dir(p.home))+"/"))
 			}
 			if !slices.Equal(names, want[client]) {
 				t.Errorf("files %q, want %q", names, want[client])
 			}
-			if len(plan.Open) == 0 || plan.Next == "" {
-				t.Error("the plan does not say what stays open, or what to do next")
-			}
+			check.That(t, len(plan.Open) != 0 && plan.Next != "", "the plan does not say what stays open, or what to do next")
 			before := snapshot(t, filepath.Dir(p.home))
 			again := p.apply(client)
 			for _, file := range again.Files {
-				if file.Action != clientsetup.Unchanged {
-					t.Errorf("second run: %s is %s, want unchanged", file.Name, file.Action)
-				}
+				check.That(t, file.Action == clientsetup.Unchanged, "second run: %s is %s, want unchanged", file.Name, file.Action)
 			}
-			if after := snapshot(t, filepath.Dir(p.home)); !slices.Equal(before, after) {
-				t.Errorf("second run changed files:\n%s\nafter\n%s", before, after)
-			}
+			after := snapshot(t, filepath.Dir(p.home))
+			check.That(t, slices.Equal(before, after), "second run changed files:\n%s\nafter\n%s", before, after)
 		})
 	}
 }
@@ -128,9 +116,7 @@ func snapshot(t *testing.T, root string) []string {
 		files = append(files, path+"\n"+string(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return files
 }
 
@@ -166,9 +152,7 @@ func TestNoMachinesPath(t *testing.T) {
 		if want == nil { // a file of the user
 			want, program = []any{"serve", "--workspace", p.workspace}, "/opt/bin/orchestra-mcp"
 		}
-		if ours["command"] != program || !slices.Equal(ours["args"].([]any), want) {
-			t.Errorf("%s: entry %v", client, ours)
-		}
+		check.That(t, ours["command"] == program && slices.Equal(ours["args"].([]any), want), "%s: entry %v", client, ours)
 	}
 }
 
@@ -221,7 +205,5 @@ func TestKeepReadTools(t *testing.T) {
 
 func TestUnknownClient(t *testing.T) {
 	_, err := clientsetup.New("emacs", newPlace(t).opts)
-	if !errors.Is(err, clientsetup.ErrUnknownClient) || !strings.Contains(err.Error(), "claude-code") {
-		t.Errorf("error %v", err)
-	}
+	check.That(t, errors.Is(err, clientsetup.ErrUnknownClient) && strings.Contains(err.Error(), "claude-code"), "error %v", err)
 }

@@ -29,9 +29,7 @@ func TestCursorGuard(t *testing.T) {
 		var out strings.Builder
 		check.OK(t, clientsetup.CursorGuard(strings.NewReader(test.input), &out, test.keepRead))
 		answer := decodeJSON(t, out.String())
-		if answer["permission"] != test.want {
-			t.Errorf("%s (reading kept: %v): %v", test.input, test.keepRead, answer)
-		}
+		check.That(t, answer["permission"] == test.want, "%s (reading kept: %v): %v", test.input, test.keepRead, answer)
 		if test.want == "deny" && !strings.Contains(answer["user_message"].(string), "read_file") {
 			t.Errorf("%s: the refusal does not say what to use: %v", test.input, answer)
 		}
@@ -46,11 +44,7 @@ func TestMovedBinaryReplacesItsHook(t *testing.T) {
 	p.apply("cursor")
 	hooks := decodeJSON(t, p.read(".cursor/hooks.json"))["hooks"].(map[string]any)
 	list := hooks["preToolUse"].([]any)
-	if len(list) != 2 || list[0].(map[string]any)["command"] != "mine.sh" || hooks["stop"] == nil {
-		t.Fatalf("hooks %v", hooks)
-	}
+	check.Must(t, len(list) == 2 && list[0].(map[string]any)["command"] == "mine.sh" && hooks["stop"] != nil, "hooks %v", hooks)
 	ours := list[1].(map[string]any)
-	if ours["command"] != "'/new place/orchestra-mcp' client-guard cursor" || ours["failClosed"] != true {
-		t.Errorf("our hook %v", ours)
-	}
+	check.That(t, ours["command"] == "'/new place/orchestra-mcp' client-guard cursor" && ours["failClosed"] == true, "our hook %v", ours)
 }

@@ -17,18 +17,14 @@ func TestDocs(t *testing.T) {
 	docs := string(text)
 	for _, client := range clientsetup.Names() {
 		plan := newPlace(t).plan(client)
-		if !strings.Contains(docs, "## "+plan.Title+"\n") {
-			t.Errorf("docs/clients.md has no section on %s", plan.Title)
-		}
+		check.That(t, strings.Contains(docs, "## "+plan.Title+"\n"), "docs/clients.md has no section on %s", plan.Title)
 		for _, file := range plan.Files {
 			if name := filepath.ToSlash(file.Name); !strings.Contains(docs, "`"+name+"`") && !strings.Contains(docs, "`"+filepath.Base(name)+"`") {
 				t.Errorf("docs/clients.md does not name %s", name)
 			}
 			deny, _ := decodedAt(string(file.Fragment), "permissions", "deny").([]any)
 			for _, tool := range deny {
-				if !strings.Contains(docs, "`"+tool.(string)+"`") {
-					t.Errorf("docs/clients.md does not name %s", tool)
-				}
+				check.That(t, strings.Contains(docs, "`"+tool.(string)+"`"), "docs/clients.md does not name %s", tool)
 			}
 		}
 	}

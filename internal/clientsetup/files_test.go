@@ -39,9 +39,7 @@ func TestLinkedHomeConfigurationStaysALink(t *testing.T) {
 		t.Errorf("the link was replaced: %v %v", info, err)
 	}
 	text, err := os.ReadFile(dotfiles)
-	if err != nil || !strings.Contains(string(text), `"orchestra"`) || !strings.Contains(string(text), `"fs"`) {
-		t.Errorf("%s %v", text, err)
-	}
+	check.That(t, err == nil && strings.Contains(string(text), `"orchestra"`) && strings.Contains(string(text), `"fs"`), "%s %v", text, err)
 	if !slices.ContainsFunc(plan.Open, func(s string) bool { return strings.Contains(s, `"fs"`) }) {
 		t.Errorf("the other server is not named among what stays open: %q", plan.Open)
 	}
@@ -51,10 +49,8 @@ func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {
 	p := newPlace(t)
 	plan := p.plan("claude-code")
 	p.write(".mcp.json", `{"mine": 1}`)
-	if err := plan.Apply(p.workspace); !errors.Is(err, clientsetup.ErrChanged) {
-		t.Errorf("error %v", err)
-	}
-	if got := p.read(".mcp.json"); got != `{"mine": 1}` {
-		t.Errorf("now %q", got)
-	}
+	err := plan.Apply(p.workspace)
+	check.That(t, errors.Is(err, clientsetup.ErrChanged), "error %v", err)
+	got := p.read(".mcp.json")
+	check.That(t, got == `{"mine": 1}`, "now %q", got)
 }

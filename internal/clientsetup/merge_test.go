@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
@@ -86,9 +87,8 @@ func TestMergeKeepsWhatIsThere(t *testing.T) {
 				t.Errorf("action %s", plan.Files[0].Action)
 			}
 			want := test.after
-			if got := p.read(".vscode/mcp.json"); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			got := p.read(".vscode/mcp.json")
+			check.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 			if again := p.plan("vscode"); again.Files[0].Action != clientsetup.Unchanged {
 				t.Errorf("second run: %s", again.Files[0].Action)
 			}
@@ -114,9 +114,7 @@ func TestStrictClientsAreWarnedOfComments(t *testing.T) {
 	p := newPlace(t)
 	p.write(".claude/settings.json", "{\n  // mine\n}\n")
 	plan := p.plan("claude-code")
-	if len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], ".claude/settings.json") {
-		t.Errorf("warnings %q", plan.Warnings)
-	}
+	check.That(t, len(plan.Warnings) == 1 && strings.Contains(plan.Warnings[0], ".claude/settings.json"), "warnings %q", plan.Warnings)
 }
 
 func TestUnmergeableFilesAreLeftAlone(t *testing.T) {
@@ -142,9 +140,8 @@ func TestUnmergeableFilesAreLeftAlone(t *testing.T) {
 		if !errors.Is(err, clientsetup.ErrUnmergeable) || !strings.Contains(err.Error(), test.file) {
 			t.Errorf("%s with %q: error %v, want one that names the file", test.file, test.content, err)
 		}
-		if got := p.read(test.file); got != test.content {
-			t.Errorf("%s was changed to %q", test.file, got)
-		}
+		got := p.read(test.file)
+		check.That(t, got == test.content, "%s was changed to %q", test.file, got)
 	}
 }
 
@@ -157,9 +154,7 @@ func FuzzMergeJSON(f *testing.F) {
 		p.write(".vscode/mcp.json", text)
 		plan, err := clientsetup.New("vscode", p.opts)
 		if err != nil {
-			if !errors.Is(err, clientsetup.ErrUnmergeable) {
-				t.Fatalf("error %v", err)
-			}
+			check.Must(t, errors.Is(err, clientsetup.ErrUnmergeable), "error %v", err)
 			return
 		}
 		p.write(".vscode/mcp.json", string(plan.Files[0].Content))

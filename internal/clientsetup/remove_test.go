@@ -76,15 +76,11 @@ func TestRemovalRestoresEveryByte(t *testing.T) {
 				p.opts.Command = "/elsewhere/orchestra-mcp"
 				p.apply(client)
 				plan := p.remove(client)
-				if after := p.snapshot(); !slices.Equal(before, after) {
-					t.Errorf("%s, %s:\n%q\nbecame\n%q", client, name, before, after)
-				}
-				if !plan.Changes() || plan.Weakened() || len(plan.Closed) > 0 {
-					t.Errorf("%s: %+v", client, plan)
-				}
-				if again := p.remove(client); again.Changes() || again.Weakened() {
-					t.Errorf("%s, %s: a second removal: %+v", client, name, again.Files)
-				}
+				after := p.snapshot()
+				check.That(t, slices.Equal(before, after), "%s, %s:\n%q\nbecame\n%q", client, name, before, after)
+				check.That(t, plan.Changes() && !plan.Weakened() && len(plan.Closed) == 0, "%s: %+v", client, plan)
+				again := p.remove(client)
+				check.That(t, !again.Changes() && !again.Weakened(), "%s, %s: a second removal: %+v", client, name, again.Files)
 			}
 		}
 	}
@@ -135,15 +131,12 @@ func TestRemovalWithoutMemory(t *testing.T) {
 		p := newPlace(t)
 		p.apply(client)
 		check.OK(t, os.RemoveAll(p.opts.UserDir))
-		if plan := p.remove(client); !plan.Changes() || plan.Weakened() {
-			t.Errorf("%s: %+v", client, plan.Files)
-		}
-		if left := p.snapshot(); len(left) > 0 {
-			t.Errorf("%s leaves %q", client, left)
-		}
-		if dirs, _ := filepath.Glob(filepath.Join(p.workspace, ".[a-z]*")); len(dirs) > 0 && client != "vscode" {
-			t.Errorf("%s leaves %q", client, dirs)
-		}
+		plan := p.remove(client)
+		check.That(t, plan.Changes() && !plan.Weakened(), "%s: %+v", client, plan.Files)
+		left := p.snapshot()
+		check.That(t, len(left) == 0, "%s leaves %q", client, left)
+		dirs, _ := filepath.Glob(filepath.Join(p.workspace, ".[a-z]*"))
+		check.That(t, len(dirs) == 0 || client == "vscode", "%s leaves %q", client, dirs)
 	}
 }
 
@@ -158,9 +151,7 @@ func TestRemovalKeepsWhatIsNotOurs(t *testing.T) {
 		p := newPlace(t)
 		p.write(test.file, test.content)
 		plan := p.remove(test.client)
-		if plan.Changes() || !plan.Weakened() || p.read(test.file) != test.content {
-			t.Errorf("%s: %+v", test.client, plan.Files)
-		}
+		check.That(t, !plan.Changes() && plan.Weakened() && p.read(test.file) == test.content, "%s: %+v", test.client, plan.Files)
 	}
 	p := newPlace(t)
 	p.write(".claude/settings.json", `{"permissions": {"deny": ["Bash", "Write"]}}`)
@@ -197,9 +188,7 @@ func TestNotClosedIsNotClaimed(t *testing.T) {
 			!strings.Contains(strings.Join(plan.Open, "\n"), "NOT closed") {
 			t.Errorf("%s %s: closed %q, warnings %q, open %q", test.client, test.content, plan.Closed, plan.Warnings, plan.Open)
 		}
-		if clean.Weakened() {
-			t.Errorf("%s: nothing is wrong, and %q", test.client, clean.Warnings)
-		}
+		check.That(t, !clean.Weakened(), "%s: nothing is wrong, and %q", test.client, clean.Warnings)
 	}
 	for _, content := range []string{
 		`{"mcpServers": {"orchestra": {"disabled": true}}}`, `{"mcpServers": {"orchestra": {"url": "http://x"}}}`, "{ // x\n}",

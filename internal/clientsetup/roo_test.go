@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
@@ -33,22 +34,16 @@ func TestRooModes(t *testing.T) {
 				CustomModes []map[string]any `yaml:"customModes"`
 				Other       any              `yaml:"other"`
 			}
-			if err := errors.Join(yaml.Unmarshal([]byte(test.before), &was), yaml.Unmarshal([]byte(after), &is)); err != nil {
-				t.Fatalf("%v\n%s", err, after)
-			}
-			if len(is.CustomModes) != len(was.CustomModes)+1 {
-				t.Fatalf("modes:\n%s", after)
-			}
+			err := errors.Join(yaml.Unmarshal([]byte(test.before), &was), yaml.Unmarshal([]byte(after), &is))
+			check.Must(t, err == nil, "%v\n%s", err, after)
+			check.Must(t, len(is.CustomModes) == len(was.CustomModes)+1, "modes:\n%s", after)
 			mode := is.CustomModes[len(was.CustomModes)]
-			if groups := mode["groups"].([]any); mode["slug"] != "orchestra" || len(groups) != 1 || groups[0] != "mcp" {
-				t.Errorf("mode %v", mode)
-			}
+			groups := mode["groups"].([]any)
+			check.That(t, mode["slug"] == "orchestra" && len(groups) == 1 && groups[0] == "mcp", "mode %v", mode)
 			is.CustomModes = is.CustomModes[:len(was.CustomModes)]
 			left, _ := json.Marshal(was)
 			right, _ := json.Marshal(is)
-			if string(left) != string(right) && len(was.CustomModes) > 0 {
-				t.Errorf("the others changed:\n%s\n%s", left, right)
-			}
+			check.That(t, string(left) == string(right) || len(was.CustomModes) == 0, "the others changed:\n%s\n%s", left, right)
 			for line := range strings.Lines(test.before) {
 				if line = strings.TrimSuffix(strings.TrimRight(line, "\n"), " [] # none"); !strings.Contains(after, line) {
 					t.Errorf("line %q is gone:\n%s", line, after)
@@ -96,9 +91,7 @@ func FuzzRooModes(f *testing.F) {
 		p.write(".roomodes", text)
 		plan, err := clientsetup.New("roo", p.opts)
 		if err != nil {
-			if !errors.Is(err, clientsetup.ErrUnmergeable) {
-				t.Fatalf("error %v", err)
-			}
+			check.Must(t, errors.Is(err, clientsetup.ErrUnmergeable), "error %v", err)
 			return
 		}
 		after := string(plan.Files[1].Content)
@@ -107,14 +100,10 @@ func FuzzRooModes(f *testing.F) {
 			if line = strings.TrimRight(line, "\n"); isJSON || strings.HasPrefix(line, "customModes:") {
 				continue
 			}
-			if !strings.Contains(after, line) {
-				t.Fatalf("line %q is gone:\n%s", line, after)
-			}
+			check.Must(t, strings.Contains(after, line), "line %q is gone:\n%s", line, after)
 		}
 		p.write(".roomodes", after)
 		again, err := clientsetup.New("roo", p.opts)
-		if err != nil || string(again.Files[1].Content) != after {
-			t.Fatalf("second run: %v on\n%s", err, after)
-		}
+		check.Must(t, err == nil && string(again.Files[1].Content) == after, "second run: %v on\n%s", err, after)
 	})
 }

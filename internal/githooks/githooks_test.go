@@ -36,9 +36,7 @@ func newRepository(t *testing.T) *repository {
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.tryGit(args...)
-	if err != nil {
-		r.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	check.Must(r.t, err == nil, "git %v: %v\n%s", args, err, out)
 	return out
 }
 
@@ -62,8 +60,7 @@ func (r *repository) hook(name, content string, mode os.FileMode) string {
 
 func (r *repository) install() []githooks.Result {
 	r.t.Helper()
-	results := check.Value(githooks.Install(context.Background(), r.dir, r.program))(r.t)
-	return results
+	return check.Value(githooks.Install(context.Background(), r.dir, r.program))(r.t)
 }
 
 func (r *repository) remove() {
@@ -111,21 +108,16 @@ func TestAHookThatWasThereRunsFirstAsItWas(t *testing.T) {
 			r.install()
 			r.install()
 			out, err := r.tryGit("commit", "--allow-empty", "-m", "x")
-			if (err != nil) != c.fails || !strings.Contains(out, c.says) {
-				t.Errorf("error %v\n%s", err, out)
-			}
-			if called := strings.Contains(out, "called: --workspace . git hook pre-commit"); called == c.fails {
-				t.Errorf("our own part was called: %v\n%s", called, out)
-			}
+			check.That(t, (err != nil) == c.fails && strings.Contains(out, c.says), "error %v\n%s", err, out)
+			called := strings.Contains(out, "called: --workspace . git hook pre-commit")
+			check.That(t, called != c.fails, "our own part was called: %v\n%s", called, out)
 			if !c.fails && !strings.Contains(out, "called: --workspace . git hook commit-msg .git/COMMIT_EDITMSG") {
 				t.Errorf("commit-msg: %s", out)
 			}
 			r.remove()
 			r.remove()
 			after := r.hooks()
-			if len(after) != len(before) || after["pre-commit"] != c.content {
-				t.Errorf("after removing there is %v", after)
-			}
+			check.That(t, len(after) == len(before) && after["pre-commit"] == c.content, "after removing there is %v", after)
 		})
 	}
 }
@@ -139,13 +131,11 @@ func TestALinkAndACrashInBetween(t *testing.T) {
 	check.OK(t, os.Symlink(target, file))
 	check.OK(t, os.Rename(file, file+".before-orchestra")) // where an installation ended that was killed
 	r.install()
-	if out := r.git("commit", "--allow-empty", "-m", "x"); !strings.Contains(out, "linked") {
-		t.Error(out)
-	}
+	out := r.git("commit", "--allow-empty", "-m", "x")
+	check.That(t, strings.Contains(out, "linked"), "%v", out)
 	r.remove()
-	if to, err := os.Readlink(file); err != nil || to != target {
-		t.Errorf("%s %v", to, err)
-	}
+	to, err := os.Readlink(file)
+	check.That(t, err == nil && to == target, "%s %v", to, err)
 }
 
 func TestAHookThatWasWrittenAnewIsNotOverwritten(t *testing.T) {
@@ -153,9 +143,8 @@ func TestAHookThatWasWrittenAnewIsNotOverwritten(t *testing.T) {
 	r.hook("pre-commit", "#!/bin/sh\n# one\n", 0o755)
 	r.install()
 	r.hook("pre-commit", "#!/bin/sh\n# two\n", 0o755)
-	if _, err := githooks.Install(context.Background(), r.dir, r.program); !errors.Is(err, githooks.ErrUnfit) {
-		t.Errorf("error %v", err)
-	}
+	_, err := githooks.Install(context.Background(), r.dir, r.program)
+	check.That(t, errors.Is(err, githooks.ErrUnfit), "error %v", err)
 	r.remove()
 	if got := r.hooks(); got["pre-commit"] != "#!/bin/sh\n# two\n" || got["pre-commit.before-orchestra"] != "#!/bin/sh\n# one\n" {
 		t.Errorf("%v", got)
@@ -172,9 +161,8 @@ func TestPlacesThatAreRefused(t *testing.T) {
 	r := newRepository(t)
 	refused := func(name, hint string) {
 		t.Helper()
-		if _, err := githooks.Install(context.Background(), r.dir, r.program); !errors.Is(err, githooks.ErrUnfit) || !strings.Contains(err.Error(), hint) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := githooks.Install(context.Background(), r.dir, r.program)
+		check.That(t, errors.Is(err, githooks.ErrUnfit) && strings.Contains(err.Error(), hint), "%s: %v", name, err)
 	}
 	r.git("config", "core.hooksPath", os.DevNull)
 	refused("switched off", "switched off")
@@ -197,9 +185,7 @@ func TestASubmoduleAndAHooksPathInTheRepository(t *testing.T) {
 	super.dir = filepath.Join(super.dir, "sub")
 	check.OK(t, os.Mkdir(filepath.Join(super.dir, ".orchestration"), 0o755))
 	results := super.install()
-	if !strings.Contains(filepath.ToSlash(results[0].File), ".git/modules/sub/hooks/") {
-		t.Errorf("%+v", results)
-	}
+	check.That(t, strings.Contains(filepath.ToSlash(results[0].File), ".git/modules/sub/hooks/"), "%+v", results)
 	if out := super.git("commit", "--allow-empty", "-m", "x"); strings.Count(out, "called:") != 2 {
 		t.Error(out)
 	}
@@ -213,7 +199,6 @@ func TestASubmoduleAndAHooksPathInTheRepository(t *testing.T) {
 	}
 	r.dir = top
 	r.remove()
-	if left, err := os.ReadDir(filepath.Join(top, "my hooks")); err != nil || len(left) != 0 {
-		t.Errorf("left %v %v", left, err)
-	}
+	left, err := os.ReadDir(filepath.Join(top, "my hooks"))
+	check.That(t, err == nil && len(left) == 0, "left %v %v", left, err)
 }

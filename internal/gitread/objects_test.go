@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
@@ -19,9 +20,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(id+" blob 99\nabc\n"), uint8(0))
 	f.Fuzz(func(t *testing.T, out []byte, n uint8) {
 		_, content, _, err := gitread.ReadAnswer("HEAD:a b", out)
-		if err == nil && !bytes.Contains(out, content) {
-			t.Errorf("%q is made up", content)
-		}
+		check.That(t, err != nil || bytes.Contains(out, content), "%q is made up", content)
 		// What git writes is read back, with what stands behind it left.
 		whole := fmt.Appendf(nil, "%s blob %d\n%s\n", id, len(out), out)
 		found, again, rest, err := gitread.ReadAnswer(id, append(whole, make([]byte, n)...))

@@ -101,13 +101,9 @@ func answerEach(t *testing.T, connect func(*testing.T, *handler, *answering) age
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		text, _, _, err := a.call(ctx, "wait", map[string]any{})
 		cancel()
-		if err != nil || !strings.HasSuffix(text, test.want) {
-			t.Errorf("%s: %q, %v; want %s", test.action, text, err, test.want)
-		}
+		check.That(t, err == nil && strings.HasSuffix(text, test.want), "%s: %q, %v; want %s", test.action, text, err, test.want)
 	}
-	if len(user.asked) != 3 || user.asked[0] != approval().Message {
-		t.Errorf("the user was shown %q", user.asked)
-	}
+	check.That(t, len(user.asked) == 3 && user.asked[0] == approval().Message, "the user was shown %q", user.asked)
 	if err := a.close(); err != nil {
 		t.Errorf("close: %v", err)
 	}

@@ -79,9 +79,8 @@ func TestAnswersToNoQuestion(t *testing.T) {
 		}
 		d.reply(first, `"result":{"action":"decline"}`)
 		d.reply(first, yes)
-		if got := d.next().text(t); got != "decline null" {
-			t.Fatalf("got %s", got)
-		}
+		got := d.next().text(t)
+		check.Must(t, got == "decline null", "got %s", got)
 
 		// The handler gives up; the form is taken back; the answer is too late.
 		d.send(callLine(2, "echo", "{}"))
@@ -97,9 +96,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 		// The next question is not answered by any of these.
 		d.send(callLine(3, "wait", "{}"))
 		third := d.question()
-		if third == first || third == late {
-			t.Errorf("an id was used twice: %s", third)
-		}
+		check.That(t, third != first && third != late, "an id was used twice: %s", third)
 		d.reply(third, `"result":{"action":"cancel"}`)
 		check.Equal(t, d.next().text(t), "cancel null")
 	})
@@ -127,9 +124,8 @@ func TestUnreadableAnswers(t *testing.T) {
 		strings.Replace(answer(yes), `"2.0"`, `"1.0"`, 1),
 	} {
 		c.send(line)
-		if a := c.read(); a.Error == nil || a.Result != nil {
-			t.Errorf("%.100s was answered %s", line, a.Raw)
-		}
+		a := c.read()
+		check.That(t, a.Error != nil && a.Result == nil, "%.100s was answered %s", line, a.Raw)
 	}
 	c.send(answer(`"result":{"action":"decline"}`))
 	check.Equal(t, c.read().text(t), "decline null")
@@ -193,9 +189,8 @@ func TestLeavingWhileAsked(t *testing.T) {
 			d, id, ended := begin(t, connect)
 			d.send(cancelLine(1))
 			receive(t, ended, cancelled)
-			if a := d.next(); a.Method != "notifications/cancelled" || !strings.Contains(string(a.Params), id) {
-				t.Errorf("got %s", a.Raw)
-			}
+			a := d.next()
+			check.That(t, a.Method == "notifications/cancelled" && strings.Contains(string(a.Params), id), "got %s", a.Raw)
 			d.reply(id, yes)
 		})
 	})

@@ -79,9 +79,8 @@ func TestAskingGivesTheTurnAway(t *testing.T) {
 	goOn <- struct{}{} // one more has left, so that the first can come back
 	d.question()
 	d.reply(id, yes)
-	if got := d.next().text(t); !strings.HasPrefix(got, "accept") {
-		t.Errorf("got %s", got)
-	}
+	got := d.next().text(t)
+	check.That(t, strings.HasPrefix(got, "accept"), "got %s", got)
 	d.leave()
 	h.waitIdle()
 }
@@ -99,9 +98,8 @@ func TestQuestionsHoldBoundedMemory(t *testing.T) {
 	check.Equal(t, d.next().text(t), "error: too many questions to the client are open")
 	for i := range 8 {
 		d.send(callLine(10+i, "echo", large))
-		if got := d.next().text(t); got != large {
-			t.Fatalf("got %.100s", got)
-		}
+		got := d.next().text(t)
+		check.Must(t, got == large, "got %.100s", got)
 	}
 }
 
@@ -193,16 +191,11 @@ func TestOpenQuestionsKeepTheResponseOpen(t *testing.T) {
 		call := post(callLine(1, "wait", "{}"), id)
 		_, after, found := strings.Cut(call.String(), `"id":"`)
 		question, _, _ := strings.Cut(after, `"`)
-		if !found || strings.Contains(call.String(), ": open") {
-			t.Fatalf("got %s", call)
-		}
+		check.Must(t, found && !strings.Contains(call.String(), ": open"), "got %s", call)
 		time.Sleep(2 * time.Minute)
-		if got := strings.Count(call.String(), ": open\n\n"); got < 4 {
-			t.Errorf("%d comments in two minutes: %s", got, call)
-		}
+		got := strings.Count(call.String(), ": open\n\n")
+		check.That(t, got >= 4, "%d comments in two minutes: %s", got, call)
 		post(`{"jsonrpc":"2.0","id":"`+question+`",`+yes+`}`, id)
-		if !strings.Contains(call.String(), "accept") {
-			t.Errorf("got %s", call)
-		}
+		check.That(t, strings.Contains(call.String(), "accept"), "got %s", call)
 	})
 }

@@ -64,9 +64,7 @@ func (d duplex) next() answer {
 	d.t.Helper()
 	select {
 	case a, ok := <-d.messages:
-		if !ok {
-			d.t.Fatal("the connection has ended")
-		}
+		check.Must(d.t, ok, "the connection has ended")
 		return a
 	case <-time.After(patience):
 		d.t.Fatal("no message")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -74,9 +75,7 @@ func roundTrip(b *testing.B, serve func(context.Context, io.Reader, io.Writer)) 
 			b.Fatal(err)
 		}
 		answer, err := answers.ReadString('\n')
-		if err != nil || strings.Contains(answer, `"error"`) {
-			b.Fatalf("%q, %v", answer, err)
-		}
+		check.Must(b, err == nil && !strings.Contains(answer, `"error"`), "%q, %v", answer, err)
 		return time.Since(start)
 	}
 	send(initialize)

@@ -44,9 +44,7 @@ func (h *handler) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Re
 	return func(ctx context.Context) mcpbridge.Result {
 		ran := false
 		once.Do(func() { ran = true })
-		if !ran {
-			h.t.Error("a call was run twice")
-		}
+		check.That(h.t, ran, "a call was run twice")
 		defer func() {
 			h.mu.Lock()
 			h.pending--
@@ -125,8 +123,7 @@ func tool(name string) mcpbridge.Tool {
 
 func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
 	t.Helper()
-	s := check.Value(mcpbridge.New(bridgeConfig(h)))(t)
-	return s
+	return check.Value(mcpbridge.New(bridgeConfig(h)))(t)
 }
 
 func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
@@ -211,9 +208,8 @@ func startStdio(t testing.TB, s *mcpbridge.Server, options mcpbridge.StdioOption
 // send writes lines as they are.
 func (c *stdio) send(lines ...string) {
 	c.t.Helper()
-	if _, err := io.WriteString(c.in, strings.Join(lines, "\n")+"\n"); err != nil {
-		c.t.Fatalf("send: %v", err)
-	}
+	_, err := io.WriteString(c.in, strings.Join(lines, "\n")+"\n")
+	check.Must(c.t, err == nil, "send: %v", err)
 }
 
 // answer is any message from the server.
@@ -240,17 +236,14 @@ type answer struct {
 func parseAnswer(t testing.TB, line string) answer {
 	t.Helper()
 	a := answer{Raw: strings.TrimSpace(line)}
-	if err := json.Unmarshal([]byte(line), &a); err != nil {
-		t.Fatalf("the server sent %q: %v", line, err)
-	}
+	err := json.Unmarshal([]byte(line), &a)
+	check.Must(t, err == nil, "the server sent %q: %v", line, err)
 	return a
 }
 
 func (a answer) text(t testing.TB) string {
 	t.Helper()
-	if a.Result == nil || len(a.Result.Content) == 0 {
-		t.Fatalf("no text in %s", a.Raw)
-	}
+	check.Must(t, a.Result != nil && len(a.Result.Content) != 0, "no text in %s", a.Raw)
 	return a.Result.Content[0].Text
 }
 
@@ -274,9 +267,7 @@ func (c *stdio) read() answer {
 	}()
 	select {
 	case r := <-got:
-		if r.err != nil {
-			c.t.Fatalf("read: %v", r.err)
-		}
+		check.Must(c.t, r.err == nil, "read: %v", r.err)
 		return parseAnswer(c.t, r.line)
 	case <-time.After(patience):
 		c.t.Fatal("no answer")
@@ -312,9 +303,8 @@ const (
 func (c *stdio) initialize() {
 	c.t.Helper()
 	c.send(initialize, initialized)
-	if a := c.read(); a.Error != nil {
-		c.t.Fatalf("initialize: %s", a.Raw)
-	}
+	a := c.read()
+	check.Must(c.t, a.Error == nil, "initialize: %s", a.Raw)
 }
 
 func callLine(id int, name, arguments string) string {

@@ -66,9 +66,8 @@ func goThrough(t *testing.T, a agent, h *handler, era string) {
 	}
 	check.Equal(t, a.instructions(), "Select an intent first.", "instructions")
 	names, err := a.tools(ctx)
-	if want := "whoami echo refuse wait panics arrive_panics progress rich"; err != nil || strings.Join(names, " ") != want {
-		t.Errorf("tools %v, %v; want %s", names, err, want)
-	}
+	want := "whoami echo refuse wait panics arrive_panics progress rich"
+	check.That(t, err == nil && strings.Join(names, " ") == want, "tools %v, %v; want %s", names, err, want)
 	text, structured, isError, err := a.call(ctx, "echo", map[string]any{"a": "<é&\u2028>"})
 	var echoed struct{ A string }
 	if err != nil || isError || json.Unmarshal([]byte(text), &echoed) != nil || echoed.A != "<é&\u2028>" {
@@ -128,9 +127,8 @@ func pipes(t *testing.T, h *handler) (io.ReadCloser, io.WriteCloser) {
 	outReader, out := io.Pipe()
 	go func() {
 		defer out.Close()
-		if err := s.ServeStdio(context.Background(), inReader, out, mcpbridge.StdioOptions{}); err != nil && !strings.Contains(err.Error(), "closed pipe") {
-			t.Errorf("stdio ended with %v", err)
-		}
+		err := s.ServeStdio(context.Background(), inReader, out, mcpbridge.StdioOptions{})
+		check.That(t, err == nil || strings.Contains(err.Error(), "closed pipe"), "stdio ended with %v", err)
 	}()
 	t.Cleanup(func() { in.Close(); outReader.Close() })
 	return outReader, in

@@ -24,14 +24,11 @@ func TestFormDefaults(t *testing.T) {
 	d := duplexStdio(t, h)
 	d.send(callLine(1, "wait", "{}"))
 	const want = `"properties":{"text":{"type":"string","maxLength":1000},"choice":{"type":"string","oneOf":[{"const":"v","title":"v"}]}},"required":[]`
-	if a := d.next(); !strings.Contains(a.Raw, want) {
-		t.Errorf("got %s", a.Raw)
-	}
+	a := d.next()
+	check.That(t, strings.Contains(a.Raw, want), "got %s", a.Raw)
 	for length, want := range map[int]error{0: nil, 1000: nil, 1001: mcpbridge.ErrBadAnswer} {
 		_, err := form.Read(json.RawMessage(fmt.Sprintf(`{"action":"accept","content":{"text":%q}}`, strings.Repeat("é", length))))
-		if !errors.Is(err, want) {
-			t.Errorf("%d characters: %v", length, err)
-		}
+		check.That(t, errors.Is(err, want), "%d characters: %v", length, err)
 	}
 }
 
@@ -55,19 +52,13 @@ func FuzzFormRead(f *testing.F) {
 		if err := json.Unmarshal(raw, &lax); err != nil {
 			t.Fatalf("accepted, but not JSON: %q", raw)
 		}
-		if lax.Action != string(got.Action) {
-			t.Fatalf("two readings of %q", raw)
-		}
+		check.Must(t, lax.Action == string(got.Action), "two readings of %q", raw)
 		if got.Action != mcpbridge.Accept {
 			return
 		}
-		if len(lax.Content) != len(got.Values) || got.Values["decision"] == "" {
-			t.Fatalf("%q gives %v", raw, got.Values)
-		}
+		check.Must(t, len(lax.Content) == len(got.Values) && got.Values["decision"] != "", "%q gives %v", raw, got.Values)
 		for name, value := range got.Values {
-			if lax.Content[name] != value {
-				t.Fatalf("two readings of %s in %q", name, raw)
-			}
+			check.Must(t, lax.Content[name] == value, "two readings of %s in %q", name, raw)
 		}
 	})
 }
@@ -131,9 +122,8 @@ func TestInputRequired(t *testing.T) {
 			{`,"requestState":"s"`, "s without an answer"},
 			{`,"inputResponses":{"operator":{"action":"cancel"}}`, ": cancel null"},
 		} {
-			if got := exchange(modernCall(2, forms, test.more)).text(t); !strings.HasPrefix(got, test.want) {
-				t.Errorf("%s: got %s, want %s", test.more, got, test.want)
-			}
+			got := exchange(modernCall(2, forms, test.more)).text(t)
+			check.That(t, strings.HasPrefix(got, test.want), "%s: got %s, want %s", test.more, got, test.want)
 		}
 	})
 }
@@ -171,9 +161,8 @@ func TestInputRequiredIsNotSentToWhoCannotAnswer(t *testing.T) {
 	} {
 		h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result { return mcpbridge.Result{InputRequired: &asked} }
 		c.send(modernCall(2, forms, ""))
-		if a := c.read(); a.Error == nil || a.Error.Code != -32603 {
-			t.Errorf("%s: %s", name, a.Raw)
-		}
+		a := c.read()
+		check.That(t, a.Error != nil && a.Error.Code == -32603, "%s: %s", name, a.Raw)
 	}
 }
 
@@ -189,7 +178,5 @@ func TestNoResumptionInTheInitializeEra(t *testing.T) {
 	w := startWeb(t, h, mcpbridge.HTTPOptions{})
 	check.Equal(t, w.do(w.request(forged, session(w.initialize()))).status, http.StatusOK, "status")
 	calls := h.calls()
-	if len(calls) != 2 || calls[0].Resumed != nil || calls[1].Resumed != nil {
-		t.Errorf("got %+v", calls)
-	}
+	check.That(t, len(calls) == 2 && calls[0].Resumed == nil && calls[1].Resumed == nil, "got %+v", calls)
 }

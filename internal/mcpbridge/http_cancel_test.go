@@ -113,9 +113,7 @@ func TestCancelIsolation(t *testing.T) {
 	nothing(t, ended)
 	select {
 	case got := <-firstDone:
-		if strings.Contains(got.body, "jsonrpc") {
-			t.Errorf("the cancelled call was answered: %s", got.body)
-		}
+		check.That(t, !strings.Contains(got.body, "jsonrpc"), "the cancelled call was answered: %s", got.body)
 	case <-time.After(patience):
 		t.Error("the cancelled call's response stays open")
 	}
@@ -193,9 +191,7 @@ func TestClientsLeavePlacesFree(t *testing.T) {
 				break
 			}
 		}
-		if number == 1 {
-			t.Fatal("a client got nothing")
-		}
+		check.Must(t, number != 1, "a client got nothing")
 	}
 }
 
@@ -232,9 +228,8 @@ func TestAHundredClientsOfOneToken(t *testing.T) {
 	letGo()
 	for _, done := range answers {
 		got := <-done
-		if messages := got.messages(t); got.status != 200 || len(messages) != 1 || messages[0].text(t) != "done" {
-			t.Fatalf("got %+v", got)
-		}
+		messages := got.messages(t)
+		check.Must(t, got.status == 200 && len(messages) == 1 && messages[0].text(t) == "done", "got %+v", got)
 	}
 }
 
@@ -243,14 +238,10 @@ func TestModernClientsShareNothing(t *testing.T) {
 	w := startWeb(t, h, mcpbridge.HTTPOptions{})
 	for _, edit := range []func(*http.Request){session("x"), session(w.initialize()), as(bobToken)} {
 		got := w.do(w.request(modernLine(1, "whoami", "{}"), modern("tools/call", "whoami"), edit))
-		if got.status != 200 || got.header.Get("Mcp-Session-Id") != "" {
-			t.Errorf("got %+v", got)
-		}
+		check.That(t, got.status == 200 && got.header.Get("Mcp-Session-Id") == "", "got %+v", got)
 	}
 	for _, call := range h.calls() {
-		if call.Caller.Connection != "" || !call.Caller.Modern {
-			t.Errorf("caller %+v", call.Caller)
-		}
+		check.That(t, call.Caller.Connection == "" && call.Caller.Modern, "caller %+v", call.Caller)
 	}
 }
 
@@ -275,11 +266,9 @@ func TestLegacyStream(t *testing.T) {
 	}
 	again := w.request("", method(http.MethodGet), session(id), header("Accept", "text/event-stream"))
 	check.Equal(t, w.do(again).status, http.StatusConflict, "a second stream")
-	if got := w.do(w.request("", method(http.MethodGet), header("Accept", "text/event-stream"))); got.status != 400 {
-		t.Errorf("a stream without a session: %d", got.status)
-	}
+	got := w.do(w.request("", method(http.MethodGet), header("Accept", "text/event-stream")))
+	check.That(t, got.status == 400, "a stream without a session: %d", got.status)
 	w.do(w.request("", method(http.MethodDelete), session(id)))
-	if _, err := io.ReadAll(response.Body); err != nil {
-		t.Errorf("the stream ended with %v", err)
-	}
+	_, err := io.ReadAll(response.Body)
+	check.That(t, err == nil, "the stream ended with %v", err)
 }

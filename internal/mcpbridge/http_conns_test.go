@@ -27,9 +27,8 @@ func (w web) dial(begin string) net.Conn {
 	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(w.url, "http://")))(w.t)
 	w.t.Cleanup(func() { conn.Close() })
 	check.OK(w.t, conn.SetDeadline(time.Now().Add(patience)))
-	if _, err := io.WriteString(conn, begin); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := io.WriteString(conn, begin)
+	check.OK(w.t, err)
 	return conn
 }
 
@@ -46,9 +45,8 @@ func (w web) isServed() {
 func isClosed(t testing.TB, conn net.Conn) string {
 	t.Helper()
 	answer, err := io.ReadAll(conn)
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-		t.Fatalf("the connection is held; it sent %q", answer)
-	}
+	timeout, ok := err.(net.Error)
+	check.Must(t, !ok || !timeout.Timeout(), "the connection is held; it sent %q", answer)
 	return string(answer)
 }
 
@@ -146,9 +144,8 @@ func TestBodyHasTheTimeOfItsSize(t *testing.T) {
 			header("Content-Type", "application/json")(r)
 			header("Accept", "application/json")(r)
 			handler.ServeHTTP(p, r)
-			if got := p.String(); !strings.Contains(got[:min(len(got), 200)], test.want) {
-				t.Errorf("%s: %.200s", name, got)
-			}
+			got := p.String()
+			check.That(t, strings.Contains(got[:min(len(got), 200)], test.want), "%s: %.200s", name, got)
 		})
 	}
 }
@@ -189,9 +186,8 @@ func TestStreamsOutliveTheReadTimeout(t *testing.T) {
 	w, _ := serve(t, newHandler(t), mcpbridge.HTTPOptions{ReadTimeout: soon, SSE: true})
 	stream := openSSE(t, w, aliceToken)
 	isClosed(t, w.dial("")) // so the time is over
-	if got := w.do(w.request(initialize, path("/message"), query(stream.query))); got.status != http.StatusAccepted {
-		t.Errorf("the stream is gone: %+v", got)
-	}
+	got := w.do(w.request(initialize, path("/message"), query(stream.query)))
+	check.That(t, got.status == http.StatusAccepted, "the stream is gone: %+v", got)
 	stream.read(t)
 }
 
@@ -209,9 +205,7 @@ func TestConnectionsMakeRoom(t *testing.T) {
 	for i := range idle {
 		idle[i] = w.dial("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n" + withToken(aliceToken) + "\r\n")
 		answer, err := http.ReadResponse(bufio.NewReader(idle[i]), nil)
-		if err != nil || answer.StatusCode != http.StatusBadRequest {
-			t.Fatalf("got %+v, %v", answer, err)
-		}
+		check.Must(t, err == nil && answer.StatusCode == http.StatusBadRequest, "got %+v, %v", answer, err)
 	}
 	w.isServed()
 	isClosed(t, idle[0])
@@ -265,16 +259,12 @@ func TestCrowdTakesNoPlaceFromOthers(t *testing.T) {
 				conn := &fakeConn{from: test.address(i)}
 				opened = append(opened, conn)
 				table.Open(conn)
-				if conn.closed {
-					t.Fatalf("connection %d was not let in", i)
-				}
+				check.Must(t, !conn.closed, "connection %d was not let in", i)
 				if test.shows {
 					table.Show(conn)
 				}
 			}
-			if silent.closed || idle.closed {
-				t.Errorf("the other client's connections were closed: %v, %v", silent.closed, idle.closed)
-			}
+			check.That(t, !silent.closed && !idle.closed, "the other client's connections were closed: %v, %v", silent.closed, idle.closed)
 			left := 0
 			for _, conn := range opened {
 				if !conn.closed {

@@ -84,9 +84,7 @@ func TestResumingEnds(t *testing.T) {
 		leave()
 		synctest.Wait()
 		time.Sleep(4 * time.Minute)
-		if len(ended) != 0 {
-			t.Fatal("the call was cancelled in its time")
-		}
+		check.Must(t, len(ended) == 0, "the call was cancelled in its time")
 		time.Sleep(time.Minute + time.Second)
 		receive(t, ended, "cancelled")
 		if got, _ := find("1-0"); !strings.Contains(got.String(), "gone") {
@@ -143,14 +141,11 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 		for _, accept := range []string{"application/json, text/event-stream", "*/*"} {
 			p, _ := recorded(handler, web{t, "http://localhost"}.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait"), header("Accept", accept)))
 			time.Sleep(299 * time.Second)
-			if got := strings.Count(p.String(), ": open\n\n"); got < 11 {
-				t.Errorf("%d comments in five minutes: %s", got, p)
-			}
+			got := strings.Count(p.String(), ": open\n\n")
+			check.That(t, got >= 11, "%d comments in five minutes: %s", got, p)
 			say <- "end"
 			synctest.Wait()
-			if !strings.Contains(p.String(), "done") {
-				t.Errorf("got %s", p)
-			}
+			check.That(t, strings.Contains(p.String(), "done"), "got %s", p)
 		}
 	})
 }

@@ -61,9 +61,7 @@ func (s *eventStream) event(t testing.TB) block {
 	t.Helper()
 	for {
 		b, err := s.next()
-		if err != nil {
-			t.Fatalf("the stream ended: %v", err)
-		}
+		check.Must(t, err == nil, "the stream ended: %v", err)
 		if b.comment == "" {
 			return b
 		}
@@ -78,9 +76,7 @@ func (s *eventStream) rest(t testing.TB) (all []block) {
 		if err == io.EOF {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if b.comment == "" {
 			all = append(all, b)
 		}
@@ -120,9 +116,8 @@ func told(h *handler) (running chan string, say, ended chan string) {
 func (a answer) progress(t testing.TB) string {
 	t.Helper()
 	var params struct{ Message string }
-	if err := json.Unmarshal(a.Params, &params); err != nil || a.Method != "notifications/progress" {
-		t.Errorf("no progress: %s", a.Raw)
-	}
+	err := json.Unmarshal(a.Params, &params)
+	check.That(t, err == nil && a.Method == "notifications/progress", "no progress: %s", a.Raw)
 	return params.Message
 }
 
@@ -154,9 +149,8 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 				t.Errorf("first came %+v, %v", b, err)
 			}
 			say <- "end"
-			if all := s.rest(t); len(all) != 1 || parseAnswer(t, all[0].data).text(t) != "done" {
-				t.Errorf("then came %+v", all)
-			}
+			all := s.rest(t)
+			check.That(t, len(all) == 1 && parseAnswer(t, all[0].data).text(t) == "done", "then came %+v", all)
 		})
 	}
 	t.Run("2025-06-18 with progress", func(t *testing.T) {
@@ -172,9 +166,8 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 		_, done := w.start(w.request(silent, session(w.initialize()), header("Accept", "*/*")))
 		receive(t, running, "true")
 		say <- "end"
-		if got := <-done; got.header.Get("Content-Type") != "application/json" || got.messages(t)[0].text(t) != "done" {
-			t.Errorf("got %+v", got)
-		}
+		got := <-done
+		check.That(t, got.header.Get("Content-Type") == "application/json" && got.messages(t)[0].text(t) == "done", "got %+v", got)
 	})
 }
 
@@ -197,9 +190,7 @@ func TestTheStreamWaitsForNothing(t *testing.T) {
 			"2026-07-28":               w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")),
 		} {
 			p, _ := recorded(handler, r)
-			if p.String() == "" {
-				t.Errorf("%s: nothing came while the call runs", name)
-			}
+			check.That(t, p.String() != "", "%s: nothing came while the call runs", name)
 			say <- "end"
 			synctest.Wait()
 		}
@@ -222,9 +213,7 @@ func TestResume(t *testing.T) {
 	say <- "two"
 	s = w.stream(w.resume(id, one.id))
 	two := s.event(t)
-	if parseAnswer(t, two.data).progress(t) != "two" || two.id == one.id {
-		t.Errorf("got %+v", two)
-	}
+	check.That(t, parseAnswer(t, two.data).progress(t) == "two" && two.id != one.id, "got %+v", two)
 	s.leave()
 	say <- "three"
 	say <- "end"
@@ -295,9 +284,8 @@ func TestResumeIsForItsOwn(t *testing.T) {
 	s = w.stream(w.resume(id, first.id))
 	check.Equal(t, w.do(w.request(cancelLine(7), session(id))).status, 202, "cancelling")
 	receive(t, ended, "cancelled")
-	if got := s.rest(t); len(got) != 0 {
-		t.Errorf("a cancelled call was answered: %+v", got)
-	}
+	got := s.rest(t)
+	check.That(t, len(got) == 0, "a cancelled call was answered: %+v", got)
 	check.Equal(t, w.do(w.resume(id, first.id)).status, 410, "a cancelled call is resumed")
 	w.start(w.request(slowCall, session(id)))
 	receive(t, running, "false")

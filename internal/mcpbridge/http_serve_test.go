@@ -87,9 +87,8 @@ func TestServeSaysWhyItEnded(t *testing.T) {
 	handler := unserved(t, newHandler(t))
 	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listener.Close()
-	if err := handler.Serve(t.Context(), listener); err == nil {
-		t.Error("serving on a closed listener succeeded")
-	}
+	err := handler.Serve(t.Context(), listener)
+	check.That(t, err != nil, "serving on a closed listener succeeded")
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -104,9 +103,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 431 ") {
-		t.Errorf("got %q, %v", answer, err)
-	}
+	check.That(t, err == nil && strings.HasPrefix(string(answer), "HTTP/1.1 431 "), "got %q, %v", answer, err)
 	check.NoError(t, stop())
 }
 
@@ -118,9 +115,7 @@ func TestServeTLS(t *testing.T) {
 	w.url = strings.Replace(w.url, "http://", "https://", 1)
 	response := check.Value(known.Client().Do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))))(t)
 	response.Body.Close()
-	if response.StatusCode != 200 || response.TLS == nil {
-		t.Errorf("got %s", response.Status)
-	}
+	check.That(t, response.StatusCode == 200 && response.TLS != nil, "got %s", response.Status)
 	check.NoError(t, stop())
 }
 
@@ -131,9 +126,8 @@ func TestSlowBodyBlocksNobody(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", aliceToken)
 	check.Equal(t, w.do(w.request(modernLine(1, "echo", "{}"), modern("tools/call", "echo"))).status, 200, "another request")
-	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
-	}
+	err := stop()
+	check.That(t, err == nil, "ended with %v", err)
 }
 
 func TestSSECarriesEverything(t *testing.T) {
@@ -143,9 +137,8 @@ func TestSSECarriesEverything(t *testing.T) {
 	stream := openSSE(t, w, aliceToken)
 	post := func(body string) {
 		t.Helper()
-		if got := w.do(w.request(body, path("/message"), query(stream.query))); got.status != http.StatusAccepted {
-			t.Fatalf("POST: %+v", got)
-		}
+		got := w.do(w.request(body, path("/message"), query(stream.query)))
+		check.Must(t, got.status == http.StatusAccepted, "POST: %+v", got)
 	}
 	post(callLine(1, "echo", "{}"))
 	stream.read(t).wantError(t, "1", -32600, "not initialized")
@@ -177,9 +170,8 @@ func TestSessionsOfTransportsDiffer(t *testing.T) {
 	stream := openSSE(t, w, aliceToken)
 	sseID := strings.TrimPrefix(stream.query, "sessionId=")
 	check.Equal(t, w.do(w.request(callLine(1, "echo", "{}"), session(sseID))).status, 404, "/mcp with an SSE session")
-	if got := w.do(w.request(initialize, path("/message"), query("sessionId="+w.initialize()))); got.status != 404 {
-		t.Errorf("/message with an HTTP session: %d", got.status)
-	}
+	got := w.do(w.request(initialize, path("/message"), query("sessionId="+w.initialize())))
+	check.That(t, got.status == 404, "/message with an HTTP session: %d", got.status)
 }
 
 // The client leaves while an answer is being written.
@@ -198,9 +190,8 @@ func TestClientLeavesDuringProgress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	response := check.Value(http.DefaultClient.Do(w.request(call, modern("tools/call", "progress")).WithContext(ctx)))(t)
-	if _, err := io.ReadFull(response.Body, make([]byte, 10_000)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.ReadFull(response.Body, make([]byte, 10_000))
+	check.OK(t, err)
 	response.Body.Close()
 	cancel()
 	select {

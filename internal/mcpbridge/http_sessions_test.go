@@ -47,9 +47,7 @@ func TestLegacySessions(t *testing.T) {
 	check.Equal(t, w.do(w.request("", method(http.MethodDelete), session(id))).status, 204, "DELETE")
 	check.Equal(t, w.do(w.request(call, session(id))).status, 404, "after DELETE")
 	first, second := h.calls()[0].Caller, h.calls()[1].Caller
-	if first.Connection == "" || first.Connection == id || first != second {
-		t.Errorf("callers %+v and %+v", first, second)
-	}
+	check.That(t, first.Connection != "" && first.Connection != id && first == second, "callers %+v and %+v", first, second)
 }
 
 func TestSessionsAreBounded(t *testing.T) {
@@ -132,9 +130,7 @@ func TestProgressStreamsOnThePost(t *testing.T) {
 	id := w.initialize()
 	got := w.do(w.request(call, session(id)))
 	messages := got.messages(t)
-	if len(messages) != 4 || messages[0].Method != "notifications/progress" || messages[3].text(t) != "done" {
-		t.Errorf("got %+v", got)
-	}
+	check.That(t, len(messages) == 4 && messages[0].Method == "notifications/progress" && messages[3].text(t) == "done", "got %+v", got)
 	check.Equal(t, got.header.Get("X-Accel-Buffering"), "no", "a proxy may buffer the stream")
 	plain := w.do(w.request(call, session(id), header("Accept", "application/json")))
 	if messages := plain.messages(t); len(messages) != 1 || messages[0].text(t) != "done" {

@@ -130,9 +130,7 @@ func (w web) initialize(edits ...func(*http.Request)) string {
 	w.t.Helper()
 	got := w.do(w.request(initialize, edits...))
 	id := got.header.Get("Mcp-Session-Id")
-	if got.status != http.StatusOK || len(id) < 22 {
-		w.t.Fatalf("initialize: %+v", got)
-	}
+	check.Must(w.t, got.status == http.StatusOK && len(id) >= 22, "initialize: %+v", got)
 	return id
 }
 
@@ -257,12 +255,10 @@ func TestSSEOffUnlessAsked(t *testing.T) {
 }
 
 func TestHTTPNeedsAuthentication(t *testing.T) {
-	if _, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{}); err == nil {
-		t.Error("a handler without authentication was made")
-	}
-	if _, ok := mcpbridge.StaticToken("", "x")(""); ok {
-		t.Error("an empty token was accepted")
-	}
+	_, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{})
+	check.That(t, err != nil, "a handler without authentication was made")
+	_, ok := mcpbridge.StaticToken("", "x")("")
+	check.That(t, !ok, "an empty token was accepted")
 }
 
 func TestHTTPRateLimitIsPerPrincipal(t *testing.T) {

@@ -59,9 +59,7 @@ func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 			called = a
 		}
 	}
-	if strings.Index(list.Raw, `"refuse"`) > strings.Index(list.Raw, `"echo"`) {
-		t.Errorf("the order is not the given one: %s", list.Raw)
-	}
+	check.That(t, strings.Index(list.Raw, `"refuse"`) <= strings.Index(list.Raw, `"echo"`), "the order is not the given one: %s", list.Raw)
 	check.Equal(t, called.text(t), "{}")
 }
 
@@ -118,9 +116,8 @@ func TestParamsAreBounded(t *testing.T) {
 		c.read().wantError(t, fmt.Sprint(i), -32602, "longer than")
 	}
 	c.send(callLine(9, "echo", `{"a":"`+long+`"}`))
-	if got := c.read().text(t); len(got) < len(long) {
-		t.Errorf("the arguments of a tool came as %d bytes", len(got))
-	}
+	got := c.read().text(t)
+	check.That(t, len(got) >= len(long), "the arguments of a tool came as %d bytes", len(got))
 }
 
 // A structured result with line breaks between its tokens is still one message.
@@ -132,9 +129,7 @@ func TestResultOfSeveralLinesIsOneMessage(t *testing.T) {
 	in := strings.NewReader(initialize + "\n" + callLine(7, "echo", "{}") + "\n")
 	check.OK(t, newServer(t, h).ServeStdio(t.Context(), in, &out, mcpbridge.StdioOptions{}))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("want two answers, got %q", lines)
-	}
+	check.Must(t, len(lines) == 2, "want two answers, got %q", lines)
 	var answer struct {
 		Result struct {
 			Content           []struct{ Type, Text string }
@@ -155,9 +150,8 @@ func TestCapabilitiesAreRead(t *testing.T) {
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
 	c.send(strings.Replace(modernLine(1, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":{"sampling":7}`, 1))
 	c.read().wantError(t, "1", -32602, "clientCapabilities")
-	if calls := h.calls(); len(calls) != 0 {
-		t.Errorf("%d calls arrived", len(calls))
-	}
+	calls := h.calls()
+	check.That(t, len(calls) == 0, "%d calls arrived", len(calls))
 }
 
 func TestNoProgressAfterTheAnswer(t *testing.T) {
@@ -173,17 +167,14 @@ func TestNoProgressAfterTheAnswer(t *testing.T) {
 	check.Equal(t, c.read().text(t), "done")
 	(<-late).Progress("late", 1, 1)
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	if a := c.read(); string(a.ID) != "2" {
-		t.Errorf("got %s", a.Raw)
-	}
+	a := c.read()
+	check.That(t, string(a.ID) == "2", "got %s", a.Raw)
 }
 
 // TestDocumentedLimits holds the limits in README.md to the constants.
 func TestDocumentedLimits(t *testing.T) {
 	page := check.Value(os.ReadFile("README.md"))(t)
 	for _, part := range mcpbridge.LimitsAsDocumented() {
-		if !strings.Contains(string(page), part) {
-			t.Errorf("README.md does not say %q", part)
-		}
+		check.That(t, strings.Contains(string(page), part), "README.md does not say %q", part)
 	}
 }

@@ -31,9 +31,7 @@ func TestEndOfInput(t *testing.T) {
 		var out bytes.Buffer
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
 		check.NoError(t, newServer(t, newHandler(t)).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: 50 * time.Millisecond}))
-		if !strings.Contains(out.String(), "cancelled") {
-			t.Errorf("no answer to the cancelled call:\n%s", out.String())
-		}
+		check.That(t, strings.Contains(out.String(), "cancelled"), "no answer to the cancelled call:\n%s", out.String())
 	})
 	t.Run("a call that ignores its context does not keep the server", func(t *testing.T) {
 		h := newHandler(t)
@@ -53,9 +51,8 @@ func TestStopBySignal(t *testing.T) {
 	eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
 	c.stop()
 	check.Equal(t, c.read().text(t), "cancelled")
-	if err := c.wait(); err != nil {
-		t.Errorf("ended with %v", err)
-	}
+	err := c.wait()
+	check.That(t, err == nil, "ended with %v", err)
 }
 
 func TestWriteErrorEnds(t *testing.T) {
@@ -70,9 +67,7 @@ func TestWriteErrorEnds(t *testing.T) {
 	fmt.Fprintln(in, initialize)
 	select {
 	case err := <-ended:
-		if !errors.Is(err, broken) {
-			t.Errorf("ended with %v, want the write error", err)
-		}
+		check.That(t, errors.Is(err, broken), "ended with %v, want the write error", err)
 	case <-time.After(patience):
 		t.Fatal("the server did not end")
 	}
@@ -85,9 +80,7 @@ func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 func TestReadErrorEnds(t *testing.T) {
 	broken := errors.New("device gone")
 	err := newServer(t, newHandler(t)).ServeStdio(t.Context(), io.MultiReader(strings.NewReader(initialize), failingReader{broken}), io.Discard, mcpbridge.StdioOptions{})
-	if !errors.Is(err, broken) {
-		t.Errorf("ended with %v, want the read error", err)
-	}
+	check.That(t, errors.Is(err, broken), "ended with %v, want the read error", err)
 }
 
 type failingReader struct{ err error }
@@ -108,16 +101,11 @@ func TestLongLineInBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	err := newServer(t, h).ServeStdio(t.Context(), in, &out, mcpbridge.StdioOptions{MaxLine: limit})
 	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 16*limit {
-		t.Errorf("a line of %d bytes took %d bytes of memory in all", length, allocated)
-	}
+	check.OK(t, err)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	check.That(t, allocated <= 16*limit, "a line of %d bytes took %d bytes of memory in all", length, allocated)
 	answers := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(answers) != 3 {
-		t.Fatalf("%d answers:\n%s", len(answers), out.String())
-	}
+	check.Must(t, len(answers) == 3, "%d answers:\n%s", len(answers), out.String())
 	parseAnswer(t, answers[1]).wantError(t, "null", -32600, "longer than")
 	check.Equal(t, parseAnswer(t, answers[2]).text(t), `{"still":"here"}`, "the call after the long line")
 	check.Equal(t, len(h.calls()), 1)
@@ -139,9 +127,8 @@ func TestDeepNestingIsRefused(t *testing.T) {
 	c.send(callLine(1, "echo", `{"a":`+strings.Repeat("[", 1<<20)+strings.Repeat("]", 1<<20)+`}`))
 	c.read().wantError(t, "null", -32600, "nested")
 	c.send(callLine(2, "echo", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`))
-	if a := c.read(); a.Error != nil {
-		t.Errorf("200 levels were refused: %s", a.Raw)
-	}
+	a := c.read()
+	check.That(t, a.Error == nil, "200 levels were refused: %s", a.Raw)
 }
 
 func TestConnectionIdentity(t *testing.T) {
@@ -160,7 +147,5 @@ func TestConnectionIdentity(t *testing.T) {
 	if first == "" || len(first) < 22 || first != calls[1].Caller.Connection || first == second {
 		t.Errorf("connections %q, %q, %q", first, calls[1].Caller.Connection, second)
 	}
-	if len(gone) != 2 || gone[0] != first || gone[1] != second {
-		t.Errorf("disconnected: %q", gone)
-	}
+	check.That(t, len(gone) == 2 && gone[0] == first && gone[1] == second, "disconnected: %q", gone)
 }

@@ -27,14 +27,12 @@ func TestArriveOrderIsLineOrder(t *testing.T) {
 		_, _ = io.WriteString(c.in, b.String())
 	}()
 	for range lines + 1 {
-		if a := c.read(); a.Error != nil {
-			t.Fatalf("refused: %s", a.Raw)
-		}
+		a := c.read()
+		check.Must(t, a.Error == nil, "refused: %s", a.Raw)
 	}
 	for i, call := range h.calls() {
-		if want := fmt.Sprintf(`{"n":%d}`, i); string(call.Arguments) != want {
-			t.Fatalf("call %d arrived with %s", i, call.Arguments)
-		}
+		want := fmt.Sprintf(`{"n":%d}`, i)
+		check.Must(t, string(call.Arguments) == want, "call %d arrived with %s", i, call.Arguments)
 	}
 	check.Equal(t, len(h.calls()), lines)
 }
@@ -44,14 +42,11 @@ func TestInitializeIsABarrier(t *testing.T) {
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
 	c.send(callLine(1, "whoami", "{}"), initialize, callLine(2, "whoami", "{}"))
 	c.read().wantError(t, "1", -32600, "not initialized")
-	if a := c.read(); string(a.ID) != `"init"` {
-		t.Fatalf("got %s, want the answer to initialize", a.Raw)
-	}
+	a := c.read()
+	check.Must(t, string(a.ID) == `"init"`, "got %s, want the answer to initialize", a.Raw)
 	who := c.read().text(t)
 	for _, part := range []string{`"Modern":false`, `"Name":"tester"`, `"CanElicit":true`, `"ProtocolVersion":"2025-11-25"`} {
-		if !strings.Contains(who, part) {
-			t.Errorf("the caller is %s, without %s", who, part)
-		}
+		check.That(t, strings.Contains(who, part), "the caller is %s, without %s", who, part)
 	}
 	check.Equal(t, len(h.calls()), 1)
 }
@@ -81,14 +76,11 @@ func TestFurtherInitializeIsServed(t *testing.T) {
 			c.send(callLine(10, "wait", "{}"))
 			receive(t, running, "{}")
 			c.send(test.second, callLine(3, "whoami", "{}"))
-			if a := c.read(); a.Error != nil || string(a.ID) != "2" {
-				t.Fatalf("the handshake was answered %s", a.Raw)
-			}
+			a := c.read()
+			check.Must(t, a.Error == nil && string(a.ID) == "2", "the handshake was answered %s", a.Raw)
 			who := c.read().text(t)
 			for _, want := range test.want {
-				if !strings.Contains(who, want) {
-					t.Errorf("the caller is %s, without %s", who, want)
-				}
+				check.That(t, strings.Contains(who, want), "the caller is %s, without %s", who, want)
 			}
 			calls := h.calls()
 			check.Equal(t, calls[0].Caller.Connection, calls[1].Caller.Connection, "the connection changed")
@@ -101,9 +93,8 @@ func TestCancelRunningCall(t *testing.T) {
 	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
 	c.initialize()
 	c.send(callLine(1, "wait", "{}"), cancelLine(1), callLine(2, "echo", "{}"))
-	if a := c.read(); string(a.ID) != "2" {
-		t.Errorf("got %s; a cancelled call must not be answered", a.Raw)
-	}
+	a := c.read()
+	check.That(t, string(a.ID) == "2", "got %s; a cancelled call must not be answered", a.Raw)
 }
 
 // Calls that take long leave room for those that only read.
@@ -123,9 +114,8 @@ func TestReadsAreServedBesideLongCalls(t *testing.T) {
 	}
 	eventually(t, "64 calls run", func() bool { return started.Load() == 64 })
 	c.send(callLine(1000, "echo", "{}"))
-	if a := c.read(); string(a.ID) != "1000" {
-		t.Fatalf("got %s, want the answer of the tool that only reads", a.Raw)
-	}
+	a := c.read()
+	check.Must(t, string(a.ID) == "1000", "got %s, want the answer of the tool that only reads", a.Raw)
 	close(release)
 	for range 100 {
 		c.read()
@@ -169,9 +159,7 @@ func TestCancelQueuedCall(t *testing.T) {
 	// wait for it.
 	select {
 	case err := <-queued:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the cancelled call was started with a context that is not done: %v", err)
-		}
+		check.That(t, errors.Is(err, context.Canceled), "the cancelled call was started with a context that is not done: %v", err)
 	case <-time.After(patience):
 		t.Error("the cancelled call keeps its place in the order")
 	}
@@ -195,9 +183,8 @@ func TestCanElicit(t *testing.T) {
 		c.send(strings.Replace(initialize, `{"elicitation":{}}`, declared, 1),
 			callLine(1, "echo", "{}"), strings.Replace(modernLine(2, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":`+declared, 1))
 		for range 3 {
-			if a := c.read(); a.Error != nil {
-				t.Fatalf("%s: %s", declared, a.Raw)
-			}
+			a := c.read()
+			check.Must(t, a.Error == nil, "%s: %s", declared, a.Raw)
 		}
 		for _, call := range h.calls() {
 			check.Equal(t, call.Caller.CanElicit, want, "%s", declared)

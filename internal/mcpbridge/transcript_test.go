@@ -20,9 +20,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata/transcr
 // as JSON, with sorted keys.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts: %v", err)
-	}
+	check.Must(t, err == nil && len(files) != 0, "no transcripts: %v", err)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			want := check.Value(os.ReadFile(file))(t)
@@ -51,9 +49,8 @@ func play(t *testing.T, script string) string {
 			out.WriteString(line + "\n")
 		}
 	}
-	if err := c.end(); err != nil {
-		t.Errorf("the server ended with %v", err)
-	}
+	err := c.end()
+	check.That(t, err == nil, "the server ended with %v", err)
 	return out.String()
 }
 

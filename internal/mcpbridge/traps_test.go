@@ -51,9 +51,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	got := c.read().Raw
 	for _, want := range []json.RawMessage{given.InputSchema(), given.OutputSchema()} {
-		if !strings.Contains(got, string(want)) {
-			t.Errorf("the list is %s, without %s", got, want)
-		}
+		check.That(t, strings.Contains(got, string(want)), "the list is %s, without %s", got, want)
 	}
 }
 
@@ -76,13 +74,11 @@ func TestTrapMiscasedAndRepeatedNames(t *testing.T) {
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"param\u017f\":{\"name\":\"echo\"}}",
 	} {
 		c.send(line)
-		if a := c.read(); a.Error == nil {
-			t.Errorf("%s was answered %s", line, a.Raw)
-		}
+		a := c.read()
+		check.That(t, a.Error != nil, "%s was answered %s", line, a.Raw)
 	}
-	if got := h.calls(); len(got) != 0 {
-		t.Errorf("calls arrived: %v", got)
-	}
+	got := h.calls()
+	check.That(t, len(got) == 0, "calls arrived: %v", got)
 }
 
 // encoding/json turns invalid UTF-8 into U+FFFD, so a file name that was never
@@ -93,13 +89,11 @@ func TestTrapInvalidUTF8(t *testing.T) {
 	c.initialize()
 	for _, text := range []string{"\xff", "\xc3", "\xed\xa0\x80", `\ud800`} {
 		c.send(callLine(1, "echo", `{"path":"`+text+`"}`))
-		if a := c.read(); a.Error == nil {
-			t.Errorf("%q was answered %s", text, a.Raw)
-		}
+		a := c.read()
+		check.That(t, a.Error != nil, "%q was answered %s", text, a.Raw)
 	}
-	if got := h.calls(); len(got) != 0 {
-		t.Errorf("calls arrived: %v", got)
-	}
+	got := h.calls()
+	check.That(t, len(got) == 0, "calls arrived: %v", got)
 }
 
 // mcp-go decodes arguments to a map: large numbers, their spelling and the
@@ -138,9 +132,7 @@ func TestTrapForgedInputResponses(t *testing.T) {
 	} {
 		line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
 		params, arguments, _, ok := mcpbridge.Admitted([]byte(line))
-		if !ok || string(arguments) != `{"a":1}` {
-			t.Errorf("the handler gets %s", arguments)
-		}
+		check.That(t, ok && string(arguments) == `{"a":1}`, "the handler gets %s", arguments)
 		if strings.Contains(string(params), "approve") || strings.Contains(string(params), "forged") {
 			t.Errorf("the method gets %s", params)
 		}
@@ -161,18 +153,16 @@ func TestTrapTwoStdioConnectionsAtOnce(t *testing.T) {
 	second.send(cancelLine(1), callLine(2, "echo", `{"on":"second"}`))
 	check.Equal(t, second.read().text(t), `{"on":"second"}`)
 	first.send(callLine(2, "echo", `{"on":"first"}`))
-	if a := first.read(); string(a.ID) != "2" {
-		t.Errorf("the first connection's call was cancelled by the second: %s", a.Raw)
-	}
+	a := first.read()
+	check.That(t, string(a.ID) == "2", "the first connection's call was cancelled by the second: %s", a.Raw)
 }
 
 // mcp-go decodes ids to float64.
 func TestTrapLargeIDs(t *testing.T) {
 	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
 	c.send(`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`)
-	if a := c.read(); string(a.ID) != "9007199254740993" {
-		t.Errorf("got %s", a.Raw)
-	}
+	a := c.read()
+	check.That(t, string(a.ID) == "9007199254740993", "got %s", a.Raw)
 }
 
 // A web page that rebinds its name to a loopback address, or that posts
@@ -198,9 +188,8 @@ func TestTrapSSEOrigin(t *testing.T) {
 	} {
 		check.Equal(t, post(test.edit), test.want, "%s", name)
 	}
-	if a := stream.read(t); string(a.ID) != `"init"` {
-		t.Errorf("got %s", a.Raw)
-	}
+	a := stream.read(t)
+	check.That(t, string(a.ID) == `"init"`, "got %s", a.Raw)
 }
 
 func FuzzStrictReader(f *testing.F) {
@@ -220,9 +209,7 @@ func FuzzStrictReader(f *testing.F) {
 		if err := json.Unmarshal(params, &taken); err != nil {
 			t.Fatalf("the method would get %q: %v", params, err)
 		}
-		if taken.Arguments != nil && method == "tools/call" {
-			t.Errorf("the method would read %+v of %q", taken, raw)
-		}
+		check.That(t, taken.Arguments == nil || method != "tools/call", "the method would read %+v of %q", taken, raw)
 		var lax struct {
 			Method string
 			Params struct{ Name string }
@@ -262,9 +249,7 @@ func openSSE(t testing.TB, w web, token string) sseStream {
 		readEvents(response.Body, s.events)
 	}()
 	endpoint, ok := strings.CutPrefix(<-s.events, "/message?")
-	if !ok {
-		t.Fatalf("the endpoint is %q", endpoint)
-	}
+	check.Must(t, ok, "the endpoint is %q", endpoint)
 	s.query = endpoint
 	return s
 }
@@ -294,8 +279,6 @@ func readEvents(from io.Reader, to chan<- string) {
 func (s sseStream) read(t testing.TB) answer {
 	t.Helper()
 	data, ok := <-s.events
-	if !ok {
-		t.Fatal("the stream has ended")
-	}
+	check.Must(t, ok, "the stream has ended")
 	return parseAnswer(t, data)
 }

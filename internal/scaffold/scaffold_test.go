@@ -90,9 +90,8 @@ func TestDetect(t *testing.T) {
 			if !slices.Equal(names, test.toolchains) || !slices.Equal(found.Scope, test.scope) || !slices.Equal(verify, test.verify) {
 				t.Errorf("toolchains %q, scope %q, verify %q", names, found.Scope, verify)
 			}
-			if _, git := test.files[".git/"]; found.GitRoot != git {
-				t.Errorf("git root: %v", found.GitRoot)
-			}
+			_, git := test.files[".git/"]
+			check.That(t, found.GitRoot == git, "git root: %v", found.GitRoot)
 		})
 	}
 }
@@ -102,17 +101,14 @@ func TestDetectDoesNotFollowLinks(t *testing.T) {
 	dir, root := directory(t, map[string]string{"go.mod": ""})
 	check.OK(t, os.Symlink(outside, filepath.Join(dir, "src")))
 	found, err := scaffold.Detect(root)
-	if err != nil || !slices.Equal(found.Scope, []string{"go.mod", "go.sum"}) {
-		t.Errorf("scope %q, %v", found.Scope, err)
-	}
+	check.That(t, err == nil && slices.Equal(found.Scope, []string{"go.mod", "go.sum"}), "scope %q, %v", found.Scope, err)
 }
 
 func TestGuessedClient(t *testing.T) {
 	for name, want := range map[string]string{".cursor/": "cursor", ".roomodes": "roo", ".vscode/": "vscode", "CLAUDE.md": "claude-code", "x": "claude-code"} {
 		_, root := directory(t, map[string]string{name: ""})
-		if found, err := scaffold.Detect(root); err != nil || found.Client != want {
-			t.Errorf("%s: %q, %v", name, found.Client, err)
-		}
+		found, err := scaffold.Detect(root)
+		check.That(t, err == nil && found.Client == want, "%s: %q, %v", name, found.Client, err)
 	}
 }
 
@@ -129,14 +125,9 @@ func TestCreate(t *testing.T) {
 	dir, root := directory(t, nil)
 	results := check.Value(scaffold.Create(root, options("src/**", `a "b": c`)))(t)
 	for _, result := range results {
-		if result.Action != scaffold.Created {
-			t.Errorf("%+v", result)
-		}
+		check.That(t, result.Action == scaffold.Created, "%+v", result)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, scaffold.IntentsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(filepath.Join(dir, scaffold.IntentsFile)))(t)
 	var file struct {
 		Intents []map[string]any `yaml:"active_intents"`
 	}
@@ -147,9 +138,7 @@ func TestCreate(t *testing.T) {
 		"id": "INT-001", "name": "A: b # c", "status": "IN_PROGRESS", "description": "Two\n\nlines: \"x\"\n",
 		"owned_scope": []any{"src/**", `a "b": c`}, "started_at": time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC), "verify": []any{"go test ./..."},
 	}
-	if len(file.Intents) != 1 || !reflect.DeepEqual(file.Intents[0], want) {
-		t.Errorf("intents %v\n%s", file.Intents, text)
-	}
+	check.That(t, len(file.Intents) == 1 && reflect.DeepEqual(file.Intents[0], want), "intents %v\n%s", file.Intents, text)
 }
 
 func TestCreateNeverOverwrites(t *testing.T) {
@@ -160,18 +149,13 @@ func TestCreateNeverOverwrites(t *testing.T) {
 	}
 	dir, root := directory(t, files)
 	results := check.Value(scaffold.Create(root, options()))(t)
-	if len(results) != len(files) {
-		t.Errorf("results %+v", results)
-	}
+	check.That(t, len(results) == len(files), "results %+v", results)
 	for _, result := range results {
-		if result.Action != scaffold.Kept || result.Detail == "" {
-			t.Errorf("%+v", result)
-		}
+		check.That(t, result.Action == scaffold.Kept && result.Detail != "", "%+v", result)
 	}
 	for name, content := range files {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != content {
-			t.Errorf("%s is %q now (%v)", name, text, err)
-		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		check.That(t, err == nil && string(text) == content, "%s is %q now (%v)", name, text, err)
 	}
 }
 
@@ -191,12 +175,10 @@ func TestAttributes(t *testing.T) {
 	for _, test := range tests {
 		dir, root := directory(t, map[string]string{scaffold.AttributesFile: test.before})
 		for range 2 {
-			if _, err := scaffold.Create(root, options()); err != nil {
-				t.Fatal(err)
-			}
-			if text, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile)); string(text) != test.after {
-				t.Errorf("from %q: %q, want %q", test.before, text, test.after)
-			}
+			_, err := scaffold.Create(root, options())
+			check.OK(t, err)
+			text, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile))
+			check.That(t, string(text) == test.after, "from %q: %q, want %q", test.before, text, test.after)
 		}
 	}
 }
@@ -207,9 +189,8 @@ func TestBeside(t *testing.T) {
 		dir, root := directory(t, nil)
 		opts := options()
 		opts.Beside = beside
-		if _, err := scaffold.Create(root, opts); err != nil {
-			t.Fatal(err)
-		}
+		_, err := scaffold.Create(root, opts)
+		check.OK(t, err)
 		attributes, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile))
 		ignored, _ := os.ReadFile(filepath.Join(dir, scaffold.GitIgnoreFile))
 		if got := string(attributes) == ".orchestration/seals/** -text\n"; got != beside {
@@ -221,9 +202,7 @@ func TestBeside(t *testing.T) {
 			}
 		}
 		for _, line := range []string{"/state/\n", "/cache/\n", "/intent_map.md\n"} {
-			if !strings.Contains(string(ignored), "\n"+line) {
-				t.Errorf("beside %v: ignored %q", beside, ignored)
-			}
+			check.That(t, strings.Contains(string(ignored), "\n"+line), "beside %v: ignored %q", beside, ignored)
 		}
 	}
 }
@@ -242,9 +221,7 @@ func TestCreateStaysInside(t *testing.T) {
 	dir, root = directory(t, nil)
 	check.OK(t, os.Symlink(filepath.Join(outside, "x"), filepath.Join(dir, scaffold.AttributesFile)))
 	results, err := scaffold.Create(root, options())
-	if err != nil || results[len(results)-1].Action != scaffold.Kept {
-		t.Errorf("%+v %v", results, err)
-	}
+	check.That(t, err == nil && results[len(results)-1].Action == scaffold.Kept, "%+v %v", results, err)
 }
 
 func TestCheckPlace(t *testing.T) {
@@ -267,7 +244,6 @@ func TestCheckPlace(t *testing.T) {
 
 func TestEnclosingRepository(t *testing.T) {
 	dir, _ := directory(t, map[string]string{".git/": "", "a/b/": ""})
-	if got := scaffold.EnclosingRepository(filepath.Join(dir, "a", "b")); got != dir {
-		t.Errorf("got %q", got)
-	}
+	got := scaffold.EnclosingRepository(filepath.Join(dir, "a", "b"))
+	check.That(t, got == dir, "got %q", got)
 }

@@ -29,24 +29,18 @@ func fresh(t *testing.T) (doctor.Options, *os.Root) {
 	t.Helper()
 	base := t.TempDir()
 	dir, home := filepath.Join(base, "ws"), filepath.Join(base, "home")
-	must(t, os.Mkdir(dir, 0o755), os.Mkdir(home, 0o755))
+	check.OK(t, errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(home, 0o755)))
 	root, err := os.OpenRoot(dir)
-	must(t, err)
-	t.Cleanup(func() { must(t, root.Close()) })
+	check.OK(t, err)
+	t.Cleanup(func() { check.OK(t, root.Close()) })
 	_, err = scaffold.Create(root, scaffold.Options{Intent: scaffold.FirstIntent{ID: "INT-001", Name: "n", Scope: []string{"src/**"}}})
-	must(t, err)
-	executable, err := os.Executable()
-	must(t, err)
+	check.OK(t, err)
+	executable := check.Value(os.Executable())(t)
 	userDir := filepath.Join(home, ".config", "orchestra-mcp")
 	return doctor.Options{
 		Dir: dir, Home: home, OS: runtime.GOOS, UserDir: userDir, Executable: executable, Version: "devel", Self: "orchestra-mcp",
 		Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, Now: func() time.Time { return now },
 	}, root
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	check.OK(t, errors.Join(errs...))
 }
 
 // find gives the first finding of an area whose message contains a text.
@@ -63,88 +57,68 @@ func find(r doctor.Report, area, says string) (doctor.Finding, bool) {
 func wrongAndRight(t *testing.T, wrong, right doctor.Options, area string, status doctor.Status, says string) {
 	t.Helper()
 	f, found := find(doctor.Run(context.Background(), wrong), area, says)
-	if !found || f.Status != status || f.Remedy == "" {
-		t.Errorf("%s %q: found %+v", area, says, f)
-	}
+	check.That(t, found && f.Status == status && f.Remedy != "", "%s %q: found %+v", area, says, f)
 	if f, found := find(doctor.Run(context.Background(), right), area, says); found {
 		t.Errorf("still found %+v", f)
 	}
 }
 
-func TestClockBeforeTheProgram(t *testing.T) {
-	right, _ := fresh(t)
-	wrong := right
-	wrong.Now = func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
-	wrongAndRight(t, wrong, right, "program", doctor.Fail, "before this program was made")
-}
-
 func TestClockBehindTheLedger(t *testing.T) {
 	right, root := fresh(t)
 	l, err := ledger.Open(root, ledger.Options{Version: "v1", Clock: func() time.Time { return now }})
-	must(t, err)
+	check.OK(t, err)
 	for range 3 {
 		_, err = l.Append(context.Background(), record.Record{Kind: record.KindSelection, IntentID: "INT-001", Contributor: record.Contributor{Type: record.ContributorAI}})
-		must(t, err)
+		check.OK(t, err)
 	}
-	must(t, l.Close(context.Background()))
+	check.OK(t, l.Close(context.Background()))
 	wrong := right
 	wrong.Now = func() time.Time { return now.Add(-time.Hour) }
 	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "still to come")
 	report, err := verify.Verify(context.Background(), root)
-	if err != nil || len(report.Problems) > 0 || report.Records != 3 {
-		t.Errorf("the ledger: %+v, %v", report, err)
+	check.That(t, err == nil && len(report.Problems) == 0 && report.Records == 3, "the ledger: %+v, %v", report, err)
+}
+
+// TestWhatIsAskedFor is about the machine and the user, as options tell of them.
+func TestWhatIsAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		area   string
+		status doctor.Status
+		says   string
+		spoil  func(*doctor.Options)
+	}{
+		{"program", doctor.Fail, "before this program was made", func(o *doctor.Options) {
+			o.Now = func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) }
+		}},
+		{"files", doctor.Fail, "are free", func(o *doctor.Options) { o.MinFree = 1 << 62 }},
+		{"workspace", doctor.Warn, "whole home directory", func(o *doctor.Options) { o.Home = o.Dir }},
+		{"settings", doctor.Warn, "no directory for your own settings", func(o *doctor.Options) { o.Home, o.UserDir = "", "" }},
+		{"clients", doctor.Warn, "home directory is not known", func(o *doctor.Options) { o.Home, o.UserDir = "", "" }},
+		{"workspace", doctor.Fail, "cannot be opened", func(o *doctor.Options) { o.Dir += "-gone" }},
+	} {
+		right, _ := fresh(t)
+		right.MinFree = 1
+		wrong := right
+		c.spoil(&wrong)
+		if c.area != "files" || runtime.GOOS == "linux" { // how much is free is not asked elsewhere
+			wrongAndRight(t, wrong, right, c.area, c.status, c.says)
+		}
 	}
-}
-
-func TestFullDisk(t *testing.T) {
-	right, _ := fresh(t)
-	right.MinFree = 1
-	wrong := right
-	wrong.MinFree = 1 << 62
-	if runtime.GOOS != "linux" {
-		return // how much is free is not asked elsewhere
-	}
-	wrongAndRight(t, wrong, right, "files", doctor.Fail, "are free")
-}
-
-func TestHomeAsWorkspace(t *testing.T) {
-	right, _ := fresh(t)
-	wrong := right
-	wrong.Home = right.Dir
-	wrongAndRight(t, wrong, right, "workspace", doctor.Warn, "whole home directory")
-}
-
-func TestNoHome(t *testing.T) {
-	right, _ := fresh(t)
-	wrong := right
-	wrong.Home, wrong.UserDir = "", ""
-	wrongAndRight(t, wrong, right, "settings", doctor.Warn, "no directory for your own settings")
-	wrongAndRight(t, wrong, right, "clients", doctor.Warn, "home directory is not known")
-}
-
-func TestWorkspaceThatIsGone(t *testing.T) {
-	right, _ := fresh(t)
-	wrong := right
-	wrong.Dir += "-gone"
-	wrongAndRight(t, wrong, right, "workspace", doctor.Fail, "cannot be opened")
 }
 
 // TestDirectoryThatCannotBeWritten: whoever may write everywhere must not be told that he may not.
 func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	o, root := fresh(t)
-	must(t, root.Chmod(".orchestration", 0o555))
+	check.OK(t, root.Chmod(".orchestration", 0o555))
 	t.Cleanup(func() { _ = root.Chmod(".orchestration", 0o755) })
 	try, err := root.Create(".orchestration/x")
 	if err == nil {
-		must(t, try.Close())
+		check.OK(t, try.Close())
 	}
 	f, found := find(doctor.Run(context.Background(), o), "files", "cannot be written")
-	if wanted := err != nil && runtime.GOOS == "linux"; found != wanted {
-		t.Errorf("found %v %+v, writing says %v", found, f, err)
-	}
-	if found && (f.Status != doctor.Fail || f.Command != "chmod u+w -- .orchestration") {
-		t.Errorf("found %+v", f)
-	}
+	wanted := err != nil && runtime.GOOS == "linux"
+	check.That(t, found == wanted, "found %v %+v, writing says %v", found, f, err)
+	check.That(t, !found || f.Status == doctor.Fail && f.Command == "chmod u+w -- .orchestration", "found %+v", f)
 }
 
 // TestSandbox: what is said of the sandbox is what commands will meet.
@@ -191,29 +165,28 @@ func TestApprovals(t *testing.T) {
 	o, root := fresh(t)
 	says := func(o doctor.Options, status doctor.Status, text string) {
 		t.Helper()
-		if f, found := find(doctor.Run(context.Background(), o), "approvals", text); !found || f.Status != status {
-			t.Errorf("%q: %+v", text, f)
-		}
+		f, found := find(doctor.Run(context.Background(), o), "approvals", text)
+		check.That(t, found && f.Status == status, "%q: %+v", text, f)
 	}
 	says(o, doctor.OK, "nobody waits")
 	store := approval.Open(root, approval.Options{UserDir: o.UserDir, Clock: o.Now})
 	for _, path := range []string{"a", "b"} {
 		_, _, err := store.Put(approval.Request{Tool: "write_to_file", IntentID: "INT-001", Effects: []approval.Effect{{Kind: "create", Path: path}}})
-		must(t, err)
+		check.OK(t, err)
 	}
 	pending, err := store.Pending()
-	must(t, err)
+	check.OK(t, err)
 	says(o, doctor.Warn, "2 requests wait")
 	_, _, err = store.Answer(pending[0].ID, approval.Answer{Decision: approval.Deny, Via: approval.Inbox})
-	must(t, err)
+	check.OK(t, err)
 	says(o, doctor.Warn, "1 request waits")
 	late := o
 	late.Now = func() time.Time { return now.Add(2 * approval.Lifetime) }
 	says(late, doctor.OK, "nobody waits")
 	key := filepath.Join(o.UserDir, "approval.key")
-	must(t, os.WriteFile(key, []byte("x"), 0o600))
+	check.OK(t, os.WriteFile(key, []byte("x"), 0o600))
 	says(o, doctor.Fail, "is not a key")
-	must(t, os.Remove(key))
+	check.OK(t, os.Remove(key))
 	says(o, doctor.Warn, "key that shows them to be genuine")
 	if _, err := os.Lstat(key); err == nil {
 		t.Error("doctor made a key")
@@ -223,30 +196,25 @@ func TestApprovals(t *testing.T) {
 // TestOldVersion gives a client a program that says it is of another version. It is told by its contents; it is not run.
 func TestOldVersion(t *testing.T) {
 	right, root := fresh(t)
-	content, err := os.ReadFile(right.Executable)
-	must(t, err)
+	content := check.Value(os.ReadFile(right.Executable))(t)
 	const mine = "github.com/intentgov/orchestra-mcp\t(devel)"
-	if !bytes.Contains(content, []byte(mine)) {
-		t.Fatal("the test's own program does not say which module it is of")
-	}
+	check.Must(t, bytes.Contains(content, []byte(mine)), "the test's own program does not say which module it is of")
 	old := filepath.Join(filepath.Dir(right.Home), "old")
-	must(t, os.WriteFile(old, bytes.ReplaceAll(content, []byte(mine), []byte(strings.Replace(mine, "(devel)", "v0.0.99", 1))), 0o755))
+	check.OK(t, os.WriteFile(old, bytes.ReplaceAll(content, []byte(mine), []byte(strings.Replace(mine, "(devel)", "v0.0.99", 1))), 0o755))
 	configure := func(program string) {
 		t.Helper()
-		must(t, root.WriteFile(".mcp.json", []byte(`{"mcpServers": {"orchestra": {"command": "`+filepath.ToSlash(program)+
+		check.OK(t, root.WriteFile(".mcp.json", []byte(`{"mcpServers": {"orchestra": {"command": "`+filepath.ToSlash(program)+
 			`", "args": ["serve", "--workspace", "`+filepath.ToSlash(right.Dir)+`"]}}}`), 0o644))
 	}
 	configure(old)
 	f, found := find(doctor.Run(context.Background(), right), "clients", "version v0.0.99; this is devel")
-	if !found || f.Status != doctor.Warn || f.Command != "orchestra-mcp setup claude-code" {
-		t.Errorf("found %+v", f)
-	}
+	check.That(t, found && f.Status == doctor.Warn && f.Command == "orchestra-mcp setup claude-code", "found %+v", f)
 	configure(right.Executable)
 	if f, found := find(doctor.Run(context.Background(), right), "clients", "version"); found {
 		t.Errorf("still found %+v", f)
 	}
 	inside := filepath.Join(right.Dir, "bin")
-	must(t, os.WriteFile(inside, content, 0o755))
+	check.OK(t, os.WriteFile(inside, content, 0o755))
 	configure(inside)
 	if f, found := find(doctor.Run(context.Background(), right), "clients", "inside the workspace"); !found || f.Status != doctor.Warn {
 		t.Errorf("found %+v", f)
@@ -256,9 +224,8 @@ func TestOldVersion(t *testing.T) {
 func TestLedgerThatWasNeverRotated(t *testing.T) {
 	wrong, root := fresh(t)
 	right, _ := fresh(t)
-	file, err := root.Create(".orchestration/agent_trace.jsonl")
-	must(t, err)
-	must(t, file.Truncate(257<<20), file.Close())
+	file := check.Value(root.Create(".orchestration/agent_trace.jsonl"))(t)
+	check.OK(t, errors.Join(file.Truncate(257<<20), file.Close()))
 	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "never rotated")
 }
 
@@ -266,15 +233,13 @@ func TestLedgerThatWasNeverRotated(t *testing.T) {
 func TestLedgerThatTakesTooLong(t *testing.T) {
 	o, root := fresh(t)
 	l, err := ledger.Open(root, ledger.Options{Version: "v1"})
-	must(t, err)
+	check.OK(t, err)
 	_, err = l.Append(context.Background(), record.Record{Kind: record.KindSelection, IntentID: "INT-001", Contributor: record.Contributor{Type: record.ContributorAI}})
-	must(t, err, l.Close(context.Background()))
+	check.OK(t, errors.Join(err, l.Close(context.Background())))
 	ctx, cancel := context.WithTimeout(context.Background(), 0)
 	defer cancel()
 	f, found := find(doctor.Run(ctx, o), "ledger", "was not checked to its end")
-	if !found || f.Status != doctor.Warn || f.Command != "orchestra-mcp verify" {
-		t.Errorf("found %+v", f)
-	}
+	check.That(t, found && f.Status == doctor.Warn && f.Command == "orchestra-mcp verify", "found %+v", f)
 }
 
 func TestSecretsThatGitTracks(t *testing.T) {
@@ -282,12 +247,12 @@ func TestSecretsThatGitTracks(t *testing.T) {
 	ws := right.Dir
 	wrong, wrongRoot := fresh(t)
 	for dir, r := range map[string]*os.Root{ws: root, wrong.Dir: wrongRoot} {
-		must(t, r.WriteFile(".intentignore", []byte("secret:*.key\nnot: clear\n"), 0o644), r.WriteFile("a b.key", []byte("x"), 0o644), r.WriteFile("c", nil, 0o644))
+		check.OK(t, errors.Join(r.WriteFile(".intentignore", []byte("secret:*.key\nnot: clear\n"), 0o644), r.WriteFile("a b.key", []byte("x"), 0o644), r.WriteFile("c", nil, 0o644)))
 		for _, args := range [][]string{{"init", "-q", "--template="}, {"add", "c"}} {
-			must(t, gitIn(dir, args...))
+			check.OK(t, gitIn(dir, args...))
 		}
 	}
-	must(t, gitIn(wrong.Dir, "add", "a b.key"))
+	check.OK(t, gitIn(wrong.Dir, "add", "a b.key"))
 	wrongAndRight(t, wrong, right, "git", doctor.Warn, "git tracks what a secret: rule covers ('a b.key')")
 }
 

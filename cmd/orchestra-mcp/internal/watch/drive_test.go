@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // given is an answer that reached the source.
@@ -35,9 +36,7 @@ func (s *source) Answer(id string, decision watch.Decision, reason string) (stri
 		return "", s.err
 	}
 	at := slices.IndexFunc(s.items, func(i watch.Item) bool { return i.ID == id })
-	if at < 0 {
-		s.t.Errorf("%s was answered, but is not there", id)
-	}
+	check.That(s.t, at >= 0, "%s was answered, but is not there", id)
 	s.items = slices.Delete(s.items, at, at+1)
 	s.given = append(s.given, given{id, decision, reason})
 	return "done with " + id, nil
@@ -71,9 +70,7 @@ func (d *driver) send(msg tea.Msg) tea.Cmd {
 // poll reads the source once; of what follows only the bell is looked at, because the rest waits for the clock.
 func (d *driver) poll() {
 	cmd := d.send(d.model.Init()())
-	if cmd == nil {
-		d.t.Fatal("nothing reads the source again")
-	}
+	check.Must(d.t, cmd != nil, "nothing reads the source again")
 }
 
 // press presses keys one after the other, and lets the source carry out what they say.

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 const second = time.Second
@@ -230,12 +231,9 @@ func TestQuit(t *testing.T) {
 		d := start(t, 80, 24, request(1))
 		d.wait(second).press(keys...)
 		cmd := d.send(ctrlC)
-		if cmd == nil {
-			t.Fatalf("%s: Ctrl-C does nothing", name)
-		}
-		if _, quits := cmd().(tea.QuitMsg); !quits {
-			t.Errorf("%s: Ctrl-C does not quit", name)
-		}
+		check.Must(t, cmd != nil, "%s: Ctrl-C does nothing", name)
+		_, quits := cmd().(tea.QuitMsg)
+		check.That(t, quits, "%s: Ctrl-C does not quit", name)
 		d.expectGiven()
 	}
 }

@@ -36,14 +36,11 @@ var ourColors = regexp.MustCompile("\x1b\\[(0|1|3[1236])m")
 func checkScreen(t *testing.T, m watch.Model, width, height int) {
 	t.Helper()
 	rows := m.Screen()
-	if len(rows) > height {
-		t.Fatalf("%d rows in %d×%d", len(rows), width, height)
-	}
+	check.Must(t, len(rows) <= height, "%d rows in %d×%d", len(rows), width, height)
 	for _, row := range rows {
 		plain := ourColors.ReplaceAllString(row, "")
-		if got := ansi.StringWidth(plain); got > width {
-			t.Fatalf("a row of %d columns in %d×%d: %q", got, width, height, row)
-		}
+		got := ansi.StringWidth(plain)
+		check.Must(t, got <= width, "a row of %d columns in %d×%d: %q", got, width, height, row)
 		for _, r := range plain {
 			if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
 				t.Fatalf("%U is in a row of %d×%d: %q", r, width, height, row)
@@ -104,9 +101,7 @@ func TestLongLinesAreWrappedNotCut(t *testing.T) {
 	d := start(t, 80, 24, request(1, "-"+strings.Repeat("x", 3000)+"+evil"))
 	d.press("G").expect("evil")
 	for _, row := range d.model.Screen() {
-		if strings.HasPrefix(row, "+") || strings.HasPrefix(row, " +") {
-			t.Errorf("a continuation looks like an added line: %q", row)
-		}
+		check.That(t, !strings.HasPrefix(row, "+") && !strings.HasPrefix(row, " +"), "a continuation looks like an added line: %q", row)
 	}
 }
 
