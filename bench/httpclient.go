@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 const bearer = "benchmark-bearer-token"
@@ -25,7 +26,7 @@ func (s *suite) serveHTTP(dir string) *httpServer {
 		s.program, "serve", "--workspace", dir, "--transport", "http", "--listen", "127.0.0.1:0")
 	stderr := must(cmd.StderrPipe())
 	check(cmd.Start())
-	s.atEnd(func() error { stop(cmd, terminate()); return nil })
+	s.atEnd(func() error { stop(cmd, syscall.SIGTERM); return nil })
 	lines := bufio.NewScanner(stderr)
 	address := regexp.MustCompile(`listening on (http://\S+/mcp)`)
 	var said []string

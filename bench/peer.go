@@ -56,8 +56,8 @@ func (p *peer) close() error {
 // stop waits for a server to end, asked or not; after three seconds it is killed. The exit status of one that is no longer
 // needed says nothing about what was measured.
 func stop(cmd *exec.Cmd, ask os.Signal) {
-	if ask != nil {
-		_ = cmd.Process.Signal(ask)
+	if ask != nil && cmd.Process.Signal(ask) != nil { // as on Windows
+		_ = cmd.Process.Kill()
 	}
 	kill := time.AfterFunc(3*time.Second, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,6 +94,10 @@ func (b *inbox) standing() (s standing, err error) {
 	return s, errors.Join(errs[:]...)
 }
 
+func answeredID(one approval.Answered) string { return one.Request.ID }
+
+func grantID(g approval.Grant) string { return g.ID }
+
 // find returns the one id that is meant, among those given: the id itself or a beginning of it, also without what all
 // ids of its kind begin with. An id that is complete is returned even if it is not among them: there may be more to say
 // about it than that it is not there.
@@ -126,14 +131,7 @@ func (b *inbox) request(text string) (approval.Request, error) {
 	if err != nil {
 		return approval.Request{}, err
 	}
-	var ids []string
-	for _, r := range s.pending {
-		ids = append(ids, r.ID)
-	}
-	for _, one := range s.answered {
-		ids = append(ids, one.Request.ID)
-	}
-	id, err := find(text, ids)
+	id, err := find(text, slices.Concat(records(s.pending, func(r approval.Request) string { return r.ID }), records(s.answered, answeredID)))
 	if err != nil {
 		return approval.Request{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -110,11 +111,7 @@ func (b *inbox) apply(ctx context.Context, r approval.Request) (done outcome, er
 
 // recordAnswer writes an answer down; one that cannot be recorded does not count.
 func (b *inbox) recordAnswer(ctx context.Context, r approval.Request, given approval.Answer, grants []approval.Grant) error {
-	detail := map[string]any{}
-	var ids []string
-	for _, g := range grants {
-		ids = append(ids, g.ID)
-	}
+	detail, ids := map[string]any{}, records(grants, grantID)
 	if len(ids) > 0 {
 		detail["grants"] = ids
 	}
@@ -147,14 +144,13 @@ func onlyOnce(r approval.Request) string {
 
 // outcome says what an answer does, also in a line.
 func (b *inbox) outcome(given approval.Answer, grants []approval.Grant) outcome {
-	done := outcome{ID: given.ID, Decision: string(given.Decision), Grants: []string{}}
+	done := outcome{ID: given.ID, Decision: string(given.Decision), Grants: records(grants, grantID)}
 	switch given.Decision {
 	case approval.Deny:
 		done.text = "Denied " + given.ID + "; the agent is told."
 	case approval.ForIntent:
 		done.text = "Approved " + given.ID + " until the intent ends."
 		for _, g := range grants {
-			done.Grants = append(done.Grants, g.ID)
 			done.text += fmt.Sprintf(" %s lets %s pass at %s.", g.ID, printable.Text(g.ErrorType), printer.Cell(grantSubject(g), maxSubject))
 		}
 	default:
@@ -204,14 +200,7 @@ func (b *inbox) revoke(ctx context.Context, text string) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	var ids []string
-	for _, g := range s.grants {
-		ids = append(ids, g.ID)
-	}
-	for _, one := range s.answered {
-		ids = append(ids, one.Request.ID)
-	}
-	id, err := find(text, ids)
+	id, err := find(text, slices.Concat(records(s.grants, grantID), records(s.answered, answeredID)))
 	if err != nil {
 		return outcome{}, err
 	}

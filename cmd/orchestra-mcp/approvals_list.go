@@ -24,7 +24,6 @@ With --json the requests are a list of {id, tool, intent_id, error_type, path, c
 --answered --json the answers are a list of the same and {decision, reason, by, via, answered_at}, where expires_at is
 when the answer does; with --grants --json the grants are a list of {id, request_id, intent_id, error_type, check, rule,
 path, command, cwd, by, via, created_at}.`,
-		Args: cobra.NoArgs,
 	}, a.inInbox(func(_ context.Context, b *inbox, _ []string) error { return b.list(!grants && !answered, answered) }))
 	cmd.Flags().BoolVar(&grants, "grants", false, "list the grants only")
 	cmd.Flags().BoolVar(&answered, "answered", false, "list the unused answers only")

@@ -32,7 +32,6 @@ file by file; the range's records by their hash; seals, intents, settings and ap
 lines a record explains. It is an in-toto statement in a DSSE envelope, signed with the key that seals the ledger, or
 with an Ed25519 key of SSH. Whoever has the repository and the public key can check it with attest verify.`,
 		Example: "  orchestra-mcp attest --base origin/main --out attestation.json",
-		Args:    cobra.NoArgs,
 	}, c.run)
 	flags := cmd.Flags()
 	flags.StringVar(&c.base, "base", "", "what to compare with: `REVISION`, such as origin/main (required)")

@@ -22,7 +22,6 @@ func (a *app) newDoctorCommand() *cobra.Command {
 this machine can do, and say what is wrong and which command mends it. Nothing is changed.
 
 The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		dir, err := a.workspaceDir()
 		if err != nil {

@@ -69,9 +69,12 @@ func found(something bool) error {
 // body is what a subcommand does.
 type body func(ctx context.Context, args []string) error
 
-// command completes a subcommand that prints JSON with --json.
+// command completes a subcommand that prints JSON with --json. It takes no arguments unless it says which.
 func (a *app) command(cmd *cobra.Command, do body) *cobra.Command {
-	a.addJSONFlag(cmd)
+	if cmd.Args == nil {
+		cmd.Args = cobra.NoArgs
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	cmd.RunE = coded(do)
 	return cmd
 }
@@ -79,11 +82,6 @@ func (a *app) command(cmd *cobra.Command, do body) *cobra.Command {
 // operatorCommand is command for what only the operator may do.
 func (a *app) operatorCommand(cmd *cobra.Command, do body) *cobra.Command {
 	return a.command(cmd, a.operator(do))
-}
-
-// addJSONFlag gives a command that prints for people its form for programs.
-func (a *app) addJSONFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
 }
 
 // coded makes an ordinary error of a command one of code 3; one that wraps an exitError keeps its code.

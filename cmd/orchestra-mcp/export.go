@@ -38,7 +38,6 @@ func (a *app) newExportCommand() *cobra.Command {
 			"The file is made anew each time: nothing needs to be kept of it, and nobody should trust it more than the ledger, since\n" +
 			"whoever may write in the workspace can change it. A file with lines of another tool is not replaced.",
 		Example: "  orchestra-mcp export --agent-trace --strict\n  orchestra-mcp export --agent-trace --intent INT-001 --output -",
-		Args:    cobra.NoArgs,
 	}, interruptible(c.run)) // so that no half of a file is left
 	c.addWhich(a, cmd)
 	flags := cmd.Flags()

@@ -43,7 +43,6 @@ passes, 1 if not, 3 if it could not judge.
 
 Keys are trusted as by verify. In CI fetch the whole history: fetch-depth: 0.`,
 		Example: "  orchestra-mcp gate --base origin/main --markdown report.md",
-		Args:    cobra.NoArgs,
 	}, f.run)
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "", "compare with `REVISION`, such as origin/main (required)")

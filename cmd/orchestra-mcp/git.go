@@ -30,7 +30,6 @@ func (a *app) newInstallHooksCommand() *cobra.Command {
 			"sends the records along; git fetch brings those of others from now on.\n\n" +
 			"Hooks that are there keep running, first, and decide by their exit code; ours never stop a commit. --remove takes\n" +
 			"away what was installed, and nothing else.",
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(func(ctx context.Context, root *os.Root) error {
 		change := a.installHooks
 		if remove {

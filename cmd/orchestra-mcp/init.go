@@ -38,7 +38,6 @@ func (a *app) newInitCommand() *cobra.Command {
 exists is kept. With --yes it asks nothing and proposes what it finds: the source directories and the toolchain. What
 the work is for it cannot find: give --name and --description, or change the placeholder in active_intents.yaml.`,
 		Example: "  orchestra-mcp init\n  orchestra-mcp init --yes --name \"Build the weather API\" --scope \"src/api/**\"",
-		Args:    cobra.NoArgs,
 	}, c.run)
 	f := cmd.Flags()
 	f.BoolVarP(&c.yes, "yes", "y", false, "ask nothing")
@@ -224,7 +223,7 @@ func (c *initCommand) report(done setUp) {
 	} else {
 		var toolchains []string
 		for _, toolchain := range done.found.Toolchains {
-			toolchains = append(toolchains, fmt.Sprintf("%s (%s)", toolchain.Name, toolchain.Manifest))
+			toolchains = append(toolchains, fmt.Sprintf("%s (%s)", toolchain.Name, toolchain.Manifests[0]))
 		}
 		c.Printf("\nIntent %s, in progress: %s\n  toolchain: %s\n  scope:     %s\n", done.first.ID, done.first.Name,
 			cmp.Or(strings.Join(toolchains, ", "), "none found"), describeScope(done.first.Scope))

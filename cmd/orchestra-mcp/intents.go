@@ -62,7 +62,6 @@ func (a *app) newIntentsListCommand() *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "list",
 		Short: "List the intents",
-		Args:  cobra.NoArgs,
 	}, func(context.Context, []string) error { return a.listIntents(status) })
 	cmd.Flags().StringVar(&status, "status", "", "only those of this `STATUS`: todo, in_progress, blocked or done")
 	completeFlag(cmd, "status", "todo", "in_progress", "blocked", "done")
@@ -116,10 +115,7 @@ func (a *app) newIntentsShowCommand() *cobra.Command {
 
 // unknownIntent names the intents that there are.
 func unknownIntent(id string, set *intent.Set) error {
-	var ids []string
-	for _, in := range set.All() {
-		ids = append(ids, in.ID)
-	}
+	ids := records(set.All(), func(in *intent.Intent) string { return in.ID })
 	return fmt.Errorf("%w: %q%s; there are: %s", intent.ErrUnknownIntent, id, didYouMean(nearest.Of(id, ids)), cmp.Or(strings.Join(ids, ", "), "none"))
 }
 

@@ -30,7 +30,6 @@ func (a *app) newIntentsAddCommand() *cobra.Command {
 		Long: `Add an intent to .orchestration/active_intents.yaml. On a terminal, without --name, it asks for what the flags do
 not give, and proposes the source directories that it finds; nothing is written before the last answer.`,
 		Example: "  orchestra-mcp intents add --name \"Build the weather API\" --scope \"src/api/**\" --scope src/weather.ts",
-		Args:    cobra.NoArgs,
 	}, c.run)
 	f := cmd.Flags()
 	f.StringVar(&c.id, "id", "", "its `ID` (default: the next free one)")

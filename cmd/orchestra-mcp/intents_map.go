@@ -30,7 +30,6 @@ func (a *app) newIntentsMapCommand() *cobra.Command {
 		Short: "Make intent_map.md anew from the ledger",
 		Long: `Write which files were changed under which intent between the markers of .orchestration/intent_map.md, from the
 ledger. What stands around the markers stays. Servers keep the map too; this makes it whole again.`,
-		Args: cobra.NoArgs,
 	}, a.writeMap)
 }
 

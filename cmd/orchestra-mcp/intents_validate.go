@@ -44,7 +44,6 @@ func (a *app) newIntentsValidateCommand() *cobra.Command {
 		Long: `Prints each problem with its file, line and column, and how many files each glob of a scope matches. Exit code 1
 if there is an error: every change is then refused until it is repaired. Warnings are about what is accepted but
 probably not meant, such as a glob that matches nothing.`,
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(func(_ context.Context, root *os.Root) error {
 		checked, err := checkIntents(root)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -23,7 +24,6 @@ func (a *app) newLedgerRepairCommand() *cobra.Command {
 		Short: "Set aside a last line that a crash tore",
 		Long: `Move the end of a ledger file that a crash left without a newline and not whole to .orchestration/state, where it
 is kept. Nothing else is changed: what remains is listed with what to do about it, and the exit code is 1.`,
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(a.repairLedger))
 }
 
@@ -65,39 +65,31 @@ func (a *app) printRepair(r repairResult) {
 	a.Println()
 	said := map[string]bool{}
 	for _, p := range r.Problems {
-		if advice := whatToDo(p.Kind); !said[advice] {
-			said[advice] = true
-			a.Printf("- %s: %s\n", p.Kind, advice)
+		if text := whatToDo(p.Kind); !said[text] {
+			said[text] = true
+			a.Printf("- %s: %s\n", p.Kind, text)
 		}
 	}
 }
 
 // whatToDo about a problem that no program may resolve by itself.
 func whatToDo(kind ledger.ProblemKind) string {
-	switch kind {
-	case history.ProblemLost:
-		return "orchestra-mcp ledger restore brings back what git has, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync what a remote has; " +
-			"else put .orchestration/agent_trace.jsonl back from a backup. If you removed it to begin anew, remove .orchestration/state and " +
-			".orchestration/cache too"
-	case ledger.ProblemMissing:
-		return "orchestra-mcp ledger restore brings it back if git has it, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync if a remote " +
-			"does; else put its line back from a backup, anywhere in the file, byte for byte"
-	case ledger.ProblemIncomplete:
-		return "orchestra-mcp ledger restore --from REVISION brings the records before it from that commit or branch; merging the branch does too"
-	case ledger.ProblemMalformed:
-		return "orchestra-mcp ledger merge takes out conflict markers; a line that was changed comes back from git or a backup"
-	case ledger.ProblemTooLong:
-		return "no program of this kind wrote that line: look at how it begins, and delete it by hand if it is no record"
-	case ledger.ProblemUnreadable:
-		return "make the file a regular one that you can read, or take it away"
-	case ledger.ProblemArchive:
-		return "an archive never changes, so any copy of it is right: take it from another clone, a commit or a backup, under the same name; or " +
-			"move it away, and orchestra-mcp ledger restore brings its records back"
-	case ledger.ProblemUnrecorded:
-		return "nothing brings them back: look at what changed in that time, at the disk and at the server's log. orchestra-mcp seal " +
-			"says that you have seen it"
-	case ledger.ProblemTorn:
-		return "somebody wrote to the file meanwhile: run this again"
-	}
-	return "look at orchestra-mcp verify"
+	return cmp.Or(advice[kind], "look at orchestra-mcp verify")
+}
+
+var advice = map[ledger.ProblemKind]string{
+	history.ProblemLost: "orchestra-mcp ledger restore brings back what git has, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync what a remote has; " +
+		"else put .orchestration/agent_trace.jsonl back from a backup. If you removed it to begin anew, remove .orchestration/state and " +
+		".orchestration/cache too",
+	ledger.ProblemMissing: "orchestra-mcp ledger restore brings it back if git has it, in " + gitref.Ref + " or in a commit, and orchestra-mcp sync if a remote " +
+		"does; else put its line back from a backup, anywhere in the file, byte for byte",
+	ledger.ProblemIncomplete: "orchestra-mcp ledger restore --from REVISION brings the records before it from that commit or branch; merging the branch does too",
+	ledger.ProblemMalformed:  "orchestra-mcp ledger merge takes out conflict markers; a line that was changed comes back from git or a backup",
+	ledger.ProblemTooLong:    "no program of this kind wrote that line: look at how it begins, and delete it by hand if it is no record",
+	ledger.ProblemUnreadable: "make the file a regular one that you can read, or take it away",
+	ledger.ProblemArchive: "an archive never changes, so any copy of it is right: take it from another clone, a commit or a backup, under the same name; or " +
+		"move it away, and orchestra-mcp ledger restore brings its records back",
+	ledger.ProblemUnrecorded: "nothing brings them back: look at what changed in that time, at the disk and at the server's log. orchestra-mcp seal " +
+		"says that you have seen it",
+	ledger.ProblemTorn: "somebody wrote to the file meanwhile: run this again",
 }

@@ -24,7 +24,6 @@ func (a *app) newLedgerMergeCommand() *cobra.Command {
 			"as unmerged. All records of all sides stay, each once, unchanged; their order means nothing. Where a line is neither\n" +
 			"a record nor a conflict marker, the command names it and changes nothing.\n\n" +
 			"As with a conflict in any other file, git still waits for `git add`; --add runs it.",
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(func(ctx context.Context, root *os.Root) error { return a.mergeLedger(ctx, root, add) }))
 	cmd.Flags().BoolVar(&add, "add", false, "mark the files as resolved, with git add")
 	return cmd

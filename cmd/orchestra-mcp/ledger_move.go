@@ -29,7 +29,6 @@ The files are taken out of git's index, and stay out by .orchestration/.gitignor
 go on to work: what older programs record there is taken in whenever such a branch is checked out. A merge of one
 conflicts on .orchestration/agent_trace.jsonl (deleted here, changed there): git rm it, after a look at the branch with
 any command of this program. An older program refuses a workspace whose ledger was moved.`,
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(a.moveLedger))
 }
 

@@ -42,7 +42,6 @@ It looks at HEAD and all commits before it. --from looks at another revision and
 from which a commit was cherry-picked, or the state before a rebase (ORIG_HEAD, a reflog entry). What a rewritten
 history left out on purpose is in none of HEAD's commits, and stays out unless --from names it.`,
 		Example: "  orchestra-mcp ledger restore\n  orchestra-mcp ledger restore --from ORIG_HEAD",
-		Args:    cobra.NoArgs,
 	}, a.inWorkspace(c.run))
 	cmd.Flags().StringArrayVar(&c.from, "from", nil, "look at this `REVISION` and the commits before it; can be given several times")
 	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask")

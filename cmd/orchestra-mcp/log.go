@@ -46,7 +46,6 @@ With -f the last records are shown oldest first, then each new one as it comes, 
 		Example: "  orchestra-mcp log --intent INT-001 --since 3d\n" +
 			"  orchestra-mcp log --path src/api --kind mutation,command\n" +
 			"  orchestra-mcp log -f --json --kind decision",
-		Args: cobra.NoArgs,
 	}
 	c.addWhich(a, cmd)
 	c.addNarrow(a, cmd)

@@ -31,7 +31,6 @@ func (a *app) newSealCommand() *cobra.Command {
 		Long: `Sign the heads of the ledger with your key, so that verify finds any later change of the records before them, also
 by somebody who computes the chain again. The first seal makes the key: the private part stays in your own
 configuration directory, the public part goes into the repository. Commit both the seal and the ledger.`,
-		Args: cobra.NoArgs,
 	}, a.inWorkspace(c.run))
 	cmd.Flags().StringVar(&c.name, "name", "", "the `NAME` of a key that is made now (default: your user name)")
 	cmd.Flags().BoolVar(&c.withProblems, "with-problems", false, "seal a ledger that verify finds problems in, as it is")

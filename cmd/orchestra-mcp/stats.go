@@ -35,7 +35,6 @@ func (a *app) newStatsCommand() *cobra.Command {
 proven of it), contributor, model, path, kind and day, and refusals by their code. Lines are those of the changes:
 an edited line is one added and one removed. Days are in UTC.`,
 		Example: "  orchestra-mcp stats --since 7d\n  orchestra-mcp stats --intent INT-001 --path src/api --json",
-		Args:    cobra.NoArgs,
 	}, a.paged(c.run))
 	c.addWhich(a, cmd)
 	cmd.Flags().IntVar(&c.top, "top", defaultTop, "at most `N` rows of each table, 0 for all")

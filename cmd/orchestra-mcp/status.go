@@ -27,6 +27,7 @@ answer, checks and verify commands that failed, and whether the ledger is whole:
 you name, or with --all of every workspace in which you have run a server. Nothing is changed.
 
 The exit code is 1 if the ledger of one has problems.`,
+		Args:    cobra.ArbitraryArgs,
 		Example: "  orchestra-mcp status\n  orchestra-mcp status --all\n  orchestra-mcp status --json ~/src/one ~/src/two",
 	}, func(ctx context.Context, args []string) error {
 		dirs, err := a.statusDirs(args, all)

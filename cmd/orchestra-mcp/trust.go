@@ -23,7 +23,6 @@ commands.allow and network: allow of intents. It shows what would take effect, a
 this content in your own directory: any change asks again. It is about the files, not about the programs that
 they name: look at those too. The verify commands of intents need no trust: they run under the same rules as an
 agent's commands.`,
-		Args: cobra.NoArgs,
 	}, func(context.Context, []string) error { return a.trustWorkspace(yes) })
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "trust without asking")
 	return cmd

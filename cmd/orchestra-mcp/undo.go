@@ -36,6 +36,7 @@ func (a *app) newUndoCommand() *cobra.Command {
 touch the same lines nothing is changed, and the exit code is 1. With --partial the files that can be taken back are,
 and the others are named. The difference is shown first. The undo is a record of its own, and can be undone.`,
 		Example:           "  orchestra-mcp undo 1f6b3c9a\n  orchestra-mcp undo --intent INT-001 --dry-run",
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRecord(func(e record.Entry) bool { return len(e.Changes) > 0 }),
 	}, c.run)
 	flags := cmd.Flags()

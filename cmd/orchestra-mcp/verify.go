@@ -52,7 +52,6 @@ is a lost_ledger.
 You trust your own key, the keys in the directory seal-keys of your orchestra-mcp configuration, and those that you
 give with --key. Keys that are in the repository only prove nothing: whoever rewrites a ledger can replace them.`,
 		Example: "  orchestra-mcp verify\n  orchestra-mcp verify --git --base origin/main --key alice.pub",
-		Args:    cobra.NoArgs,
 	}, c.run)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.keys, "key", nil, "trust the public `KEY`, as text or as a file, and require a seal by it (by one of several)")

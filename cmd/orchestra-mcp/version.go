@@ -14,7 +14,6 @@ func (a *app) newVersionCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the protocol revisions spoken",
-		Args:  cobra.NoArgs,
 	}, func(context.Context, []string) error {
 		info, revisions := buildinfo.Read(), mcpbridge.ProtocolRevisions()
 		a.answer(struct {

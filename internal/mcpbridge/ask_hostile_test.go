@@ -48,6 +48,11 @@ func TestElicitIsOfferedToWhoCanAnswer(t *testing.T) {
 		if got := a.Method == "elicitation/create"; got != test.want || call.Caller.CanElicit != test.want || (call.Elicit != nil) != test.want {
 			t.Errorf("%s of %s: got %s", test.capabilities, test.revision, a.Raw)
 		}
+		if test.revision == "2025-11-25" && !strings.Contains(test.capabilities, "Elicitation") { // what _meta says means the same
+			c.send(strings.Replace(modernLine(2, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":`+test.capabilities, 1))
+			check.Equal(t, c.read().text(t), "{}")
+			check.Equal(t, h.calls()[1].Caller.CanElicit, test.want, "%s in _meta", test.capabilities)
+		}
 	}
 }
 

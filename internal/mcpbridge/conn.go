@@ -22,6 +22,14 @@ const (
 	maxRunningOutside = 64
 )
 
+// What the pools of a connection are for.
+const (
+	forCalls   = iota
+	forLooks   // calls of tools that only read
+	forOutside // calls of tools that reach out of the server
+	forReads   // what is no call
+)
+
 // conn is a connection over which messages go both ways: the standard streams
 // or an SSE stream. Its receive is called by one goroutine at a time.
 type conn struct {
@@ -30,10 +38,7 @@ type conn struct {
 	principal string
 	ctx       context.Context // of everything in flight
 	cancel    context.CancelFunc
-	calls     *pool
-	looks     *pool // calls of tools that only read
-	outside   *pool // calls of tools that reach out of the server
-	reads     *pool
+	pools     [4]*pool // by what each is for
 
 	readMu  sync.Mutex
 	writeMu sync.Mutex
@@ -49,10 +54,13 @@ var errStopped = errors.New("the connection has been stopped")
 func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, write func([]byte) error) *conn {
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.calls = newPool(poolLimit{running: maxRunning, reserved: maxReserved, bytes: heldBytes})
-	c.looks = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
-	c.outside = newPool(poolLimit{running: maxRunningOutside, reserved: maxReserved, bytes: heldBytes / heldMessages})
-	c.reads = newPool(poolLimit{running: maxRunningReads, reserved: maxReserved, bytes: heldBytes / heldMessages})
+	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads} {
+		limit := poolLimit{running: running, reserved: maxReserved, bytes: heldBytes / heldMessages}
+		if i == forCalls {
+			limit.bytes = heldBytes
+		}
+		c.pools[i] = newPool(limit)
+	}
 	return c
 }
 
@@ -117,15 +125,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		c.send(answer)
 		return nil
 	}
-	p := c.reads
-	switch {
-	case r.call != nil && c.server.tools[r.call.call.Tool].ReadOnly:
-		p = c.looks
-	case r.call != nil && c.server.tools[r.call.call.Tool].OpenWorld:
-		p = c.outside
-	case r.call != nil:
-		p = c.calls
-	}
+	p := c.poolFor(r)
 	if !p.reserve(size) {
 		c.peer.end(r, f)
 		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
@@ -145,6 +145,18 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	})
 	context.AfterFunc(f.ctx, func() { p.expedite(j) })
 	return nil
+}
+
+func (c *conn) poolFor(r *request) *pool {
+	switch {
+	case r.call == nil:
+		return c.pools[forReads]
+	case c.server.tools[r.call.call.Tool].ReadOnly:
+		return c.pools[forLooks]
+	case c.server.tools[r.call.call.Tool].OpenWorld:
+		return c.pools[forOutside]
+	}
+	return c.pools[forCalls]
 }
 
 // send writes one message. After the first error nothing more is written.
@@ -174,13 +186,15 @@ func (c *conn) stop() error {
 // channel is closed when everything in flight has ended.
 func (c *conn) close() <-chan struct{} {
 	c.peer.silence()
-	calls, looks, outside, reads := c.calls.close(), c.looks.close(), c.outside.close(), c.reads.close()
 	done := make(chan struct{})
+	var ended [len(c.pools)]<-chan struct{}
+	for i, p := range c.pools {
+		ended[i] = p.close()
+	}
 	go func() {
-		<-calls
-		<-looks
-		<-outside
-		<-reads
+		for _, each := range ended {
+			<-each
+		}
 		close(done)
 	}()
 	return done

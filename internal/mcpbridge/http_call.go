@@ -33,10 +33,10 @@ type line struct {
 }
 
 func newCallStream(r *http.Request, to *line) *callStream {
-	return &callStream{
-		json: accepts(r, "application/json"), events: accepts(r, "text/event-stream"), eager: namesType(r, "text/event-stream"),
-		to: to,
-	}
+	s := &callStream{to: to}
+	s.json, _ = accepts(r, "application/json")
+	s.events, s.eager = accepts(r, "text/event-stream")
+	return s
 }
 
 // fragile implements sink: what is lost before the client has an event's id
@@ -193,7 +193,7 @@ func (s *callStream) begin() {
 	if s.tape == nil || !s.tape.primes {
 		return
 	}
-	if writeNow(s.to.w, []byte("id: "+s.tape.prime()+"\ndata:\n\n")) != nil {
+	if writeNow(s.to.w, []byte("id: "+s.tape.eventID(0)+"\ndata:\n\n")) != nil {
 		s.lose()
 		return
 	}

@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -28,18 +29,15 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 	post := &post{h: h, w: w, r: r, quota: q, principal: principal, held: held}
 	defer post.release()
 	m, failure := parseMessage(body)
-	if failure != nil {
-		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
-		return
+	var declared meta
+	if failure == nil {
+		declared, failure = readMeta(m.params)
 	}
-	declared, failure := readMeta(m.params)
 	if declared.modern {
-		if mismatch := checkVersionHeader(r.Header, declared); mismatch != nil {
-			failure = mismatch
-		}
+		failure = cmp.Or(checkVersionHeader(r.Header, declared), failure)
 	}
 	if failure != nil {
-		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
+		writeError(w, http.StatusBadRequest, m.id, failure)
 		return
 	}
 	if declared.modern || mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
@@ -87,15 +85,15 @@ func (p *post) modern(m message, declared meta) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case responseMessage:
-		writeJSON(w, http.StatusBadRequest, encodeError(nil, errorf(codeInvalidRequest, "responses are not part of revision %s", r.Header.Get(headerVersion))))
+		writeError(w, http.StatusBadRequest, nil, errorf(codeInvalidRequest, "responses are not part of revision %s", r.Header.Get(headerVersion)))
 		return
 	}
 	if failure := checkModernHeaders(r.Header, m, declared); failure != nil {
-		writeJSON(w, http.StatusBadRequest, encodeError(m.id, failure))
+		writeError(w, http.StatusBadRequest, m.id, failure)
 		return
 	}
 	if m.method == "initialize" || m.method == "ping" {
-		writeJSON(w, http.StatusNotFound, encodeError(m.id, errorf(codeMethodNotFound, "%s is not part of revision %s", m.method, declared.version)))
+		writeError(w, http.StatusNotFound, m.id, errorf(codeMethodNotFound, "%s is not part of revision %s", m.method, declared.version))
 		return
 	}
 	p.answer(m, declared)
@@ -140,7 +138,7 @@ func (p *post) legacy(m message, declared meta) {
 		return
 	}
 	if version := r.Header.Get(headerVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
-		writeJSON(w, http.StatusBadRequest, encodeError(m.id, unsupportedVersion(version)))
+		writeError(w, http.StatusBadRequest, m.id, unsupportedVersion(version))
 		return
 	}
 	s, ok := p.h.session(w, r, p.principal)
@@ -183,8 +181,8 @@ func (h *HTTPHandler) open(w http.ResponseWriter, m message, principal string) {
 // noSession answers who cannot have a session because all are in use.
 func noSession(w http.ResponseWriter, id json.RawMessage) {
 	w.Header().Set("Retry-After", "1")
-	writeJSON(w, http.StatusServiceUnavailable, encodeError(id, errorf(codeBusy,
-		"every session that this token may have runs a call or a command or has an open stream; end one (DELETE with its %s), or wait until one is idle", headerSession)))
+	writeError(w, http.StatusServiceUnavailable, id, errorf(codeBusy,
+		"every session that this token may have runs a call or a command or has an open stream; end one (DELETE with its %s), or wait until one is idle", headerSession))
 }
 
 // session finds the session of a request, or answers it. Who gets it leaves it.

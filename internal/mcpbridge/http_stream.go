@@ -2,6 +2,7 @@ package mcpbridge
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
@@ -17,6 +18,11 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client is gone; there is nobody to tell
+}
+
+// writeError answers a message that was not run.
+func writeError(w http.ResponseWriter, status int, id json.RawMessage, failure *rpcError) {
+	writeJSON(w, status, encodeError(id, failure))
 }
 
 // comment is an event that clients skip.
@@ -60,33 +66,18 @@ func writeNow(w http.ResponseWriter, data []byte) error {
 	return nil
 }
 
-// accepts tells whether the Accept headers, if any, admit a media type.
-func accepts(r *http.Request, mediaType string) bool {
+// accepts tells whether the Accept headers, if any, admit a media type, and whether they name it itself.
+func accepts(r *http.Request, mediaType string) (admits, named bool) {
 	values := r.Header.Values("Accept")
-	if len(values) == 0 {
-		return true
-	}
 	kind, _, _ := strings.Cut(mediaType, "/")
-	for _, part := range strings.Split(strings.Join(values, ","), ",") {
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		got, parameters, err := mime.ParseMediaType(strings.TrimSpace(part))
-		if err != nil || parameters["q"] == "0" {
-			continue
-		}
-		if got == mediaType || got == kind+"/*" || got == "*/*" {
-			return true
+		if err == nil && parameters["q"] != "0" {
+			named = named || got == mediaType
+			admits = admits || named || got == kind+"/*" || got == "*/*"
 		}
 	}
-	return false
-}
-
-// namesType tells whether the Accept headers name a media type itself.
-func namesType(r *http.Request, mediaType string) bool {
-	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		if got, parameters, err := mime.ParseMediaType(strings.TrimSpace(part)); err == nil && got == mediaType && parameters["q"] != "0" {
-			return true
-		}
-	}
-	return false
+	return admits || len(values) == 0, named
 }
 
 // serveStream serves a GET of an initialize-era session: with a Last-Event-ID
@@ -97,7 +88,7 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, princi
 		methodNotAllowed(w, "POST")
 		return
 	}
-	if !accepts(r, "text/event-stream") {
+	if admits, _ := accepts(r, "text/event-stream"); !admits {
 		http.Error(w, "not acceptable: accept text/event-stream", http.StatusNotAcceptable)
 		return
 	}

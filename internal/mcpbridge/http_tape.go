@@ -85,10 +85,8 @@ func (t *tapes) find(eventID string, from *peer) (*callStream, int) {
 	return tape.stream, seen
 }
 
+// eventID names a place in the stream; 0 is that before the first event.
 func (t *tape) eventID(number int) string { return t.id + "-" + strconv.Itoa(number) }
-
-// prime is the id of the place before the first event.
-func (t *tape) prime() string { return t.eventID(0) }
 
 // keep makes an event of a message.
 func (t *tape) keep(data []byte) event {

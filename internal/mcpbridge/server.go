@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -127,6 +128,9 @@ func (t Tool) definition() (mcp.Tool, error) {
 	}
 	return d, nil
 }
+
+// ProtocolRevisions lists the revisions of the protocol that are spoken, the newest first.
+func ProtocolRevisions() []string { return slices.Clone(mcp.ValidProtocolVersions) }
 
 // checkObjectSchema holds a schema to what 2025-11-25 requires of its root;
 // clients drop tools, or the whole list, over anything else.

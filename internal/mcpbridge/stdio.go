@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -65,9 +66,9 @@ func lineWriter(out io.Writer) func([]byte) error {
 
 // readLines receives every line of in.
 func (c *conn) readLines(in io.Reader, maxLine int) error {
-	lines := newLineReader(in, maxLine)
+	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := lines.next()
+		line, err := readLine(lines, maxLine)
 		switch {
 		case errors.Is(err, errLineTooLong):
 			c.send(encodeError(nil, errorf(codeInvalidRequest, "the line is longer than %d bytes and was skipped", maxLine)))

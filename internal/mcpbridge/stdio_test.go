@@ -172,26 +172,6 @@ func TestCancelQueuedCall(t *testing.T) {
 	h.waitIdle()
 }
 
-// What initialize and _meta say about elicitation is the same thing.
-func TestCanElicit(t *testing.T) {
-	for declared, want := range map[string]bool{
-		`{}`: false, `{"elicitation":{}}`: true, `{"elicitation":{"form":{}}}`: true, `{"elicitation":{"form":{},"url":{}}}`: true,
-		`{"elicitation":{"url":{}}}`: false, `{"elicitation":null}`: false, `{"sampling":{}}`: false,
-	} {
-		h := newHandler(t)
-		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-		c.send(strings.Replace(initialize, `{"elicitation":{}}`, declared, 1),
-			callLine(1, "echo", "{}"), strings.Replace(modernLine(2, "echo", "{}"), `clientCapabilities":{}`, `clientCapabilities":`+declared, 1))
-		for range 3 {
-			a := c.read()
-			check.Must(t, a.Error == nil, "%s: %s", declared, a.Raw)
-		}
-		for _, call := range h.calls() {
-			check.Equal(t, call.Caller.CanElicit, want, "%s", declared)
-		}
-	}
-}
-
 func TestTooMuchInFlight(t *testing.T) {
 	h := newHandler(t)
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1000})

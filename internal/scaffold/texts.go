@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"strings"
 	"time"
@@ -40,49 +41,11 @@ const ignoredMap = `# Made from the ledger by servers: two branches that had it 
 /intent_map.md
 `
 
-const ignoreText = `# Rules over intents and paths, one a line. They hold whatever an intent's scope says.
-#
-#   intent:INT-007        no call under this intent, not even its selection
-#   approve:INT-002       every change under this intent needs your approval
-#   generated/            a glob as in .gitignore: no change of matching paths under any intent (! negates)
-#   unscoped:CHANGELOG.md matching paths may be changed under any intent, once you have run orchestra-mcp trust
-#   secret:*.pem          neither readable nor changeable by any file tool
-#
-# An unclear line refuses every change until it is repaired: check with orchestra-mcp intents validate.
+//go:embed intentignore
+var ignoreText string
 
-secret:.env
-secret:.env.*
-secret:!.env.example
-secret:!.env.sample
-secret:!.env.template
-secret:*.pem
-secret:*.key
-secret:*.p12
-secret:*.pfx
-secret:*.jks
-secret:*.keystore
-secret:id_rsa
-secret:id_ecdsa
-secret:id_ed25519
-secret:.netrc
-secret:.npmrc
-secret:.pypirc
-secret:.git-credentials
-secret:.aws/
-secret:.ssh/
-secret:credentials.json
-secret:service-account*.json
-`
-
-const intentsHeader = `# The intents of this workspace: what agents may work on. An agent selects one and can then change only what its
-# owned_scope matches; without a selected intent it can change nothing.
-#
-# This file is yours: edit it freely, the server reads it again at every call. Check it with
-#   orchestra-mcp intents validate
-# and add more intents here or with
-#   orchestra-mcp intents add --name "..." --scope "src/api/**"
-active_intents:
-`
+//go:embed intents.yaml
+var intentsHeader string
 
 // renderIntents is the first content of active_intents.yaml.
 func renderIntents(opts Options) ([]byte, error) {

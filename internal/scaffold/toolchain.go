@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path"
@@ -14,8 +15,7 @@ import (
 type Toolchain struct {
 	// Name is what a person calls it.
 	Name string
-	// Manifest is the file that gave it away; Manifests are all of its files that exist.
-	Manifest  string
+	// Manifests are all of its files that exist; the first gave it away.
 	Manifests []string
 	// Programs are the commands that it is worked with.
 	Programs []string
@@ -34,6 +34,7 @@ type toolchainRule struct {
 	extensions []string
 	programs   []string
 	verify     func(top topLevel) string
+	lockFile   func(top topLevel) string // that the first install makes
 }
 
 func always(command string) func(topLevel) string { return func(topLevel) string { return command } }
@@ -41,24 +42,33 @@ func always(command string) func(topLevel) string { return func(topLevel) string
 // toolchainRules are in the order in which a report names them.
 func toolchainRules() []toolchainRule {
 	return []toolchainRule{
-		{"Go", []string{"go.mod", "go.work"}, []string{"go.sum", "go.work.sum"}, []string{".go"}, []string{"go"}, always("go test ./...")},
-		{"Node.js", []string{"package.json"}, []string{"package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "tsconfig.json"},
-			[]string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"}, []string{"npm", "node"}, nodeVerify},
-		{"Deno", []string{"deno.json", "deno.jsonc"}, []string{"deno.lock"}, []string{".ts", ".tsx"}, []string{"deno"}, always("deno test")},
+		{"Go", []string{"go.mod", "go.work"}, []string{"go.sum", "go.work.sum"}, []string{".go"}, []string{"go"},
+			always("go test ./..."), always("go.sum")},
+		{"Node.js", []string{"package.json"},
+			[]string{"package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "tsconfig.json"},
+			[]string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"}, []string{"npm", "node"}, nodeVerify, nodeLock},
+		{"Deno", []string{"deno.json", "deno.jsonc"}, []string{"deno.lock"}, []string{".ts", ".tsx"}, []string{"deno"},
+			always("deno test"), nil},
 		{"Python", []string{"pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "Pipfile"},
-			[]string{"requirements-dev.txt", "uv.lock", "poetry.lock", "Pipfile.lock"}, []string{".py"}, []string{"python", "pip"}, pythonVerify},
-		{"Rust", []string{"Cargo.toml"}, []string{"Cargo.lock"}, []string{".rs"}, []string{"cargo"}, always("cargo test")},
-		{"Maven", []string{"pom.xml"}, nil, []string{".java", ".kt"}, []string{"mvn"}, wrapperVerify("mvnw", "mvn", "test")},
-		{"Gradle", []string{"build.gradle", "build.gradle.kts"}, []string{"settings.gradle", "settings.gradle.kts", "gradle.properties"},
-			[]string{".java", ".kt", ".groovy"}, []string{"gradle"}, wrapperVerify("gradlew", "gradle", "test")},
-		{".NET", []string{"*.sln", "*.slnx", "*.csproj", "*.fsproj"}, []string{"Directory.Build.props"}, []string{".cs", ".fs", ".vb"},
-			[]string{"dotnet"}, always("dotnet test")},
-		{"Ruby", []string{"Gemfile"}, []string{"Gemfile.lock", "Rakefile"}, []string{".rb"}, []string{"bundle", "ruby"}, nil},
-		{"PHP", []string{"composer.json"}, []string{"composer.lock"}, []string{".php"}, []string{"composer", "php"}, nil},
-		{"Swift", []string{"Package.swift"}, []string{"Package.resolved"}, []string{".swift"}, []string{"swift"}, always("swift test")},
-		{"Elixir", []string{"mix.exs"}, []string{"mix.lock"}, []string{".ex", ".exs"}, []string{"mix"}, always("mix test")},
-		{"Dart", []string{"pubspec.yaml"}, []string{"pubspec.lock"}, []string{".dart"}, []string{"dart"}, nil},
-		{"CMake", []string{"CMakeLists.txt"}, nil, []string{".c", ".cc", ".cpp", ".h", ".hpp"}, []string{"cmake", "ctest"}, nil},
+			[]string{"requirements-dev.txt", "uv.lock", "poetry.lock", "Pipfile.lock"},
+			[]string{".py"}, []string{"python", "pip"}, pythonVerify, pythonLock},
+		{"Rust", []string{"Cargo.toml"}, []string{"Cargo.lock"}, []string{".rs"}, []string{"cargo"},
+			always("cargo test"), always("Cargo.lock")},
+		{"Maven", []string{"pom.xml"}, nil, []string{".java", ".kt"}, []string{"mvn"}, wrapperVerify("mvnw", "mvn", "test"), nil},
+		{"Gradle", []string{"build.gradle", "build.gradle.kts"},
+			[]string{"settings.gradle", "settings.gradle.kts", "gradle.properties"},
+			[]string{".java", ".kt", ".groovy"}, []string{"gradle"}, wrapperVerify("gradlew", "gradle", "test"), nil},
+		{".NET", []string{"*.sln", "*.slnx", "*.csproj", "*.fsproj"}, []string{"Directory.Build.props"},
+			[]string{".cs", ".fs", ".vb"}, []string{"dotnet"}, always("dotnet test"), nil},
+		{"Ruby", []string{"Gemfile"}, []string{"Gemfile.lock", "Rakefile"}, []string{".rb"}, []string{"bundle", "ruby"},
+			nil, always("Gemfile.lock")},
+		{"PHP", []string{"composer.json"}, []string{"composer.lock"}, []string{".php"}, []string{"composer", "php"},
+			nil, always("composer.lock")},
+		{"Swift", []string{"Package.swift"}, []string{"Package.resolved"}, []string{".swift"}, []string{"swift"},
+			always("swift test"), nil},
+		{"Elixir", []string{"mix.exs"}, []string{"mix.lock"}, []string{".ex", ".exs"}, []string{"mix"}, always("mix test"), nil},
+		{"Dart", []string{"pubspec.yaml"}, []string{"pubspec.lock"}, []string{".dart"}, []string{"dart"}, nil, nil},
+		{"CMake", []string{"CMakeLists.txt"}, nil, []string{".c", ".cc", ".cpp", ".h", ".hpp"}, []string{"cmake", "ctest"}, nil, nil},
 	}
 }
 
@@ -75,7 +85,6 @@ func (r toolchainRule) find(top topLevel) (Toolchain, bool) {
 	if len(found.Manifests) == 0 {
 		return Toolchain{}, false
 	}
-	found.Manifest = found.Manifests[0]
 	for _, other := range r.others {
 		if top.hasFile(other) {
 			found.Manifests = append(found.Manifests, other)
@@ -90,31 +99,21 @@ func (r toolchainRule) find(top topLevel) (Toolchain, bool) {
 
 // lock is the lock file that the first install makes, where no other one is there and it is known which tool installs.
 func (r toolchainRule) lock(top topLevel) string {
-	var lock string
-	switch r.name {
-	case "Go":
-		lock = "go.sum"
-	case "Node.js":
-		lock = nodeLock(top)
-	case "Python":
-		project := string(top.read("pyproject.toml"))
-		switch {
-		case strings.Contains(project, "[tool.poetry"):
-			lock = "poetry.lock"
-		case strings.Contains(project, "[tool.uv"):
-			lock = "uv.lock"
-		}
-	case "Rust":
-		lock = "Cargo.lock"
-	case "Ruby":
-		lock = "Gemfile.lock"
-	case "PHP":
-		lock = "composer.lock"
-	}
-	if slices.ContainsFunc(r.others, func(other string) bool { return isLock(other) && top.hasFile(other) }) {
+	if r.lockFile == nil || slices.ContainsFunc(r.others, func(other string) bool { return isLock(other) && top.hasFile(other) }) {
 		return ""
 	}
-	return lock
+	return r.lockFile(top)
+}
+
+func pythonLock(top topLevel) string {
+	project := string(top.read("pyproject.toml"))
+	switch {
+	case strings.Contains(project, "[tool.poetry"):
+		return "poetry.lock"
+	case strings.Contains(project, "[tool.uv"):
+		return "uv.lock"
+	}
+	return ""
 }
 
 func isLock(name string) bool {
@@ -128,15 +127,7 @@ func nodeLock(top topLevel) string {
 	}
 	_ = json.Unmarshal(top.read("package.json"), &manifest) // npm will say
 	name, _, _ := strings.Cut(manifest.PackageManager, "@")
-	switch name {
-	case "pnpm":
-		return "pnpm-lock.yaml"
-	case "yarn":
-		return "yarn.lock"
-	case "bun":
-		return "bun.lock"
-	}
-	return "package-lock.json"
+	return cmp.Or(map[string]string{"pnpm": "pnpm-lock.yaml", "yarn": "yarn.lock", "bun": "bun.lock"}[name], "package-lock.json")
 }
 
 // nodeVerify is the test script with the package manager whose lock file is there, if there is a script worth running.
@@ -185,10 +176,7 @@ func (t topLevel) read(name string) []byte {
 	if !t.hasFile(name) {
 		return nil
 	}
-	text, err := durable.ReadRegularIn(t.root, name, maxManifest)
-	if err != nil {
-		return nil
-	}
+	text, _ := durable.ReadRegularIn(t.root, name, maxManifest)
 	return text
 }
 
@@ -198,11 +186,4 @@ type topLevel struct {
 	files, dirs []string
 }
 
-func (t topLevel) hasFile(name string) bool {
-	for _, file := range t.files {
-		if file == name {
-			return true
-		}
-	}
-	return false
-}
+func (t topLevel) hasFile(name string) bool { return slices.Contains(t.files, name) }
