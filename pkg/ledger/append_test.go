@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -78,26 +76,19 @@ func TestConcurrentAppendsShareFlushes(t *testing.T) {
 }
 
 func TestAnswerComesAfterTheFlush(t *testing.T) {
-	w := newWorkspace(t)
-	l := w.open(ledger.Options{})
-	var flushed atomic.Bool
-	l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
-		time.Sleep(20 * time.Millisecond)
-		flushed.Store(true)
-		return nil
-	}})
-	appendOne(t, l, mutation("INT-001", "a"))
-	if !flushed.Load() {
-		t.Error("answered before the flush")
+	for durability, want := range map[ledger.Durability]bool{ledger.DurabilityFull: true, ledger.DurabilityOS: false} {
+		w := newWorkspace(t)
+		l := w.open(ledger.Options{Durability: durability})
+		var flushed atomic.Bool
+		l.UseDisk(ledger.Disk{Flush: func(*os.File) error {
+			time.Sleep(20 * time.Millisecond)
+			flushed.Store(true)
+			return nil
+		}})
+		appendOne(t, l, mutation("INT-001", "a"))
+		check.Equal(t, flushed.Load(), want, "%s: flushed before the answer", durability)
+		w.wantRecords(1)
 	}
-}
-
-func TestDurabilityOSLeavesFlushingToTheSystem(t *testing.T) {
-	w := newWorkspace(t)
-	l := w.open(ledger.Options{Durability: ledger.DurabilityOS})
-	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { t.Error("flushed"); return nil }})
-	appendOne(t, l, mutation("INT-001", "a"))
-	w.wantRecords(1)
 }
 
 func TestFailureOfTheDiskPoisons(t *testing.T) {
@@ -202,22 +193,6 @@ func TestAppendSoonArrivesByItselfAndBeforeAQuery(t *testing.T) {
 			t.Fatal("a record was not written without another")
 		}
 		time.Sleep(time.Millisecond)
-	}
-}
-
-func TestLostRecordIsReported(t *testing.T) {
-	w := newWorkspace(t)
-	var log lockedBuffer
-	l := w.open(ledger.Options{Logger: zerolog.New(&log)})
-	l.UseDisk(ledger.Disk{Flush: func(*os.File) error { return syscall.EIO }})
-	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "write_to_file"})
-	l.Close(context.Background())
-	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "after_close"})
-	l.AppendSoon(record.Record{Kind: "no kind"})
-	for _, want := range []string{"takes no more records", `"call":"write_to_file"`, `"call":"after_close"`, `"kind":"no kind"`} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log lacks %s:\n%s", want, log.String())
-		}
 	}
 }
 

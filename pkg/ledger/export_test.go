@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -14,34 +15,15 @@ import (
 )
 
 // Disk lets a test stand between a Ledger and its files. Nil functions are the real ones.
-type Disk struct {
-	Write    func(*os.File, []byte) (int, error)
-	Rewrite  func(*os.File, []byte, int64) error
-	Truncate func(*os.File, int64) error
-	Flush    func(*os.File) error
-	FlushDir func(*os.File) error
-	Rename   func(root *os.Root, from, to string) error
-}
+type Disk = segment.Disk
 
 // UseDisk must come before the first append.
 func (l *Ledger) UseDisk(d Disk) {
-	if d.Write != nil {
-		l.disk.Write = d.Write
-	}
-	if d.Rewrite != nil {
-		l.disk.Rewrite = d.Rewrite
-	}
-	if d.Truncate != nil {
-		l.disk.Truncate = d.Truncate
-	}
-	if d.Flush != nil {
-		l.disk.Flush = d.Flush
-	}
-	if d.FlushDir != nil {
-		l.disk.FlushDir = d.FlushDir
-	}
-	if d.Rename != nil {
-		l.disk.Rename = d.Rename
+	used, given := reflect.ValueOf(&l.disk).Elem(), reflect.ValueOf(d)
+	for i := range given.NumField() {
+		if f := given.Field(i); !f.IsNil() {
+			used.Field(i).Set(f)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -88,7 +90,8 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 func TestLostRecordsAreTold(t *testing.T) {
 	w := newWorkspace(t)
 	lost := make(chan string, 10)
-	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }})
+	var log lockedBuffer
+	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }, Logger: zerolog.New(&log)})
 	l.AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
 	<-lost
 	l.AppendSoon(record.Record{Kind: "no kind"})
@@ -101,9 +104,15 @@ func TestLostRecordsAreTold(t *testing.T) {
 	if id := <-lost; id == "" {
 		t.Error("a lost record that had an id is told of without it")
 	}
-	if len(lost) > 0 {
-		t.Errorf("told of %d more", len(lost))
+	l.Close(context.Background())
+	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "after_close"})
+	for _, want := range []string{`"call":"two"`, `"call":"after_close"`, `"kind":"no kind"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
 	}
+	check.Equal(t, <-lost, "", "the id of one after the end")
+	check.Equal(t, len(lost), 0, "told of more")
 	check.OK(t, os.Remove(w.path(tracePath)))
 	check.OK(t, os.Rename(w.path("aside"), w.path(tracePath)))
 }

@@ -16,23 +16,27 @@ import (
 // held, so nobody is still writing it. A line that is whole gets its newline. Anything else is moved to a file of its
 // own under state/, flushed there before it is cut off here.
 func (s *File) mendTail(size int64) error {
-	tail := io.NewSectionReader(s.File, s.End, size-s.End)
-	if size-s.End <= segment.MaxLine {
-		line, err := io.ReadAll(tail)
-		if err != nil {
-			return fmt.Errorf("%w: read the end of %s: %w", segment.ErrUnavailable, s.Name, err)
-		}
-		if _, err := record.Parse(line); err == nil {
-			return s.endLine(size)
-		}
-		tail.Seek(0, io.SeekStart)
+	line, err := s.tail(size)
+	if err != nil {
+		return fmt.Errorf("%w: read the end of %s: %w", segment.ErrUnavailable, s.Name, err)
 	}
-	return s.cutTail(tail, size)
+	if _, err := record.Parse(line); err == nil {
+		return s.endLine(size)
+	}
+	return s.cutTail(size)
+}
+
+// tail is what stands behind the last whole line; nil if it is longer than any line.
+func (s *File) tail(size int64) ([]byte, error) {
+	if size-s.End > segment.MaxLine {
+		return nil, nil
+	}
+	return io.ReadAll(io.NewSectionReader(s.File, s.End, size-s.End))
 }
 
 // cutTail moves what stands behind the last whole line to a file of its own.
-func (s *File) cutTail(tail io.Reader, size int64) error {
-	aside, err := s.setAside(tail)
+func (s *File) cutTail(size int64) error {
+	aside, err := s.setAside(io.NewSectionReader(s.File, s.End, size-s.End))
 	if err != nil {
 		return fmt.Errorf("%w: set the torn end of %s aside: %w", segment.ErrUnavailable, s.Name, err)
 	}
@@ -82,21 +86,14 @@ func (s *File) Repair() error {
 	if err := s.readAll(info.Size()); err != nil {
 		return err
 	}
-	tail := io.NewSectionReader(s.File, s.End, info.Size()-s.End)
-	if tail.Size() == 0 {
+	line, err := s.tail(info.Size())
+	if err != nil {
+		return fmt.Errorf("read the end of %s: %w", s.Name, err)
+	}
+	if line != nil && (record.IsWhole(segment.TrimEnd(line)) || len(bytes.TrimSpace(line)) == 0) {
 		return nil
 	}
-	if tail.Size() <= segment.MaxLine {
-		line, err := io.ReadAll(tail)
-		if err != nil {
-			return fmt.Errorf("read the end of %s: %w", s.Name, err)
-		}
-		if record.IsWhole(segment.TrimEnd(line)) || len(bytes.TrimSpace(line)) == 0 {
-			return nil
-		}
-		tail.Seek(0, io.SeekStart)
-	}
-	return s.cutTail(tail, info.Size())
+	return s.cutTail(info.Size())
 }
 
 // SetAside is the torn end of a segment that was moved to a file of its own.
