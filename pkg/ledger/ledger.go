@@ -22,6 +22,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -75,10 +76,9 @@ type Ledger struct {
 	disk      segment.Disk
 	maxLine   int
 
-	findBeside sync.Once
-	besideDir  string // see Beside
-	wasBeside  atomic.Bool
-	link       string // for the writer: what the link in the tree has to say
+	besideDir func() string // see locate.Beside
+	wasBeside atomic.Bool
+	link      string // for the writer: what the link in the tree has to say
 
 	followEvery time.Duration
 
@@ -93,7 +93,7 @@ type Ledger struct {
 	broken atomic.Pointer[error] // the failure that poisoned the ledger
 
 	goneLock sync.Mutex
-	gone     []record.Hash // lines that the next record follows although they are gone; see Loss
+	gone     map[record.Hash]bool // lines that the next record follows although they are gone; see Loss
 
 	segments map[string]*live.File // of the writer's goroutine
 	rotation *rotator
@@ -123,7 +123,8 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 	l := &Ledger{
 		workspace: root, git: gitdir.New(dir), disk: segment.RealDisk(), maxLine: record.MaxLine, followEvery: followEvery,
 		queue: make(chan *request, queueLength), done: make(chan struct{}), segments: map[string]*live.File{},
-		rotation: &rotator{retry: map[string]int64{}},
+		rotation: &rotator{retry: map[string]int64{}}, gone: map[record.Hash]bool{},
+		besideDir: sync.OnceValue(func() string { return locate.Beside(root.Name()) }),
 	}
 	l.rotation.ctx, l.rotation.cancel = context.WithCancel(context.Background())
 	l.at.Store(&location{root: root, index: index.New(root)})

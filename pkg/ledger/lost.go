@@ -125,11 +125,7 @@ func (l *Loss) String() string {
 func (l *Loss) Follow() {
 	l.ledger.goneLock.Lock()
 	defer l.ledger.goneLock.Unlock()
-	for id := range l.lines {
-		if !slices.Contains(l.ledger.gone, id) {
-			l.ledger.gone = append(l.ledger.gone, id)
-		}
-	}
+	maps.Copy(l.ledger.gone, l.lines)
 }
 
 // followGone puts the lines that are gone among the heads of a segment. Only the writer calls it, before an append.
@@ -139,7 +135,7 @@ func (l *Ledger) followGone(s *live.File) {
 	if len(l.gone) == 0 {
 		return
 	}
-	heads := slices.Concat(s.Heads, l.gone)
+	heads := slices.AppendSeq(slices.Clone(s.Heads), maps.Keys(l.gone))
 	slices.SortFunc(heads, record.CompareHash)
 	s.Heads = slices.Compact(heads)
 }
@@ -148,5 +144,5 @@ func (l *Ledger) followGone(s *live.File) {
 func (l *Ledger) followed() {
 	l.goneLock.Lock()
 	defer l.goneLock.Unlock()
-	l.gone = nil
+	clear(l.gone)
 }

@@ -25,8 +25,7 @@ func (l *Ledger) here() (*location, error) {
 	if was.beside && was.inPlace() {
 		return was, nil
 	}
-	l.findBeside.Do(func() { l.besideDir = locate.Beside(l.workspace.Name()) })
-	root, err := locate.Open(l.besideDir)
+	root, err := locate.Open(l.besideDir())
 	switch {
 	case err != nil:
 		return nil, err
@@ -71,7 +70,7 @@ func (l *Ledger) forWriting() (*location, error) {
 	if at.beside {
 		return at, l.keepTree(at)
 	}
-	if !l.opts.Beside || l.besideDir == "" {
+	if !l.opts.Beside || l.besideDir() == "" {
 		return at, err
 	}
 	if _, err := segment.HomeInfo(l.workspace); err != nil {
@@ -80,7 +79,7 @@ func (l *Ledger) forWriting() (*location, error) {
 	if in, err := locate.InTree(l.workspace); in || err != nil {
 		return at, err
 	}
-	if err := locate.Make(l.besideDir); err != nil {
+	if err := locate.Make(l.besideDir()); err != nil {
 		return nil, err
 	}
 	if at, err = l.here(); err == nil {

@@ -240,7 +240,7 @@ func (p *packing) end() error {
 	}
 	sum := sha256.Sum256(p.file.Bytes())
 	hash := hex.EncodeToString(sum[:])
-	path := p.key + "-" + hash[:2] + "/" + hash[2:] + suffix
+	path := p.key + "-" + hash[:2] + "/" + hash[2:] + segment.ArchiveSuffix
 	p.fresh[path] = refSegment{path: path, blob: blob, hash: hash, ref: Ref}
 	return nil
 }

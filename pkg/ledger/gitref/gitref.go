@@ -127,8 +127,6 @@ func (c *carrier) mayHaveRefs() (bool, error) {
 	return may, nil
 }
 
-const suffix = ".jsonl.zst"
-
 // segmentPath is the one form of a segment's path.
 var segmentPath = regexp.MustCompile(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
 
