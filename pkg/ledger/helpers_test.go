@@ -1,12 +1,10 @@
 package ledger_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,8 +32,10 @@ type workspace struct {
 
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{t: t, dir: t.TempDir()}
-	t.Setenv("HOME", t.TempDir())
+	w, home := &workspace{t: t, dir: t.TempDir()}, t.TempDir()
+	check.Write(t, home, ".gitconfig", "[user]\nname = t\nemail = t@example.com\n[init]\ndefaultBranch = main\n[commit]\ngpgsign = false\n")
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".orchestration"), 0o755))
 	root := check.Value(os.OpenRoot(w.dir))(t)
@@ -81,14 +81,12 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 
 func (w *workspace) read(name string) string {
 	w.t.Helper()
-	content := check.Value(os.ReadFile(w.path(name)))(w.t)
-	return string(content)
+	return string(check.Value(os.ReadFile(w.path(name)))(w.t))
 }
 
 func (w *workspace) write(name, content string) {
 	w.t.Helper()
-	check.OK(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
-	check.OK(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+	check.Write(w.t, w.dir, name, content)
 }
 
 func (w *workspace) lines(name string) []string {
@@ -97,16 +95,7 @@ func (w *workspace) lines(name string) []string {
 
 func (w *workspace) git(args ...string) string {
 	w.t.Helper()
-	args = append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false"}, args...)
-	cmd := exec.Command("git", args...)
-	cmd.Dir = w.dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		w.t.Fatalf("git %v: %v\n%s", args, err, errs.String())
-	}
-	return strings.TrimSpace(out.String())
+	return strings.TrimSpace(check.Git(w.t, w.dir, args...))
 }
 
 func appendOne(t testing.TB, l *ledger.Ledger, r record.Record) ledger.Appended {

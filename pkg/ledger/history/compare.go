@@ -28,9 +28,8 @@ type droppedSeal struct {
 
 // comparison looks for the lines of old in now.
 type comparison struct {
+	*walk
 	old, now side
-	begins   *beginnings
-	limit    int
 	found    func(record.Hash, dropped) error // for each line that is missing
 	wanted   map[record.Hash]dropped
 }

@@ -267,7 +267,7 @@ func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool
 		// An older pair takes the place of a newer one: what a seal was at first is what it is.
 		w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name, reverted: is && now.seals[name] == ""}}
 	}
-	c := comparison{old: old, now: now, begins: w.begins, limit: w.limit, found: func(hash record.Hash, d dropped) (err error) {
+	c := comparison{walk: w, old: old, now: now, found: func(hash record.Hash, d dropped) (err error) {
 		if d.reverted, err = isRevert(); err != nil {
 			return err
 		}

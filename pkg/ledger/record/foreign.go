@@ -48,18 +48,16 @@ func foreignEntry(line []byte) (e Entry, ok bool) {
 // addFile takes one element of files, in the nested form.
 func (e *Entry) addFile(file object) {
 	var ranges []any
-	for _, each := range file.list("conversations") {
-		talk, _ := each.(map[string]any)
-		ranges = append(ranges, object(talk).list("ranges")...)
+	for _, talk := range objects(file.list("conversations")) {
+		ranges = append(ranges, talk.list("ranges")...)
 		if e.Contributor == (Contributor{}) {
-			e.Contributor = object(talk).object("contributor").contributor()
+			e.Contributor = talk.object("contributor").contributor()
 		}
 		if e.MutationClass == "" {
-			e.MutationClass = object(talk).object("meta").text("mutation_class")
+			e.MutationClass = talk.object("meta").text("mutation_class")
 		}
-		for _, about := range object(talk).list("related") {
-			related, _ := about.(map[string]any)
-			if id := object(related).text("value"); id != "" {
+		for _, related := range objects(talk.list("related")) {
+			if id := related.text("value"); id != "" {
 				e.Related = append(e.Related, id)
 			}
 		}
@@ -89,11 +87,10 @@ func (e *Entry) addTraced(from object, ranges any) {
 			Op: change.Modified, Path: name, After: change.Version{Hash: foreignHash(from.text("content_hash", "contentHash"))},
 		},
 	}
-	for _, each := range list {
-		r, _ := each.(map[string]any)
-		first, last := object(r).number("start_line", "startLine"), object(r).number("end_line", "endLine")
+	for _, r := range objects(list) {
+		first, last := r.number("start_line", "startLine"), r.number("end_line", "endLine")
 		if first >= 1 && last >= first {
-			c.Ranges = append(c.Ranges, Range{StartLine: first, EndLine: last, ContentHash: foreignHash(object(r).text("content_hash", "contentHash"))})
+			c.Ranges = append(c.Ranges, Range{StartLine: first, EndLine: last, ContentHash: foreignHash(r.text("content_hash", "contentHash"))})
 		}
 	}
 	if !slices.Contains(e.Files, name) {
@@ -157,6 +154,15 @@ func (o object) number(names ...string) int {
 func (o object) object(name string) object {
 	value, _ := o[name].(map[string]any)
 	return value
+}
+
+// objects are the elements of a list; one that is no object is an empty one.
+func objects(list []any) (all []object) {
+	for _, each := range list {
+		value, _ := each.(map[string]any)
+		all = append(all, value)
+	}
+	return all
 }
 
 func (o object) list(name string) []any {
