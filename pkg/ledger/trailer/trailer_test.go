@@ -216,10 +216,8 @@ func TestStagedIntents(t *testing.T) {
 			add(p)
 		}, ""},
 		"an id that is none": {func(p *project) { p.edit("B\nSigned-off-by: x", "f", "b\n"); add(p) }, ""},
-		"no commit yet": {func(p *project) {
-			p.git("checkout", "-q", "--orphan", "empty")
-		}, "A"},
-		"the ledger itself": {func(p *project) { p.edit("B", "f", "b\n"); p.git("add", "sub dir/.orchestration") }, ""},
+		"no commit yet":      {func(p *project) { p.git("checkout", "-q", "--orphan", "empty") }, "A"},
+		"the ledger itself":  {func(p *project) { p.edit("B", "f", "b\n"); p.git("add", "sub dir/.orchestration") }, ""},
 		"another workspace's file": {func(p *project) {
 			check.OK(p.t, os.WriteFile(filepath.Join(p.top, "f"), []byte("b\n"), 0o644))
 			p.edit("B", "f", "b\n")
