@@ -46,7 +46,7 @@ const defaultLockWait = 5 * time.Second
 // Options are fixed for the life of a Ledger. The zero value serves.
 type Options struct {
 	Layout Layout // default LayoutSingle
-	// Beside has the first record of a workspace in a git repository put the ledger beside the tree; see [Beside]. One that
+	// Beside has the first record of a workspace in a git repository put the ledger beside the tree; see [locate.Beside]. One that
 	// is in the tree stays there.
 	Beside     bool
 	Durability Durability // default DurabilityFull

@@ -126,7 +126,7 @@ func MakeBeside(root *os.Root) error {
 	return Make(dir)
 }
 
-// Make makes what openBeside looks for.
+// Make makes what Open looks for.
 func Make(dir string) error {
 	common, err := os.OpenRoot(filepath.Dir(filepath.Dir(dir)))
 	if err != nil {

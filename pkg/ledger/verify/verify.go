@@ -28,7 +28,7 @@ type Report struct {
 	Problems []segment.Problem `json:"problems"`
 
 	// Withheld counts, of the records, those that others kept back when they sent the rest. A kind that this version does
-	// not know counts as [KindWithheld].
+	// not know counts as [record.KindWithheld].
 	Withheld map[record.Kind]int `json:"withheld,omitempty"`
 }
 

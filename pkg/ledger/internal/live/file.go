@@ -17,7 +17,7 @@ import (
 )
 
 // File is one file that this Ledger appends to, with what is known of it: the heads of its first end bytes. Its
-// methods run in the writer's goroutine, and all but flush and inPlace under the lock.
+// methods run in the writer's goroutine, and all but Flush and InPlace under the lock.
 type File struct {
 	Root *os.Root
 	Disk segment.Disk

@@ -35,7 +35,7 @@ func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.E
 	return nil
 }
 
-// eachIndexed is each by way of the index. After errStale, what it gave is not given again.
+// eachIndexed is each by way of the index. After ErrStale, what it gave is not given again.
 func (q *query) eachIndexed(ctx context.Context, root *os.Root, v *index.View, visit func(record.Entry) error) error {
 	r := &indexReader{query: q, root: root, view: v, visit: visit}
 	defer r.close()

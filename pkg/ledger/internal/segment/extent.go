@@ -27,7 +27,7 @@ type Extent struct {
 // ErrRotated: lines went from a listed file into an archive that is not in the list.
 var ErrRotated = errors.New("the ledger was rotated meanwhile; try again")
 
-// UnlessRotated reads again from the start, with a new list, after errRotated. What was seen may be seen once more.
+// UnlessRotated reads again from the start, with a new list, after ErrRotated. What was seen may be seen once more.
 func UnlessRotated(read func() error) error {
 	for range maxRotated {
 		if err := read(); !errors.Is(err, ErrRotated) {
@@ -144,7 +144,7 @@ type Content interface {
 }
 
 // Open gives the segment's content and the size to read. If git put another file there since, that one counts whole;
-// if a rotation did, the error is errRotated.
+// if a rotation did, the error is ErrRotated.
 func (x Extent) Open(root *os.Root) (Content, int64, error) {
 	file, info, err := OpenRegular(root, path.Join(Home, x.Name), os.O_RDONLY)
 	if err != nil {
@@ -197,7 +197,7 @@ type RawLine struct {
 	Whole bool
 }
 
-// EachLine is EachLine where the ledger stands.
+// EachLine is locate.EachLine where the ledger stands.
 func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]Problem, error) {
 	places, problems, err := List(ctx, root)
 	if err != nil {

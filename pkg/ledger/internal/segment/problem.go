@@ -21,7 +21,7 @@ type ProblemKind string
 const (
 	// ProblemMissing: a record follows one that is not in the ledger: it was changed or removed.
 	ProblemMissing ProblemKind = "missing_predecessor"
-	// ProblemIncomplete: what is missing here is whole on a branch that was not merged: see [Elsewhere].
+	// ProblemIncomplete: what is missing here is whole on a branch that was not merged: see verify.Elsewhere.
 	ProblemIncomplete ProblemKind = "incomplete_branch"
 	// ProblemMalformed: a line is neither a record nor another tool's JSON object, such as a conflict marker.
 	ProblemMalformed ProblemKind = "malformed_line"
@@ -33,7 +33,7 @@ const (
 	ProblemUnreadable ProblemKind = "unreadable_segment"
 	// ProblemArchive: an archive is damaged, or is not the file that was archived under its name.
 	ProblemArchive ProblemKind = "damaged_archive"
-	// ProblemSealed: what a seal, or another [Claim], vouches for is not in the ledger as it was.
+	// ProblemSealed: what a seal, or another claim, vouches for is not in the ledger as it was.
 	ProblemSealed ProblemKind = "sealed_record_missing"
 	// ProblemUnrecorded: a record, or a note beside the ledger, counts calls or decisions that have none, and no trusted
 	// claim covers it.
