@@ -12,9 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// measureCommand lets execute_command and a plain shell run the same line in
-// turn, in a workspace with many files, at each level that this machine has.
-// The bound is for the highest of them.
+// measureCommand lets execute_command and a plain shell run the same line in turn, in a workspace with many files, at
+// each level that this machine has. The bound is for the highest of them.
 func measureCommand(s *suite) {
 	shell, err := exec.LookPath("sh")
 	files := pick(s.short, 1_000, 10_000)
@@ -56,8 +55,7 @@ func measureCommand(s *suite) {
 	}
 }
 
-// landlocked serves from this process: no setting takes a level below the
-// best of the machine.
+// landlocked serves from this process: no setting takes a level below the best of the machine.
 func (s *suite) landlocked(dir string, best sandbox.Ability) *peer {
 	best.Level = sandbox.Landlock
 	return s.servedHere(must(server.New(server.Options{

@@ -20,9 +20,8 @@ import (
 
 const gateRow = "the gate: p50 of a governed probe less that of an echo tool of the same server"
 
-// measureGate compares two tools of one server: one is safe and touches
-// nothing; the other is destructive, names a file in scope, reads and hashes
-// it, passes the whole gate, and changes nothing, so that no flush is in it.
+// measureGate compares two tools of one server: one is safe and touches nothing; the other is destructive, names a
+// file in scope, reads and hashes it, passes the whole gate, and changes nothing, so that no flush is in it.
 func measureGate(s *suite) {
 	dir := s.workspace(1)
 	writeFile(filepath.Join(dir, "src", "probe.txt"), content(fileSize, 0))
@@ -56,8 +55,7 @@ func (s *suite) servedHere(srv *server.Server) *peer {
 	return p
 }
 
-// probeTool goes the way of a call and leaves everything as it is. Without
-// files it has no effects: it is the echo.
+// probeTool goes the way of a call and leaves everything as it is. Without files it has no effects: it is the echo.
 type probeTool struct {
 	name  string
 	class hooks.Class

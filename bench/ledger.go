@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
-// longIntents is how many intents share the long ledger. One more has no
-// record there.
+// longIntents is how many intents share the long ledger. One more has no record there.
 const longIntents = 20
 
 // measureLedger is about a server on a long ledger.
@@ -45,10 +44,9 @@ type longLedger struct {
 	length string
 }
 
-// start measures what a new server does first. The first record, which is
-// that of the selection, has to know the heads of the file that it goes to,
-// and the first question what no server has indexed yet; that has no bound of
-// its own.
+// start measures what a new server does first. The first record, which is that of the selection, has to know the
+// heads of the file that it goes to, and the first question what no server has indexed yet; that has no bound of its
+// own.
 func (l longLedger) start() {
 	first, _ := l.starts(l.dir, pick(l.short, 3, 20))
 	l.add(atMost("process start to the answer of initialize, "+l.length, ms(first.p50()), 60, milliseconds, first.String()))
@@ -97,8 +95,7 @@ func (l longLedger) selects() {
 	check(p.close())
 }
 
-// questions are about one file that was changed rarely, and of which the
-// records stand in many segments.
+// questions are about one file that was changed rarely, and of which the records stand in many segments.
 func (l longLedger) questions() {
 	rare := ledgertest.Path(pick(l.short, 3, 1900))
 	asked := l.interleave(pick(l.short, 5, 100), l.served(l.dir).caller("query_trace", args{"path": rare, "limit": 5}))
@@ -114,8 +111,8 @@ func (l longLedger) questions() {
 	)
 }
 
-// selecting selects one intent after the other: each selection is a record of
-// its intent, and those of a single one would soon be all that is recent.
+// selecting selects one intent after the other: each selection is a record of its intent, and those of a single one
+// would soon be all that is recent.
 func selecting(p *peer) action {
 	next := 0
 	return func() time.Duration {

@@ -1,15 +1,13 @@
-// Command bench measures what the project promises in numbers, and prints a
-// table of rows: what was measured, the bound, and whether it holds.
+// Command bench measures what the project promises in numbers, and prints a table of rows: what was measured, the
+// bound, and whether it holds.
 //
 //	go run ./bench            # all rows, some minutes
 //	go run ./bench -short     # the same rows with few samples, for CI
 //	go run ./bench -run write # the groups whose name matches
 //
-// Where a row compares, both sides take turns in one run on one file system,
-// so that the machine's other load weighs on both; the row is the ratio of
-// their medians. A bound that does not hold is a row that says so, never a
-// failure of the program: that ends with 1 only when something could not be
-// measured at all. README.md explains each row.
+// Where a row compares, both sides take turns in one run on one file system, so that the machine's other load weighs
+// on both; the row is the ratio of their medians. A bound that does not hold is a row that says so, never a failure
+// of the program: that ends with 1 only when something could not be measured at all. README.md explains each row.
 package main
 
 import (

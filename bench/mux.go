@@ -16,8 +16,7 @@ type mux struct {
 	err     error
 }
 
-// share hands the peer's streams to a mux; the peer itself makes no further
-// calls.
+// share hands the peer's streams to a mux; the peer itself makes no further calls.
 func (p *peer) share() *mux {
 	m := &mux{in: p.in, last: p.last, waiting: map[int]chan []byte{}}
 	go m.read(p.out)

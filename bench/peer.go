@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// peer is a client of the initialize era on a pair of streams. It writes and
-// reads raw lines, so that every server is driven by the same few
-// instructions. It is for one goroutine; see mux.
+// peer is a client of the initialize era on a pair of streams. It writes and reads raw lines, so that every server is
+// driven by the same few instructions. It is for one goroutine; see mux.
 type peer struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
@@ -72,8 +71,8 @@ func encodeCall(id int, tool string, a args) []byte {
 	return encodeRequest(id, "tools/call", map[string]any{"name": tool, "arguments": a})
 }
 
-// request sends a request and reads its answer. The time is from before the
-// write until the answer's last byte is there, without encoding and decoding.
+// request sends a request and reads its answer. The time is from before the write until the answer's last byte is
+// there, without encoding and decoding.
 func (p *peer) request(method string, params any) (time.Duration, []byte) {
 	p.last++
 	line := encodeRequest(p.last, method, params)
@@ -142,8 +141,7 @@ func handleOf(answer []byte) string {
 	return a.Result.StructuredContent.Session
 }
 
-// answerID reads the id of an answer without decoding it: servers put it
-// first or last.
+// answerID reads the id of an answer without decoding it: servers put it first or last.
 func answerID(line []byte) (int, bool) {
 	line = bytes.TrimSpace(line)
 	if rest, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)); ok {
@@ -159,8 +157,8 @@ func answerID(line []byte) (int, bool) {
 	return id, err == nil
 }
 
-// failure is the error that an answer is, if it is one. Inside a result's
-// texts these keys would stand with escaped quotation marks.
+// failure is the error that an answer is, if it is one. Inside a result's texts these keys would stand with escaped
+// quotation marks.
 func failure(answer []byte) error {
 	if bytes.Contains(answer, []byte(`"isError":true`)) || bytes.Contains(answer, []byte(`"error":{"code"`)) {
 		return fmt.Errorf("the server refused: %.600s", answer)

@@ -14,8 +14,7 @@ const (
 	memoryRow = "memory (VmRSS) after these reads, over the reference server"
 )
 
-// measureRead lets our server and the reference server read the same file in
-// turn.
+// measureRead lets our server and the reference server read the same file in turn.
 func measureRead(s *suite) {
 	command, why := s.reference()
 	if why != "" {
@@ -46,8 +45,8 @@ func memoryRatio(ours, theirs *peer) Row {
 	return atMost(memoryRow, a/b, 0.25, times, fmt.Sprintf("ours %.1f MiB; reference %.1f MiB", a, b))
 }
 
-// reference is the command of the reference server without its directory, or
-// why there is none. Nothing is installed behind the user's back.
+// reference is the command of the reference server without its directory, or why there is none. Nothing is installed
+// behind the user's back.
 func (s *suite) reference() (*exec.Cmd, string) {
 	node, err := exec.LookPath("node")
 	if err != nil {

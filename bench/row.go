@@ -11,8 +11,7 @@ import (
 // Row is one line of the report.
 type Row struct {
 	Name string `json:"row"`
-	// Value is what the bound is about, in Unit; absent where nothing could be
-	// measured.
+	// Value is what the bound is about, in Unit; absent where nothing could be measured.
 	Value *float64 `json:"value,omitempty"`
 	Unit  string   `json:"unit,omitempty"`
 	// Bound is the promise, "" for a row that only informs.

@@ -42,8 +42,8 @@ func short(d time.Duration) string {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// action is one thing that is measured; it says itself how long it took, so
-// that what it prepares and checks does not count.
+// action is one thing that is measured; it says itself how long it took, so that what it prepares and checks does not
+// count.
 type action func() time.Duration
 
 // interleave lets the actions take turns, n rounds after some to warm up.
@@ -70,8 +70,8 @@ func timed(fn func()) action {
 	}
 }
 
-// rate is how often the workers, each calling its own function again and
-// again for some time, got through in a second.
+// rate is how often the workers, each calling its own function again and again for some time, got through in a
+// second.
 func rate(ctx context.Context, duration time.Duration, workers []func() error) (float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -93,8 +93,7 @@ func rate(ctx context.Context, duration time.Duration, workers []func() error) (
 	return float64(done.Load()) / time.Since(start).Seconds(), context.Cause(ctx)
 }
 
-// scaling is the rate of all workers over that of the first, as the median
-// over rounds in which both take turns.
+// scaling is the rate of all workers over that of the first, as the median over rounds in which both take turns.
 func (s *suite) scaling(rounds int, each time.Duration, workers []func() error) (ratio, one, all float64) {
 	var ratios, ones, alls []float64
 	for range rounds {

@@ -8,10 +8,9 @@ import (
 
 const sessionCount = 8
 
-// measureSessions compares the records per second of eight sessions at work
-// with those of one, on one server: over one stdio connection and as eight
-// clients over HTTP. Beside them stands how much the file system itself gains
-// from eight, which no server can exceed by much.
+// measureSessions compares the records per second of eight sessions at work with those of one, on one server: over
+// one stdio connection and as eight clients over HTTP. Beside them stands how much the file system itself gains from
+// eight, which no server can exceed by much.
 func measureSessions(s *suite) {
 	for i, way := range []struct {
 		name string

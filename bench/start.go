@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// measureStart is about a server that has nothing to do: how soon it answers,
-// and what it holds while idle.
+// measureStart is about a server that has nothing to do: how soon it answers, and what it holds while idle.
 func measureStart(s *suite) {
 	dir := s.workspace(1)
 	writeFile(filepath.Join(dir, "file.txt"), content(fileSize, 0))
@@ -21,8 +20,8 @@ func measureStart(s *suite) {
 	s.add(memoryOf(p, "memory (VmRSS) of an idle server, empty ledger"))
 }
 
-// starts starts the server n times and takes the time from before the start
-// to the answers of initialize and of a tool call behind it.
+// starts starts the server n times and takes the time from before the start to the answers of initialize and of a
+// tool call behind it.
 func (s *suite) starts(dir string, n int) (first, called samples) {
 	for range n {
 		start := time.Now()

@@ -83,8 +83,8 @@ func newSuite(ctx context.Context, o options) (*suite, error) {
 
 func (s *suite) close() error { return os.RemoveAll(s.place) }
 
-// build makes the program as users get it. The module's path comes from the
-// binary itself, because the module may be renamed.
+// build makes the program as users get it. The module's path comes from the binary itself, because the module may be
+// renamed.
 func (s *suite) build() error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path == "" {
@@ -118,8 +118,8 @@ func (s *suite) machine() Machine {
 	}
 }
 
-// awaitFiles waits until no file counts as just changed. A server reads one
-// again that changed in the last two seconds, and users' files seldom have.
+// awaitFiles waits until no file counts as just changed. A server reads one again that changed in the last two
+// seconds, and users' files seldom have.
 func (s *suite) awaitFiles() {
 	select {
 	case <-time.After(2500 * time.Millisecond):
@@ -182,9 +182,8 @@ func writeFile(path, content string) {
 	check(os.WriteFile(path, []byte(content), 0o644))
 }
 
-// content is n bytes of text in lines of 64. Variants differ in four lines at
-// the beginning, as an edit does: what is said of a change that replaces every
-// line (its diff) is another work than what is said of most.
+// content is n bytes of text in lines of 64. Variants differ in four lines at the beginning, as an edit does: what is
+// said of a change that replaces every line (its diff) is another work than what is said of most.
 func content(n, variant int) string {
 	var b strings.Builder
 	for line := 0; b.Len() < n; line++ {

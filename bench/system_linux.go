@@ -35,8 +35,8 @@ func flushDir(path string) error {
 	return dir.Sync()
 }
 
-// fileSystem names what is below path. On tmpfs a flush costs nothing, and
-// the rows that are about flushes mean little.
+// fileSystem names what is below path. On tmpfs a flush costs nothing, and the rows that are about flushes mean
+// little.
 func fileSystem(path string) string {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -61,6 +61,5 @@ func loadAverage() string {
 	return first
 }
 
-// syncDisk brings what was written so far to disk, so that its writing back
-// does not weigh on what is measured next.
+// syncDisk brings what was written so far to disk, so that its writing back does not weigh on what is measured next.
 func syncDisk() { unix.Sync() }

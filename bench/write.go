@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// measureWrite lets a governed write_to_file and the disk work that it cannot
-// do without take turns, in the same workspace.
+// measureWrite lets a governed write_to_file and the disk work that it cannot do without take turns, in the same
+// workspace.
 func measureWrite(s *suite) {
 	dir := s.workspace(1)
 	p := s.served(dir)
@@ -27,8 +27,8 @@ func measureWrite(s *suite) {
 		fmt.Sprintf("governed %s; bare %s (4 flushes: journal, file, directory, ledger of %d bytes a record)", taken[0], taken[1], len(record))))
 }
 
-// governedWrite replaces one file with ever new content. What the session
-// wrote counts as seen, so it may overwrite it.
+// governedWrite replaces one file with ever new content. What the session wrote counts as seen, so it may overwrite
+// it.
 func governedWrite(p *peer, session, path string) action {
 	variant := 0
 	return func() time.Duration {
@@ -43,9 +43,8 @@ func lastLine(path string) []byte {
 	return lines[len(lines)-1]
 }
 
-// bareWrite is the disk work of one governed write: the record written to a
-// journal and flushed, a temporary file written and flushed, its rename, the
-// flush of the directory, and the record appended to a ledger and flushed.
+// bareWrite is the disk work of one governed write: the record written to a journal and flushed, a temporary file
+// written and flushed, its rename, the flush of the directory, and the record appended to a ledger and flushed.
 type bareWrite struct {
 	dir             string
 	journal, ledger *os.File

@@ -1,5 +1,4 @@
-// Package examples_test builds the examples and drives each through a real
-// client, so that what they show stays true.
+// Package examples_test builds the examples and drives each through a real client, so that what they show stays true.
 package examples_test
 
 import (

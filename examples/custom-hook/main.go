@@ -1,9 +1,8 @@
-// Command custom-hook is orchestra-mcp with one more rule: no change may add a
-// line that says TODO without naming somebody.
+// Command custom-hook is orchestra-mcp with one more rule: no change may add a line that says TODO without naming
+// somebody.
 //
-// It shows what an embedder writes to add a hook: a function of the call that
-// allows, asks or refuses. The hook sees the effects as they were planned,
-// after the shipped gate has passed them.
+// It shows what an embedder writes to add a hook: a function of the call that allows, asks or refuses. The hook sees
+// the effects as they were planned, after the shipped gate has passed them.
 package main
 
 import (

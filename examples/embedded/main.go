@@ -1,9 +1,8 @@
-// Command embedded is an MCP server of its own that governs its tools with
-// orchestra-mcp: they work, like the shipped ones, only under an intent, in
-// its scope, and into the ledger.
+// Command embedded is an MCP server of its own that governs its tools with orchestra-mcp: they work, like the shipped
+// ones, only under an intent, in its scope, and into the ledger.
 //
-// stamp_file is written for it: a change of one file in a few lines. notify is
-// one that stood before, as mcp-go has it, and touches no file.
+// stamp_file is written for it: a change of one file in a few lines. notify is one that stood before, as mcp-go has
+// it, and touches no file.
 package main
 
 import (

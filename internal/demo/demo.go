@@ -1,10 +1,8 @@
-// Package demo plays an agent's work on a real repository through the real
-// server, so that a newcomer sees in one command what governance does, and a
-// developer sees in one command whether it does it.
+// Package demo plays an agent's work on a real repository through the real server, so that a newcomer sees in one
+// command what governance does, and a developer sees in one command whether it does it.
 //
-// Everything is real: a git repository made from an embedded project, and the
-// program itself, started as `serve` and spoken to over its standard input and
-// output as clients do. Run fails if anything comes back that is not what
+// Everything is real: a git repository made from an embedded project, and the program itself, started as `serve` and
+// spoken to over its standard input and output as clients do. Run fails if anything comes back that is not what
 // should.
 package demo
 
@@ -30,8 +28,8 @@ var files embed.FS
 type Options struct {
 	// Executable is the orchestra-mcp program that is started as the server.
 	Executable string
-	// Dir is where the workspace is made; it must not exist or be empty. ""
-	// is a temporary directory that is removed at the end.
+	// Dir is where the workspace is made; it must not exist or be empty. "" is a temporary directory that is removed
+	// at the end.
 	Dir string
 	// Out gets the report.
 	Out io.Writer

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -114,31 +115,13 @@ func (p *play) outsideEdit() {
 	p.wantFile("src/format.sh", "# Edited by a person.")
 }
 
+//go:embed change.patch
+var change string
+
 // patch changes two files at once, on top of the person's edit.
 func (p *play) patch() {
 	p.heading("It looks again and patches two files at once")
-	p.ok("apply_patch", args{"mutation_class": "INTENT_EVOLUTION", "patch": `*** Begin Patch
-*** Update File: src/format.sh
-@@
- degrees() {
--    echo "$1 °C"
-+    if [ "$UNITS" = us ]; then
-+        echo "$(fahrenheit "$1") °F"
-+    else
-+        echo "$1 °C"
-+    fi
- }
-*** Add File: src/convert.sh
-+# Converts units.
-+
-+fahrenheit() {
-+    echo $(( ($1 * 9 + 162) / 5 ))
-+}
-*** Update File: src/weather.sh
-@@
- . "$(dirname "$0")/format.sh"
-+. "$(dirname "$0")/convert.sh"
-*** End Patch`})
+	p.ok("apply_patch", args{"mutation_class": "INTENT_EVOLUTION", "patch": change})
 	p.wantFile("src/format.sh", "# Edited by a person.")
 	p.wantFile("src/convert.sh", "fahrenheit()")
 }

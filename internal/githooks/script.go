@@ -1,6 +1,7 @@
 package githooks
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -12,6 +13,11 @@ const (
 	workspacePrefix = "# workspace: "
 )
 
+// common is what a script does before it calls the program for its workspaces.
+//
+//go:embed hook.sh
+var common string
+
 // render is the script of one hook. An interpreter reads a hook that was there before under its own name, because hooks
 // look at $0 to find what belongs to them; a program that is no shell script is run as it is.
 func render(hook, program string, workspaces []string) string {
@@ -20,27 +26,7 @@ func render(hook, program string, workspaces []string) string {
 	for _, w := range workspaces {
 		text.WriteString(workspacePrefix + w + "\n")
 	}
-	text.WriteString(`saved="$(dirname "$0")/` + hook + savedSuffix + `"
-if [ -x "$saved" ]; then
-	first=
-	IFS= read -r first <"$saved" || :
-	case $first in
-	'#!/bin/sh' | '#!/usr/bin/sh' | '#!/usr/bin/env sh') sh -c 'orchestra_saved=$1; shift; . "$orchestra_saved"' "$0" "$saved" "$@" ;;
-	'#!/bin/sh -e') sh -e -c 'orchestra_saved=$1; shift; . "$orchestra_saved"' "$0" "$saved" "$@" ;;
-	'#!/bin/bash' | '#!/usr/bin/bash' | '#!/usr/bin/env bash') bash -c 'orchestra_saved=$1; shift; . "$orchestra_saved"' "$0" "$saved" "$@" ;;
-	*) "$saved" "$@" ;;
-	esac
-	code=$?
-	[ "$code" -eq 0 ] || exit "$code"
-fi
-program=` + shellword.Quote(program) + `
-if [ ! -x "$program" ]; then
-	program=$(command -v orchestra-mcp) || {
-		echo "orchestra-mcp: the program is gone, so its ` + hook + ` hook does nothing; install it, then run orchestra-mcp git install-hooks" >&2
-		exit 0
-	}
-fi
-`)
+	text.WriteString(strings.NewReplacer("{{hook}}", hook, "{{program}}", shellword.Quote(program)).Replace(common))
 	for _, w := range workspaces {
 		text.WriteString("[ ! -d " + shellword.Quote(w+"/.orchestration") + " ] || \"$program\" --workspace " + shellword.Quote(w) + " git hook " + hook +
 			" \"$@\" </dev/null || :\n")

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// maxQuestions bounds the questions that are open at a time on one connection
-// (stdio, SSE), or for one client (Streamable HTTP).
+// maxQuestions bounds the questions that are open at a time on one connection (stdio, SSE), or for one client
+// (Streamable HTTP).
 const maxQuestions = 64
 
 var (
-	// ErrTooManyQuestions is what [Call.Elicit] returns where as many
-	// questions are open as may be: the client was not asked.
+	// ErrTooManyQuestions is what [Call.Elicit] returns where as many questions are open as may be: the client was
+	// not asked.
 	ErrTooManyQuestions = errors.New("too many questions to the client are open")
-	// ErrCannotAnswer is what [Call.Elicit] returns where no answer can come
-	// any more: the client has closed its end, or the call is over.
+	// ErrCannotAnswer is what [Call.Elicit] returns where no answer can come any more: the client has closed its end,
+	// or the call is over.
 	ErrCannotAnswer = errors.New("the client can no longer answer")
 )
 
@@ -33,9 +33,8 @@ type elicitor struct {
 	asking sync.Mutex    // held while a question is open: one at a time for each call
 }
 
-// newElicitor returns nil if the call's client cannot be asked while the call
-// runs: it has not declared that it can, its revision has questions only as
-// results, or it reads nothing but the answer.
+// newElicitor returns nil if the call's client cannot be asked while the call runs: it has not declared that it can,
+// its revision has questions only as results, or it reads nothing but the answer.
 func newElicitor(r *request, from *peer, to sink, f *flight, held place) *elicitor {
 	if from == nil || r.caller.Modern || !r.caller.CanElicit || !to.carriesRequests() {
 		return nil
@@ -112,8 +111,7 @@ func (e *elicitor) withdraw(id string) {
 	}))
 }
 
-// close ends what is open, and lets nothing further be asked. A nil elicitor
-// has nothing.
+// close ends what is open, and lets nothing further be asked. A nil elicitor has nothing.
 func (e *elicitor) close() {
 	if e == nil {
 		return
@@ -161,8 +159,8 @@ func (p *peer) forget(id string) {
 	delete(p.questions, id)
 }
 
-// answered passes a response on to the question of this peer that it answers.
-// What answers none, or answers it again, is dropped.
+// answered passes a response on to the question of this peer that it answers. What answers none, or answers it again,
+// is dropped.
 func (p *peer) answered(m message) {
 	id, ok := unquote(m.id)
 	if !ok {

@@ -63,8 +63,8 @@ func TestElicitNeedsAnEventStream(t *testing.T) {
 	check.Equal(t, got.messages(t)[0].text(t), "nobody to ask")
 }
 
-// Answers that nobody waits for are dropped, whoever sends them: before the
-// question, of an invented id, again, late, and as what is no message.
+// Answers that nobody waits for are dropped, whoever sends them: before the question, of an invented id, again, late,
+// and as what is no message.
 func TestAnswersToNoQuestion(t *testing.T) {
 	inEachWay(t, func(t *testing.T, connect func(testing.TB, *handler) duplex) {
 		h := asker(t)
@@ -136,8 +136,7 @@ func TestUnreadableAnswers(t *testing.T) {
 	check.Equal(t, c.read().text(t), "decline null")
 }
 
-// Only the connection, session and principal that was asked can answer, also
-// for who knows the question's id.
+// Only the connection, session and principal that was asked can answer, also for who knows the question's id.
 func TestAnswersOfOthers(t *testing.T) {
 	h := asker(t)
 	judge := func(t *testing.T, asked duplex, others ...func(message string)) {
@@ -230,8 +229,7 @@ func TestLeavingWhileAsked(t *testing.T) {
 	})
 }
 
-// A handler that leaves a question behind, asks twice at once, or asks after
-// its call, harms nobody.
+// A handler that leaves a question behind, asks twice at once, or asks after its call, harms nobody.
 func TestMisuseOfElicit(t *testing.T) {
 	h := newHandler(t)
 	left := make(chan string, 1)

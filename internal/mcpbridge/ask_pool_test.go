@@ -15,8 +15,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// Fifty and more calls wait for a person: others are served at once, all are
-// answered, each by its own answer, and one too many is not asked.
+// Fifty and more calls wait for a person: others are served at once, all are answered, each by its own answer, and
+// one too many is not asked.
 func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
 	const most = 64
 	inEachWay(t, func(t *testing.T, connect func(testing.TB, *handler) duplex) {
@@ -85,8 +85,7 @@ func TestAskingGivesTheTurnAway(t *testing.T) {
 	h.waitIdle()
 }
 
-// The messages of calls that wait hold bounded memory, and none of that of
-// others.
+// The messages of calls that wait hold bounded memory, and none of that of others.
 func TestQuestionsHoldBoundedMemory(t *testing.T) {
 	d := duplexStdio(t, asker(t)) // four messages of 1 MiB
 	large := `{"a":"` + strings.Repeat("x", 1_000_000) + `"}`
@@ -103,8 +102,7 @@ func TestQuestionsHoldBoundedMemory(t *testing.T) {
 	}
 }
 
-// A call whose answer has come waits for its turn, before calls that have not
-// begun; or only until it is cancelled.
+// A call whose answer has come waits for its turn, before calls that have not begun; or only until it is cancelled.
 func TestComingBackWaitsForATurn(t *testing.T) {
 	h := asker(t)
 	running, ended := make(chan string, 100), make(chan string, 100)
@@ -172,8 +170,7 @@ func (p *page) String() string {
 	return p.text.String()
 }
 
-// A response on which a person is waited for is not silent, since clients and
-// proxies give up on what is.
+// A response on which a person is waited for is not silent, since clients and proxies give up on what is.
 func TestOpenQuestionsKeepTheResponseOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := unserved(t, asker(t))

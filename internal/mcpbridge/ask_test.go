@@ -136,8 +136,7 @@ func duplexHTTP(t testing.TB, h *handler) duplex {
 	return overHTTP(t, startWeb(t, h, mcpbridge.HTTPOptions{}), aliceToken)
 }
 
-// overHTTP posts each message on its own and gathers what comes on all the
-// responses; leave closes these.
+// overHTTP posts each message on its own and gathers what comes on all the responses; leave closes these.
 func overHTTP(t testing.TB, w web, token string) duplex {
 	id := w.initialize(as(token))
 	ctx, leave := context.WithCancel(context.Background())
@@ -179,8 +178,7 @@ func inEachWay(t *testing.T, test func(t *testing.T, connect func(testing.TB, *h
 	}
 }
 
-// A question is answered by what the person did, and by nothing that does not
-// fit the form.
+// A question is answered by what the person did, and by nothing that does not fit the form.
 func TestElicit(t *testing.T) {
 	const bad = "error: the client's answer does not fit the form"
 	tests := []struct{ reply, want string }{

@@ -21,8 +21,7 @@ const patience = time.Minute
 
 type toolFunc = func(context.Context, mcpbridge.Call) mcpbridge.Result
 
-// handler is a ToolHandler whose tools are functions. It checks the contract:
-// what Arrive returned runs exactly once.
+// handler is a ToolHandler whose tools are functions. It checks the contract: what Arrive returned runs exactly once.
 type handler struct {
 	t     testing.TB
 	tools map[string]toolFunc

@@ -19,11 +19,9 @@ type sink interface {
 	notify(notification []byte)
 	// carriesRequests tells whether the client reads requests there.
 	carriesRequests() bool
-	// request sends a request of ours, or takes it back, and tells whether
-	// that was written.
+	// request sends a request of ours, or takes it back, and tells whether that was written.
 	request(message []byte) bool
-	// fragile tells whether closing what carries the answer ends the request,
-	// and nothing can bring the answer back.
+	// fragile tells whether closing what carries the answer ends the request, and nothing can bring the answer back.
 	fragile() bool
 }
 
@@ -66,8 +64,7 @@ func (s *Server) arrive(r *request, to sink, f *flight, held place, asking *elic
 	return nil
 }
 
-// finish runs the call if it did not run yet, so that it runs exactly once
-// whatever became of the request.
+// finish runs the call if it did not run yet, so that it runs exactly once whatever became of the request.
 func (s *Server) finish(ctx context.Context, p *pendingCall) (Result, error) {
 	p.once.Do(func() {
 		defer p.progress.stop()
@@ -88,9 +85,8 @@ func (s *Server) logPanic(value any, where string) {
 		Str("stack", string(debug.Stack())).Msg("a handler panicked")
 }
 
-// progress sends a call's progress notifications. Clients give up on a call
-// that shows none for long, however alive the connection is, so one that is
-// silent gets some.
+// progress sends a call's progress notifications. Clients give up on a call that shows none for long, however alive
+// the connection is, so one that is silent gets some.
 type progress struct {
 	token json.RawMessage // nil: the client asked for none
 	to    sink

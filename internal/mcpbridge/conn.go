@@ -8,17 +8,14 @@ import (
 )
 
 const (
-	// maxRunning bounds the tool calls of one connection that run at once,
-	// maxReserved those that run or wait.
+	// maxRunning bounds the tool calls of one connection that run at once, maxReserved those that run or wait.
 	maxRunning  = 64
 	maxReserved = 4096
-	// maxRunningReads bounds the calls of tools that only read, so that commands
-	// that take long do not keep a client from reading; and the other requests,
-	// so that calls that hang do not keep it from listing tools.
+	// maxRunningReads bounds the calls of tools that only read, so that commands that take long do not keep a client
+	// from reading; and the other requests, so that calls that hang do not keep it from listing tools.
 	maxRunningReads = 16
-	// maxRunningOutside bounds the calls of tools that reach out of the server,
-	// such as commands, so that those that take long do not keep a client from
-	// changing files.
+	// maxRunningOutside bounds the calls of tools that reach out of the server, such as commands, so that those that
+	// take long do not keep a client from changing files.
 	maxRunningOutside = 64
 )
 
@@ -30,8 +27,8 @@ const (
 	forReads   // what is no call
 )
 
-// conn is a connection over which messages go both ways: the standard streams
-// or an SSE stream. Its receive is called by one goroutine at a time.
+// conn is a connection over which messages go both ways: the standard streams or an SSE stream. Its receive is called
+// by one goroutine at a time.
 type conn struct {
 	server    *Server
 	peer      *peer
@@ -49,8 +46,7 @@ type conn struct {
 
 var errStopped = errors.New("the connection has been stopped")
 
-// newConn makes a connection. heldBytes bounds the messages that are in flight
-// at a time.
+// newConn makes a connection. heldBytes bounds the messages that are in flight at a time.
 func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, write func([]byte) error) *conn {
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -71,8 +67,8 @@ func (c *conn) receiveOne(raw []byte) {
 	c.receive(raw)
 }
 
-// receive takes one message. It does not wait for what the message starts,
-// except for initialize, which nothing may overtake.
+// receive takes one message. It does not wait for what the message starts, except for initialize, which nothing may
+// overtake.
 func (c *conn) receive(raw []byte) {
 	m, failure := parseMessage(raw)
 	if failure != nil {
@@ -118,8 +114,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 	}
 	to := connSink{c, f}
 	if r.method == "ping" {
-		// Answered at once, so that a ping tells that the server is there
-		// however much is in flight.
+		// Answered at once, so that a ping tells that the server is there however much is in flight.
 		answer := c.server.serve(f.ctx, r)
 		c.peer.end(r, f)
 		c.send(answer)
@@ -172,8 +167,8 @@ func (c *conn) send(message []byte) {
 	}
 }
 
-// stop lets nothing more be written, and returns the error that broke the
-// connection before, if any. It does not wait for a write that hangs.
+// stop lets nothing more be written, and returns the error that broke the connection before, if any. It does not wait
+// for a write that hangs.
 func (c *conn) stop() error {
 	stopped := errStopped
 	if c.failed.CompareAndSwap(nil, &stopped) {
@@ -182,8 +177,8 @@ func (c *conn) stop() error {
 	return *c.failed.Load()
 }
 
-// close lets nothing further start, and ends what waits for an answer. The
-// channel is closed when everything in flight has ended.
+// close lets nothing further start, and ends what waits for an answer. The channel is closed when everything in
+// flight has ended.
 func (c *conn) close() <-chan struct{} {
 	c.peer.silence()
 	done := make(chan struct{})
@@ -214,8 +209,7 @@ func (s connSink) notify(notification []byte) {
 
 func (s connSink) carriesRequests() bool { return true }
 
-// fragile: a connection that ends takes all of its calls with it, whenever
-// they end.
+// fragile: a connection that ends takes all of its calls with it, whenever they end.
 func (s connSink) fragile() bool { return false }
 
 func (s connSink) request(message []byte) bool {

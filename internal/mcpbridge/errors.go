@@ -36,8 +36,7 @@ func errorf(code int, format string, args ...any) *rpcError {
 
 var nullID = json.RawMessage("null")
 
-// encodeError makes an error response. A nil id is sent as null: it could not
-// be read.
+// encodeError makes an error response. A nil id is sent as null: it could not be read.
 func encodeError(id json.RawMessage, failure *rpcError) []byte {
 	if id == nil {
 		id = nullID
@@ -49,8 +48,7 @@ func encodeError(id json.RawMessage, failure *rpcError) []byte {
 	}{"2.0", id, failure})
 }
 
-// encodeResult makes a response of an encoded result, which can be large: it
-// is not encoded once more.
+// encodeResult makes a response of an encoded result, which can be large: it is not encoded once more.
 func encodeResult(id, result json.RawMessage) []byte {
 	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
 	const newline = 1 // stdio appends one
@@ -69,8 +67,7 @@ func encodeNotification(method string, params any) []byte {
 	}{"2.0", method, params})
 }
 
-// encode marshals what is made of our own types and of values already checked,
-// which cannot fail.
+// encode marshals what is made of our own types and of values already checked, which cannot fail.
 func encode(value any) []byte {
 	encoded, err := json.Marshal(value)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Form is a question to the person who uses the client. It is sent as an
-// elicitation in form mode: a message, and a flat object of strings to fill
-// in. Its texts go to the client as they are; making control characters
-// visible is up to who writes them.
+// Form is a question to the person who uses the client. It is sent as an elicitation in form mode: a message, and a
+// flat object of strings to fill in. Its texts go to the client as they are; making control characters visible is up
+// to who writes them.
 type Form struct {
 	// Message says what is asked and why. It is required.
 	Message string
@@ -27,15 +26,14 @@ type Field struct {
 	Title, Description string
 	// Required: an accepted form without the field is no answer.
 	Required bool
-	// Options, if there are any, are the only values. Without them the field
-	// takes text.
+	// Options, if there are any, are the only values. Without them the field takes text.
 	Options []Option
 	// MaxLength bounds a text field, in characters; 0 means 1,000.
 	MaxLength int
 }
 
-// Option is a value to choose. Title is what is shown for it, where the
-// revision in use allows; empty means the value itself.
+// Option is a value to choose. Title is what is shown for it, where the revision in use allows; empty means the value
+// itself.
 type Option struct {
 	Value, Title string
 }
@@ -43,8 +41,8 @@ type Option struct {
 // Action is what the person did with a form.
 type Action string
 
-// What can be done with a form, in the protocol's words. Only Accept is a
-// form that was filled in; Cancel is one that was put away without a choice.
+// What can be done with a form, in the protocol's words. Only Accept is a form that was filled in; Cancel is one that
+// was put away without a choice.
 const (
 	Accept  Action = "accept"
 	Decline Action = "decline"
@@ -54,26 +52,24 @@ const (
 // Answer is what became of a form.
 type Answer struct {
 	Action Action
-	// Values are the fields that were filled in, by name; nil unless the form
-	// was accepted.
+	// Values are the fields that were filled in, by name; nil unless the form was accepted.
 	Values map[string]string
 }
 
-// ErrBadAnswer is what [Call.Elicit] and [Form.Read] return for an answer that
-// does not fit the form, or that says that the client could not ask.
+// ErrBadAnswer is what [Call.Elicit] and [Form.Read] return for an answer that does not fit the form, or that says
+// that the client could not ask.
 var ErrBadAnswer = errors.New("the client's answer does not fit the form")
 
 const (
 	defaultMaxLength = 1000
-	// firstElicitation is the revision that brought elicitation, titledOptions
-	// the one that brought the present way to title the values of an enum.
+	// firstElicitation is the revision that brought elicitation, titledOptions the one that brought the present way
+	// to title the values of an enum.
 	firstElicitation = "2025-06-18"
 	titledOptions    = "2025-11-25"
 )
 
-// Read reads an elicitation result that answers the form. It is strict: an
-// accepted form has every required field, no other than the form's, each once,
-// and only values that the form allows. Anything else is ErrBadAnswer.
+// Read reads an elicitation result that answers the form. It is strict: an accepted form has every required field, no
+// other than the form's, each once, and only values that the form allows. Anything else is ErrBadAnswer.
 func (f Form) Read(result json.RawMessage) (Answer, error) {
 	found, err := readMembers(result)
 	if err != nil {
@@ -174,8 +170,8 @@ func (f Form) check() error {
 	return nil
 }
 
-// elicitParams are the params of elicitation/create. The mode is left out:
-// 2025-06-18 knows none, and later revisions take that for a form.
+// elicitParams are the params of elicitation/create. The mode is left out: 2025-06-18 knows none, and later revisions
+// take that for a form.
 type elicitParams struct {
 	Message string          `json:"message"`
 	Schema  json.RawMessage `json:"requestedSchema"`

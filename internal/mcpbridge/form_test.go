@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// What a form leaves out has a default, and the client is told the same as
-// the answer is held to.
+// What a form leaves out has a default, and the client is told the same as the answer is held to.
 func TestFormDefaults(t *testing.T) {
 	form := mcpbridge.Form{Message: "m", Fields: []mcpbridge.Field{{Name: "text"}, {Name: "choice", Options: []mcpbridge.Option{{Value: "v"}}}}}
 	h := newHandler(t)

@@ -14,51 +14,40 @@ import (
 
 // HTTPOptions say who may speak to an HTTP server, and how much.
 type HTTPOptions struct {
-	// Authenticate tells whom a bearer token belongs to, by a name that is not
-	// empty. It is required; a fixed token is checked by [StaticToken]. What
-	// one principal began, nobody else can use, read or cancel.
+	// Authenticate tells whom a bearer token belongs to, by a name that is not empty. It is required; a fixed token
+	// is checked by [StaticToken]. What one principal began, nobody else can use, read or cancel.
 	Authenticate func(token string) (principal string, ok bool)
-	// AllowedHosts are the Host headers that are served beside the loopback
-	// names and the address that the client reached: a name or address, with or
-	// without a port.
+	// AllowedHosts are the Host headers that are served beside the loopback names and the address that the client
+	// reached: a name or address, with or without a port.
 	AllowedHosts []string
-	// AllowedOrigins are the Origin headers that are served, such as
-	// "http://localhost:6274", beside that of the server itself. Requests
-	// without one, as programs send them, are always served.
+	// AllowedOrigins are the Origin headers that are served, such as "http://localhost:6274", beside that of the
+	// server itself. Requests without one, as programs send them, are always served.
 	AllowedOrigins []string
-	// ReadTimeout is how long the headers may take, and all of a request that
-	// shows no token; a body has that, and the time that what came of it takes
-	// at 64 KiB a second. 0 means 5 seconds.
+	// ReadTimeout is how long the headers may take, and all of a request that shows no token; a body has that, and
+	// the time that what came of it takes at 64 KiB a second. 0 means 5 seconds.
 	ReadTimeout time.Duration
-	// MaxConnections bounds the connections that Serve holds; 0 means 1,024.
-	// One client address may have half of them, and a quarter may be such that
-	// no request on them has shown a token.
+	// MaxConnections bounds the connections that Serve holds; 0 means 1,024. One client address may have half of
+	// them, and a quarter may be such that no request on them has shown a token.
 	MaxConnections int
-	// MaxBody is the longest request body; 0 means 16 MiB. What one principal
-	// has in flight holds at most four times that.
+	// MaxBody is the longest request body; 0 means 16 MiB. What one principal has in flight holds at most four times
+	// that.
 	MaxBody int64
-	// RequestsPerSecond and Burst limit each client: a protocol session, or a
-	// connection without one. 0 means 100 and 400. All clients of one principal
-	// together have ten times that.
+	// RequestsPerSecond and Burst limit each client: a protocol session, or a connection without one. 0 means 100 and
+	// 400. All clients of one principal together have ten times that.
 	RequestsPerSecond float64
 	Burst             int
-	// MaxInFlight bounds the requests of one client that have no answer yet; 0
-	// means 64. All clients of one principal together have four times that, and
-	// each at most as much as it leaves free.
+	// MaxInFlight bounds the requests of one client that have no answer yet; 0 means 64. All clients of one principal
+	// together have four times that, and each at most as much as it leaves free.
 	MaxInFlight int
-	// MaxSessions bounds the protocol sessions and SSE streams of one
-	// principal; 0 means 256. A session that never asked for anything makes
-	// room, else the one idle longest. One with a call, a stream or a command
-	// never does; where all have, no further one is opened.
+	// MaxSessions bounds the protocol sessions and SSE streams of one principal; 0 means 256. A session that never
+	// asked for anything makes room, else the one idle longest. One with a call, a stream or a command never does;
+	// where all have, no further one is opened.
 	MaxSessions int
-	// SessionIdle is how long a protocol session lives without a request; 0
-	// means 24 hours.
+	// SessionIdle is how long a protocol session lives without a request; 0 means 24 hours.
 	SessionIdle time.Duration
-	// SSE also serves the transport of revision 2024-11-05 at /sse and
-	// /message.
+	// SSE also serves the transport of revision 2024-11-05 at /sse and /message.
 	SSE bool
-	// Drain is how long calls may go on after shutdown has begun; 0 means one
-	// second.
+	// Drain is how long calls may go on after shutdown has begun; 0 means one second.
 	Drain time.Duration
 }
 
@@ -75,9 +64,8 @@ const (
 	bodyRate = 64 << 10
 	// writeTimeout is how long a client may leave what was sent unread.
 	writeTimeout = 30 * time.Second
-	// keepAlive is how often a silent stream gets a comment, and a client that
-	// asked for progress hears that its call runs. Clients give up on what is
-	// silent after 60 seconds and more.
+	// keepAlive is how often a silent stream gets a comment, and a client that asked for progress hears that its call
+	// runs. Clients give up on what is silent after 60 seconds and more.
 	keepAlive = 25 * time.Second
 	// resumeTime is how long a lost stream can be resumed, and its call goes on.
 	resumeTime = 5 * time.Minute
@@ -105,8 +93,7 @@ func orDefault[T cmp.Ordered](given, otherwise T) T {
 	return otherwise
 }
 
-// StaticToken accepts one token, for one principal. The comparison takes the
-// same time whatever is sent.
+// StaticToken accepts one token, for one principal. The comparison takes the same time whatever is sent.
 func StaticToken(token, principal string) func(string) (string, bool) {
 	want := sha256.Sum256([]byte(token))
 	return func(got string) (string, bool) {
@@ -115,9 +102,8 @@ func StaticToken(token, principal string) func(string) (string, bool) {
 	}
 }
 
-// HTTPHandler serves MCP over HTTP: Streamable HTTP of both eras at /mcp, and
-// the SSE transport at /sse and /message if that was asked for. It checks
-// every request itself, whatever is in front of it.
+// HTTPHandler serves MCP over HTTP: Streamable HTTP of both eras at /mcp, and the SSE transport at /sse and /message
+// if that was asked for. It checks every request itself, whatever is in front of it.
 type HTTPHandler struct {
 	server   *Server
 	options  HTTPOptions
@@ -125,20 +111,17 @@ type HTTPHandler struct {
 	quotas   *quotaTable
 	conns    *connTable
 
-	// calls is done when calls are to end, streams when streams without a
-	// call are.
+	// calls is done when calls are to end, streams when streams without a call are.
 	calls, streams       context.Context
 	stopCalls, endStream context.CancelFunc
 	closing              sync.Once
-	// running has a place for each request that runs; calls can outlive the
-	// connection that brought them.
+	// running has a place for each request that runs; calls can outlive the connection that brought them.
 	running *pool
 }
 
 var _ http.Handler = (*HTTPHandler)(nil)
 
-// HTTPHandler makes a handler. Its Close is to be called when it is no longer
-// used.
+// HTTPHandler makes a handler. Its Close is to be called when it is no longer used.
 func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 	if options.Authenticate == nil {
 		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate; use StaticToken for a fixed token")
@@ -178,8 +161,8 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serves tells whether anything is at a path. Clients that are refused look for
-// an authorization server at several; there is none, which needs no token.
+// serves tells whether anything is at a path. Clients that are refused look for an authorization server at several;
+// there is none, which needs no token.
 func (h *HTTPHandler) serves(path string) bool {
 	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message")
 }

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// callStream is what carries the messages of one request to its client: a
-// single JSON object, or an event stream. In the initialize era its events are
-// kept, and when the connection is lost another can carry on.
+// callStream is what carries the messages of one request to its client: a single JSON object, or an event stream. In
+// the initialize era its events are kept, and when the connection is lost another can carry on.
 type callStream struct {
 	json   bool // the client takes JSON
 	events bool // the client takes event streams
 	eager  bool // the client names event streams, and so gets one at once
 	tape   *tape
-	// wanted tells whether the client wants to hear of the request; cancel
-	// ends it. Both are set before anything is sent.
+	// wanted tells whether the client wants to hear of the request; cancel ends it. Both are set before anything is
+	// sent.
 	wanted func() bool
 	cancel func()
 
@@ -39,8 +38,7 @@ func newCallStream(r *http.Request, to *line) *callStream {
 	return s
 }
 
-// fragile implements sink: what is lost before the client has an event's id
-// cannot be resumed.
+// fragile implements sink: what is lost before the client has an event's id cannot be resumed.
 func (s *callStream) fragile() bool {
 	return s.tape == nil || !s.eager || !s.tape.primes && !s.tape.tells
 }
@@ -58,8 +56,8 @@ func (s *callStream) open() {
 	}
 }
 
-// attend holds a connection until all is said on it, another has taken over,
-// or the client has left. The writer is not used afterwards.
+// attend holds a connection until all is said on it, another has taken over, or the client has left. The writer is
+// not used afterwards.
 func (s *callStream) attend(r *http.Request, to *line) {
 	ticker := time.NewTicker(keepAlive)
 	defer ticker.Stop()
@@ -128,8 +126,8 @@ func (s *callStream) expire() {
 	}
 }
 
-// attach has another connection carry on behind an event. The one before, if
-// it is still there, is one that the client has given up.
+// attach has another connection carry on behind an event. The one before, if it is still there, is one that the
+// client has given up.
 func (s *callStream) attach(w http.ResponseWriter, seen int) *line {
 	to := &line{w: w, started: true, ended: make(chan struct{})}
 	s.mu.Lock()

@@ -84,8 +84,7 @@ func TestClosingTheResponseCancels(t *testing.T) {
 	})
 }
 
-// Whatever is sent, one client's cancellation does not reach another's call
-// that has the same id.
+// Whatever is sent, one client's cancellation does not reach another's call that has the same id.
 func TestCancelIsolation(t *testing.T) {
 	h := newHandler(t)
 	running, ended := waiting(h)
@@ -122,8 +121,8 @@ func TestCancelIsolation(t *testing.T) {
 	nothing(t, ended)
 }
 
-// One client may not use up what all clients of a token share, however it
-// sends its calls: another of the same token is served all the same.
+// One client may not use up what all clients of a token share, however it sends its calls: another of the same token
+// is served all the same.
 func TestStuckCallsBlockNobodyElse(t *testing.T) {
 	callFor := func(agent, tool string) string { return modernLine(1, tool, `{"session":"`+agent+`"}`) }
 	for name, sender := range map[string]func(w web, agent string) func(tool string) *http.Request{
@@ -168,8 +167,7 @@ func TestStuckCallsBlockNobodyElse(t *testing.T) {
 	}
 }
 
-// However many clients of a token take all that they can, one that comes
-// later finds a place.
+// However many clients of a token take all that they can, one that comes later finds a place.
 func TestClientsLeavePlacesFree(t *testing.T) {
 	h := newHandler(t)
 	running, _ := waiting(h)
@@ -195,8 +193,8 @@ func TestClientsLeavePlacesFree(t *testing.T) {
 	}
 }
 
-// A hundred clients of one token, each of which does what one does at its
-// start and runs a command, are all served at the same time.
+// A hundred clients of one token, each of which does what one does at its start and runs a command, are all served at
+// the same time.
 func TestAHundredClientsOfOneToken(t *testing.T) {
 	h := newHandler(t)
 	running := make(chan string, 100)

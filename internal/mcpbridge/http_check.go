@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// check lets a request through or answers it. The order matters: a page that
-// rebound its name to us, or a foreign origin, learns nothing but 403, and
-// nothing of the body is read for who is not known.
+// check lets a request through or answers it. The order matters: a page that rebound its name to us, or a foreign
+// origin, learns nothing but 403, and nothing of the body is read for who is not known.
 func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal string, ok bool) {
 	if !h.hostAllowed(r) {
 		h.turnAway(w, "forbidden: this Host is not served; add it to http.allowed_hosts in the settings", http.StatusForbidden)
@@ -46,19 +45,17 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal s
 	return principal, true
 }
 
-// turnAway answers a request that has shown no token, and ends its connection.
-// What it announced is not waited for; but an answer is lost where a connection
-// is closed with something unread, so a moment is given.
+// turnAway answers a request that has shown no token, and ends its connection. What it announced is not waited for;
+// but an answer is lost where a connection is closed with something unread, so a moment is given.
 func (h *HTTPHandler) turnAway(w http.ResponseWriter, text string, status int) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(time.Second, h.options.ReadTimeout)))
 	http.Error(w, text, status)
 }
 
-// hostAllowed tells whether a request names this server: by a loopback name, by
-// the address that the client reached, or as the operator said. An entry without
-// a port stands for every port. The name of a page that had it resolve to us is
-// none of them.
+// hostAllowed tells whether a request names this server: by a loopback name, by the address that the client reached,
+// or as the operator said. An entry without a port stands for every port. The name of a page that had it resolve to
+// us is none of them.
 func (h *HTTPHandler) hostAllowed(r *http.Request) bool {
 	name := r.Host
 	if bare, _, err := net.SplitHostPort(name); err == nil {
@@ -88,15 +85,14 @@ func reached(r *http.Request) netip.Addr {
 	return local.AddrPort().Addr().WithZone("").Unmap()
 }
 
-// ownOrigin tells whether a page is one of this server, whose Host has been
-// allowed. A proxy in front of it may have taken the TLS off.
+// ownOrigin tells whether a page is one of this server, whose Host has been allowed. A proxy in front of it may have
+// taken the TLS off.
 func ownOrigin(origin, host string) bool {
 	scheme, at, _ := strings.Cut(origin, "://")
 	return (scheme == "http" || scheme == "https") && strings.EqualFold(at, host)
 }
 
-// checkOrigin answers requests of web pages that are not allowed, and the
-// preflights of those that are.
+// checkOrigin answers requests of web pages that are not allowed, and the preflights of those that are.
 func (h *HTTPHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -134,9 +130,8 @@ func bearerToken(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// readBody reads the message of a POST within the limits, and reserves what it
-// takes in the principal's quota. On failure the request has been answered.
-// Otherwise held must be released when the message is done with.
+// readBody reads the message of a POST within the limits, and reserves what it takes in the principal's quota. On
+// failure the request has been answered. Otherwise held must be released when the message is done with.
 func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota) (body []byte, held place, ok bool) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
 		http.Error(w, "unsupported media type: send Content-Type: application/json", http.StatusUnsupportedMediaType)
@@ -184,8 +179,8 @@ func (h *HTTPHandler) readAll(w http.ResponseWriter, r *http.Request) ([]byte, b
 	return body, true
 }
 
-// pacedBody gives a body the time of what has come of it, so that one that is
-// announced and not sent holds nothing for long, and a large one arrives.
+// pacedBody gives a body the time of what has come of it, so that one that is announced and not sent holds nothing
+// for long, and a large one arrives.
 type pacedBody struct {
 	body    io.Reader
 	control *http.ResponseController

@@ -9,11 +9,9 @@ import (
 	"sync"
 )
 
-// connTable bounds the connections of an HTTP server, so that whoever opens
-// many takes no place from others. A new one always gets in where an older one
-// can be given up: first those on which no request has shown a token, then those
-// that are idle between two requests. Where there are neither, the new one is
-// closed.
+// connTable bounds the connections of an HTTP server, so that whoever opens many takes no place from others. A new
+// one always gets in where an older one can be given up: first those on which no request has shown a token, then
+// those that are idle between two requests. Where there are neither, the new one is closed.
 type connTable struct {
 	max int
 
@@ -30,8 +28,8 @@ type heldConn struct {
 	since  uint64 // when it came, or became idle
 }
 
-// One client may hold half of all connections, and so may nobody in particular:
-// a connection is anonymous for a moment if it means well.
+// One client may hold half of all connections, and so may nobody in particular: a connection is anonymous for a
+// moment if it means well.
 const (
 	clientShare    = 2
 	anonymousShare = 4
@@ -91,8 +89,8 @@ func (t *connTable) add(conn net.Conn) (surplus net.Conn) {
 	return given.conn
 }
 
-// give chooses among those that qualify, and the added one if none can be given
-// up: of the client that has most of the kind, the oldest.
+// give chooses among those that qualify, and the added one if none can be given up: of the client that has most of
+// the kind, the oldest.
 func (t *connTable) give(added *heldConn, among func(*heldConn) bool) *heldConn {
 	anonymous := func(held *heldConn) bool { return !held.known }
 	idle := func(held *heldConn) bool { return held.idle }
@@ -149,8 +147,8 @@ func (t *connTable) know(ctx context.Context) {
 	}
 }
 
-// clientOf is who is behind an address, as far as it tells: of IPv6 the network,
-// which one machine has to itself, and all of the loopback.
+// clientOf is who is behind an address, as far as it tells: of IPv6 the network, which one machine has to itself, and
+// all of the loopback.
 func clientOf(address net.Addr) netip.Prefix {
 	tcp, ok := address.(*net.TCPAddr)
 	if !ok {

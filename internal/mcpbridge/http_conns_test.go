@@ -50,12 +50,10 @@ func isClosed(t testing.TB, conn net.Conn) string {
 	return string(answer)
 }
 
-// unfinished is a request that does not go on, and the status that it gets, ""
-// for none that matters.
+// unfinished is a request that does not go on, and the status that it gets, "" for none that matters.
 type unfinished struct{ name, begin, want string }
 
-// areClosed fails unless each is answered and its connection ended, and somebody
-// else served meanwhile.
+// areClosed fails unless each is answered and its connection ended, and somebody else served meanwhile.
 func (w web) areClosed(tests []unfinished) {
 	w.t.Helper()
 	conns := make([]net.Conn, len(tests))
@@ -121,8 +119,8 @@ func TestWhatDoesNotComeIsGivenUp(t *testing.T) {
 	w.areClosed(tests)
 }
 
-// A body has the time of its size: one that comes as slowly as may be arrives,
-// however large it is, and a slower one is given up.
+// A body has the time of its size: one that comes as slowly as may be arrives, however large it is, and a slower one
+// is given up.
 func TestBodyHasTheTimeOfItsSize(t *testing.T) {
 	const size = 4 << 20
 	head, tail, _ := strings.Cut(modernLine(1, "echo", `{"a":"X"}`), "X")

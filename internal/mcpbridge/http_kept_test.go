@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// What is kept for a client is bounded: of a call that runs the last events,
-// of calls that have ended the last.
+// What is kept for a client is bounded: of a call that runs the last events, of calls that have ended the last.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	h := newHandler(t)
 	running, say, _ := told(h)
@@ -47,8 +46,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	eventually(t, "what is older than 16 MiB is gone", func() bool { return w.do(w.resume(id, first.id)).status == 410 })
 }
 
-// recorded sends a client's request to a handler in this process, in a bubble
-// of time.
+// recorded sends a client's request to a handler in this process, in a bubble of time.
 func recorded(handler http.Handler, r *http.Request) (p *page, leave func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p = &page{header: make(http.Header)}
@@ -59,8 +57,8 @@ func recorded(handler http.Handler, r *http.Request) (p *page, leave func()) {
 	return p, cancel
 }
 
-// A call whose stream nobody resumes ends after five minutes, not before; an
-// answer that nobody came for is kept as long.
+// A call whose stream nobody resumes ends after five minutes, not before; an answer that nobody came for is kept as
+// long.
 func TestResumingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
@@ -117,8 +115,8 @@ func TestResumingEnds(t *testing.T) {
 	})
 }
 
-// A call that says nothing is not silent for those who asked for progress, on
-// any transport, nor is its stream for the others.
+// A call that says nothing is not silent for those who asked for progress, on any transport, nor is its stream for
+// the others.
 func TestSilentCallsShowThatTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)

@@ -14,9 +14,8 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// Serve serves HTTP/1.1 on a listener, which may be a TLS one, until ctx is
-// done. Then it ends the streams, lets calls go on for the drain time, cancels
-// them, and returns nil. The handler is closed afterwards.
+// Serve serves HTTP/1.1 on a listener, which may be a TLS one, until ctx is done. Then it ends the streams, lets
+// calls go on for the drain time, cancels them, and returns nil. The handler is closed afterwards.
 func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
 	defer h.Close()
 	server := &http.Server{
@@ -63,8 +62,7 @@ func (h *HTTPHandler) shutdown(server *http.Server) {
 	}
 }
 
-// allEnded waits for the calls, which can outlive their connections. No
-// further one begins.
+// allEnded waits for the calls, which can outlive their connections. No further one begins.
 func (h *HTTPHandler) allEnded(patience context.Context) bool {
 	select {
 	case <-h.running.close():

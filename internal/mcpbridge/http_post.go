@@ -17,8 +17,7 @@ const (
 	headerLastEvent = "Last-Event-Id"
 )
 
-// servePost serves a POST to the MCP endpoint: one message, answered on the
-// response.
+// servePost serves a POST to the MCP endpoint: one message, answered on the response.
 func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principal string) {
 	q := h.quotas.of(principal)
 	body, held, ok := h.readBody(w, r, q)
@@ -47,8 +46,7 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 	post.legacy(m, declared)
 }
 
-// post is one POST, with what it holds until it is answered, or until the call
-// that it began has ended.
+// post is one POST, with what it holds until it is answered, or until the call that it began has ended.
 type post struct {
 	h         *HTTPHandler
 	w         http.ResponseWriter
@@ -74,14 +72,14 @@ func (p *post) leave() {
 	}
 }
 
-// modern serves a message of 2026-07-28. There is no session: nothing that is
-// sent here can touch another request, and Mcp-Session-Id is ignored.
+// modern serves a message of 2026-07-28. There is no session: nothing that is sent here can touch another request,
+// and Mcp-Session-Id is ignored.
 func (p *post) modern(m message, declared meta) {
 	w, r := p.w, p.r
 	switch m.kind {
 	case notificationMessage:
-		// The revision defines none for HTTP. Cancelling is closing the
-		// response, so notifications/cancelled is accepted and does nothing.
+		// The revision defines none for HTTP. Cancelling is closing the response, so notifications/cancelled is
+		// accepted and does nothing.
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case responseMessage:
@@ -99,8 +97,7 @@ func (p *post) modern(m message, declared meta) {
 	p.answer(m, declared)
 }
 
-// checkModernHeaders holds the headers that mirror the body to it: what a
-// proxy decided on must be what is run.
+// checkModernHeaders holds the headers that mirror the body to it: what a proxy decided on must be what is run.
 func checkModernHeaders(header http.Header, m message, declared meta) *rpcError {
 	for _, name := range []string{headerVersion, headerMethod, headerName} {
 		if len(header.Values(name)) > 1 {
@@ -120,8 +117,8 @@ func checkModernHeaders(header http.Header, m message, declared meta) *rpcError 
 	return nil
 }
 
-// checkVersionHeader comes before the question whether the revision is one that
-// is known: what differs was not sent by one client.
+// checkVersionHeader comes before the question whether the revision is one that is known: what differs was not sent
+// by one client.
 func checkVersionHeader(header http.Header, declared meta) *rpcError {
 	if stated := header.Get(headerVersion); stated != declared.version {
 		return errorf(codeHeaderMismatch, "Header mismatch: %s header %.40q does not match body value %.40q", headerVersion, stated, declared.version)
@@ -129,8 +126,8 @@ func checkVersionHeader(header http.Header, declared meta) *rpcError {
 	return nil
 }
 
-// legacy serves a message of the initialize era, which belongs to a session
-// that this server opened for this principal.
+// legacy serves a message of the initialize era, which belongs to a session that this server opened for this
+// principal.
 func (p *post) legacy(m message, declared meta) {
 	w, r := p.w, p.r
 	if m.kind == requestMessage && m.method == "initialize" {
@@ -293,8 +290,8 @@ func (p *post) begin(req *request, out *callStream) *rpcError {
 	return nil
 }
 
-// failureStatus is the HTTP status of an answer to a request that was not run.
-// The initialize era has JSON-RPC errors in successful responses.
+// failureStatus is the HTTP status of an answer to a request that was not run. The initialize era has JSON-RPC errors
+// in successful responses.
 func failureStatus(failure *rpcError, modern bool) int {
 	if modern && failure.Code == codeMethodNotFound {
 		return http.StatusNotFound

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What all clients of one principal may use together, as a multiple of what
-// one of them may.
+// What all clients of one principal may use together, as a multiple of what one of them may.
 const (
 	clientsInFlight = 4
 	clientsRate     = 10
 )
 
-// quota is what one principal may use. Its clients share it: one of them gets
-// its own limit, and no more than what it leaves to the others.
+// quota is what one principal may use. Its clients share it: one of them gets its own limit, and no more than what it
+// leaves to the others.
 type quota struct {
 	options HTTPOptions
 	rate    *rate.Limiter
@@ -44,8 +43,7 @@ type share struct {
 	held, bytes, away int
 }
 
-// quotaTable has the quota of each principal. It grows with the principals
-// that authenticated, not with what is sent.
+// quotaTable has the quota of each principal. It grows with the principals that authenticated, not with what is sent.
 type quotaTable struct {
 	options HTTPOptions
 
@@ -79,8 +77,8 @@ func (t *quotaTable) of(principal string) *quota {
 	return q
 }
 
-// clientOf tells the clients of one principal apart: by their protocol session
-// where they have one, else by their connection.
+// clientOf tells the clients of one principal apart: by their protocol session where they have one, else by their
+// connection.
 func (h *HTTPHandler) clientOf(r *http.Request, principal string) string {
 	if id := r.Header.Get(headerSession); id != "" && h.sessions.has(id, principal) {
 		return "session " + id
@@ -88,8 +86,8 @@ func (h *HTTPHandler) clientOf(r *http.Request, principal string) string {
 	return "connection " + r.RemoteAddr
 }
 
-// rateMemory is after how long without a request a client's rate is forgotten:
-// by then it could send a whole burst again, at any but the lowest rates.
+// rateMemory is after how long without a request a client's rate is forgotten: by then it could send a whole burst
+// again, at any but the lowest rates.
 const rateMemory = 10 * time.Second
 
 // allow takes one request of a client from the rates.
@@ -118,9 +116,8 @@ func (q *quota) rateOf(client string) *clientRate {
 	return c
 }
 
-// join counts a message that has a place as one of a client. It is not ok
-// where the client has its share: it never gets more than it leaves free, and
-// so never all.
+// join counts a message that has a place as one of a client. It is not ok where the client has its share: it never
+// gets more than it leaves free, and so never all.
 func (q *quota) join(held place, client string) (place, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -90,8 +90,7 @@ func (w web) resume(id, last string, edits ...func(*http.Request)) *http.Request
 	}, edits...)...)
 }
 
-// told adds a tool that runs until the test lets it end, and says what it is
-// told to say.
+// told adds a tool that runs until the test lets it end, and says what it is told to say.
 func told(h *handler) (running chan string, say, ended chan string) {
 	running, say, ended = make(chan string, 10), make(chan string), make(chan string, 10)
 	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
@@ -123,8 +122,7 @@ func (a answer) progress(t testing.TB) string {
 
 const slowCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait","_meta":{"progressToken":5}}}`
 
-// Whoever takes event streams has one while the call still runs and says
-// nothing.
+// Whoever takes event streams has one while the call still runs and says nothing.
 func TestTheStreamOpensAtOnce(t *testing.T) {
 	h := newHandler(t)
 	running, say, _ := told(h)
@@ -171,8 +169,7 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 	})
 }
 
-// No time passes before the stream opens: what keeps a silent one open would
-// open it too, half a minute later.
+// No time passes before the stream opens: what keeps a silent one open would open it too, half a minute later.
 func TestTheStreamWaitsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
@@ -197,8 +194,8 @@ func TestTheStreamWaitsForNothing(t *testing.T) {
 	})
 }
 
-// A call whose connection is lost goes on, and its client gets what it missed,
-// in order and once, however often it loses the connection.
+// A call whose connection is lost goes on, and its client gets what it missed, in order and once, however often it
+// loses the connection.
 func TestResume(t *testing.T) {
 	h := newHandler(t)
 	running, say, ended := told(h)
@@ -235,8 +232,8 @@ func TestResume(t *testing.T) {
 	nothing(t, ended)
 }
 
-// Who asks for a stream again gets it from the connection that has it: the
-// server may not know yet that this one is dead.
+// Who asks for a stream again gets it from the connection that has it: the server may not know yet that this one is
+// dead.
 func TestResumeTakesOver(t *testing.T) {
 	h := newHandler(t)
 	running, say, _ := told(h)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// session is a protocol session of the initialize era over HTTP, or an SSE
-// stream. Only the principal that opened it can use it.
+// session is a protocol session of the initialize era over HTTP, or an SSE stream. Only the principal that opened it
+// can use it.
 type session struct {
 	id        string
 	principal string
@@ -22,8 +22,7 @@ type session struct {
 	streaming bool // a GET stream is open
 }
 
-// sessionTable knows the sessions that we opened. An id that is not in it does
-// not exist, whoever sends it.
+// sessionTable knows the sessions that we opened. An id that is not in it does not exist, whoever sends it.
 type sessionTable struct {
 	perPrincipal int
 	idle         time.Duration
@@ -43,8 +42,8 @@ func newSessionTable(perPrincipal int, idle time.Duration, ended func(*peer), bu
 	return &sessionTable{perPrincipal: perPrincipal, idle: idle, ended: ended, busy: busy, byID: make(map[string]*session)}
 }
 
-// open adds a session, and ends those that have expired and the one that makes
-// room. It is not ok where none can: each has a call, a stream or a command.
+// open adds a session, and ends those that have expired and the one that makes room. It is not ok where none can:
+// each has a call, a stream or a command.
 func (t *sessionTable) open(principal string, p *peer, c *conn) (_ *session, ok bool) {
 	s := &session{id: rand.Text(), principal: principal, peer: p, conn: c, done: make(chan struct{}), lastUsed: time.Now()}
 	pushedOut, ok := t.add(s)
@@ -82,10 +81,9 @@ func (t *sessionTable) inUse(s *session) bool {
 	return s.holds > 0 || s.conn != nil || t.busy(s.peer.connection)
 }
 
-// spare counts the sessions of a principal and returns the one to make room
-// for a further one: one that never asked for anything, so that a client that
-// only opens sessions takes none from those that work; else the one idle
-// longest; nil where all are in use.
+// spare counts the sessions of a principal and returns the one to make room for a further one: one that never asked
+// for anything, so that a client that only opens sessions takes none from those that work; else the one idle longest;
+// nil where all are in use.
 func (t *sessionTable) spare(principal string) (count int, spare *session) {
 	for _, s := range t.byID {
 		if s.principal != principal {
@@ -108,8 +106,8 @@ func (t *sessionTable) has(id, principal string) bool {
 	return s != nil && s.principal == principal
 }
 
-// use returns the session with that id if that principal opened it. Until
-// leave is called it has what the request began, and does not make room.
+// use returns the session with that id if that principal opened it. Until leave is called it has what the request
+// began, and does not make room.
 func (t *sessionTable) use(id, principal string) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -75,9 +75,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	use(bobs, 200, as(bobToken))
 }
 
-// A session that is in use never makes room for another: not while it has a
-// call, also one whose stream was lost, nor a stream, nor a command behind it.
-// Where all are in use, the next is told so.
+// A session that is in use never makes room for another: not while it has a call, also one whose stream was lost, nor
+// a stream, nor a command behind it. Where all are in use, the next is told so.
 func TestSessionsInUseStay(t *testing.T) {
 	h := newHandler(t)
 	running, ended := waiting(h)

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// serveSSE serves the stream of the 2024-11-05 transport: it tells the client
-// where to post its messages, and carries all answers.
+// serveSSE serves the stream of the 2024-11-05 transport: it tells the client where to post its messages, and carries
+// all answers.
 func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, principal string) {
 	if r.Method != http.MethodGet {
 		methodNotAllowed(w, "GET")
@@ -36,9 +36,8 @@ func (h *HTTPHandler) announce(c *conn, w http.ResponseWriter, endpoint string) 
 	return writeEvent(w, "", "endpoint", []byte(endpoint))
 }
 
-// endSSE ends a stream with all that was in flight on it. The response writer
-// must not be used after its handler has returned, so this waits for a write
-// that has begun.
+// endSSE ends a stream with all that was in flight on it. The response writer must not be used after its handler has
+// returned, so this waits for a write that has begun.
 func (h *HTTPHandler) endSSE(s *session) {
 	h.sessions.end(s)
 	s.conn.close()

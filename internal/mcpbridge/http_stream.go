@@ -38,8 +38,8 @@ func startEvents(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// writeEvent writes one event, with an id unless that is "", and flushes it.
-// data is JSON as encoding/json writes it, so it has no newline.
+// writeEvent writes one event, with an id unless that is "", and flushes it. data is JSON as encoding/json writes it,
+// so it has no newline.
 func writeEvent(w http.ResponseWriter, id, event string, data []byte) error {
 	var b bytes.Buffer
 	if id != "" {
@@ -80,9 +80,8 @@ func accepts(r *http.Request, mediaType string) (admits, named bool) {
 	return admits || len(values) == 0, named
 }
 
-// serveStream serves a GET of an initialize-era session: with a Last-Event-ID
-// it goes on with the stream of a call; without one it is the session's own
-// stream, on which nothing is sent yet but comments that keep it open.
+// serveStream serves a GET of an initialize-era session: with a Last-Event-ID it goes on with the stream of a call;
+// without one it is the session's own stream, on which nothing is sent yet but comments that keep it open.
 func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, principal string) {
 	if mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
 		methodNotAllowed(w, "POST")
@@ -110,8 +109,7 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, princi
 	h.keepOpen(w, r, s.done, nil)
 }
 
-// resume goes on with a call's stream behind the last event that the client
-// got.
+// resume goes on with a call's stream behind the last event that the client got.
 func (h *HTTPHandler) resume(w http.ResponseWriter, r *http.Request, s *session, last string) {
 	stream, seen := h.quotas.of(s.principal).tapes.find(last, s.peer)
 	if stream == nil {
@@ -122,8 +120,8 @@ func (h *HTTPHandler) resume(w http.ResponseWriter, r *http.Request, s *session,
 	stream.attend(r, stream.attach(w, seen))
 }
 
-// keepOpen keeps a stream alive until the client leaves, the session ends, or
-// the server stops. The mutex, if any, guards the writer.
+// keepOpen keeps a stream alive until the client leaves, the session ends, or the server stops. The mutex, if any,
+// guards the writer.
 func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-chan struct{}, writing *sync.Mutex) {
 	hold := func() error {
 		if writing != nil {

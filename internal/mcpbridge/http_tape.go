@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	// keptEvents and keptEventBytes bound what is kept of a call that runs;
-	// the last event is kept whatever its size. What goes first is old progress.
+	// keptEvents and keptEventBytes bound what is kept of a call that runs; the last event is kept whatever its size.
+	// What goes first is old progress.
 	keptEvents     = 32
 	keptEventBytes = 64 << 10
-	// keptStreams and keptBytes bound what is kept for one principal of calls
-	// that have ended.
+	// keptStreams and keptBytes bound what is kept for one principal of calls that have ended.
 	keptStreams = 256
 	keptBytes   = 16 << 20
 )
 
-// primingRevision is the first whose clients take an event without data, which
-// tells them from where they can resume. Earlier clients take it for a broken
-// message.
+// primingRevision is the first whose clients take an event without data, which tells them from where they can resume.
+// Earlier clients take it for a broken message.
 const primingRevision = "2025-11-25"
 
 // tapes are the streams of one principal that can be resumed.
@@ -32,8 +30,7 @@ type tapes struct {
 	bytes int     // of the ended
 }
 
-// tape keeps what was sent for one call. A nil one keeps nothing. Its events
-// are guarded by its stream's mutex.
+// tape keeps what was sent for one call. A nil one keeps nothing. Its events are guarded by its stream's mutex.
 type tape struct {
 	in     *tapes
 	id     string
@@ -68,8 +65,7 @@ func (t *tapes) open(stream *callStream, from *peer, revision string, tells bool
 	return tape
 }
 
-// find returns the stream of a session that has sent that event, and the
-// event's number; nil if there is none.
+// find returns the stream of a session that has sent that event, and the event's number; nil if there is none.
 func (t *tapes) find(eventID string, from *peer) (*callStream, int) {
 	id, number, _ := strings.Cut(eventID, "-")
 	seen, err := strconv.Atoi(number)
@@ -122,8 +118,8 @@ func (t *tape) wrote() {
 // sent tells whether the client has an id to resume from.
 func (t *tape) sent() bool { return t != nil && t.written }
 
-// end keeps what the client may not have got, and forgets the oldest where
-// that is too much. It is not ok where there is nothing to keep.
+// end keeps what the client may not have got, and forgets the oldest where that is too much. It is not ok where there
+// is nothing to keep.
 func (t *tape) end() (ok bool) {
 	if !t.sent() {
 		t.forget()

@@ -204,8 +204,7 @@ func TestHTTPChecks(t *testing.T) {
 	}
 }
 
-// A server is always served by the address that the client reached, and what is
-// allowed beside it takes nothing away.
+// A server is always served by the address that the client reached, and what is allowed beside it takes nothing away.
 func TestOwnAddressIsServed(t *testing.T) {
 	for _, test := range []struct {
 		local, host, origin string

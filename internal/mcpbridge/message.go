@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxDepth bounds the nesting of a message. Nothing that the protocol or
-	// our tools define comes near it; decoders recurse on it.
+	// maxDepth bounds the nesting of a message. Nothing that the protocol or our tools define comes near it; decoders
+	// recurse on it.
 	maxDepth = 256
 	// maxMembers bounds the members of the envelope, of params and of _meta.
 	maxMembers = 256
@@ -36,8 +36,7 @@ type message struct {
 	id     json.RawMessage // as sent; nil for a notification
 	method string
 	params members // nil if absent
-	// result and failure are those of a response, one of them nil; a response
-	// with both is left to who asked.
+	// result and failure are those of a response, one of them nil; a response with both is left to who asked.
 	result, failure json.RawMessage
 }
 
@@ -91,11 +90,9 @@ func (m members) text(name string) (string, bool) {
 	return unquote(m.get(name))
 }
 
-// parseMessage reads one JSON-RPC message. It is stricter than encoding/json,
-// which matches names in any case, lets the last of two equal names win and
-// turns invalid UTF-8 into U+FFFD: with those, two readers of one message could
-// differ. After an error the message still holds the id, if the id
-// could be read.
+// parseMessage reads one JSON-RPC message. It is stricter than encoding/json, which matches names in any case, lets
+// the last of two equal names win and turns invalid UTF-8 into U+FFFD: with those, two readers of one message could
+// differ. After an error the message still holds the id, if the id could be read.
 func parseMessage(raw []byte) (message, *rpcError) {
 	if depth := nesting(raw); depth > maxDepth {
 		return message{}, errorf(codeInvalidRequest, "the message is nested more than %d levels deep", maxDepth)
@@ -179,8 +176,8 @@ func (m *message) readParams(raw json.RawMessage) *rpcError {
 	return nil
 }
 
-// idKey checks an id and returns what makes it equal to another: an integer
-// and a string of the same digits differ, two spellings of a string do not.
+// idKey checks an id and returns what makes it equal to another: an integer and a string of the same digits differ,
+// two spellings of a string do not.
 func idKey(raw json.RawMessage) (string, error) {
 	if len(raw) > maxIDLength {
 		return "", fmt.Errorf("longer than %d bytes", maxIDLength)
@@ -211,8 +208,7 @@ func (m members) checkNames(known []string) error {
 	return nil
 }
 
-// readMembers splits one JSON object, and nothing after it, into its members.
-// The values are slices of raw.
+// readMembers splits one JSON object, and nothing after it, into its members. The values are slices of raw.
 func readMembers(raw []byte) (members, error) {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() != jsontext.KindBeginObject {
@@ -277,8 +273,8 @@ func unquote(raw json.RawMessage) (string, bool) {
 	return string(text), err == nil
 }
 
-// nesting returns how deep arrays and objects are nested in raw, in one pass
-// and without recursion. On what is not JSON it returns some number.
+// nesting returns how deep arrays and objects are nested in raw, in one pass and without recursion. On what is not
+// JSON it returns some number.
 func nesting(raw []byte) int {
 	depth, deepest := 0, 0
 	for i := 0; i < len(raw); i++ {

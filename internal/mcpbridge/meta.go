@@ -31,8 +31,7 @@ func metaNames() []string {
 	}
 }
 
-// readMeta decides the era of a request: it is of 2026-07-28 or later exactly
-// if its _meta declares such a revision.
+// readMeta decides the era of a request: it is of 2026-07-28 or later exactly if its _meta declares such a revision.
 func readMeta(params members) (meta, *rpcError) {
 	raw := params.get("_meta")
 	if raw == nil {
@@ -67,8 +66,7 @@ func (m *meta) readVersion() *rpcError {
 		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
 	}
 	known := mcp.IsValidProtocolVersion(m.version)
-	// Only modern revisions declare themselves in the body, so one that is not
-	// known is a later one.
+	// Only modern revisions declare themselves in the body, so one that is not known is a later one.
 	m.modern = !known || mcp.IsModernProtocol(m.version)
 	if !known {
 		return unsupportedVersion(m.version)
@@ -89,9 +87,8 @@ func (m *meta) readClient() *rpcError {
 	return nil
 }
 
-// declaresElicitation tells whether the client can show its user a form. An
-// empty declaration means forms; one with "url" alone does not. It is not ok
-// if capabilities is not an object.
+// declaresElicitation tells whether the client can show its user a form. An empty declaration means forms; one with
+// "url" alone does not. It is not ok if capabilities is not an object.
 func declaresElicitation(capabilities json.RawMessage) (can, ok bool) {
 	if capabilities == nil || capabilities[0] != '{' {
 		return false, false

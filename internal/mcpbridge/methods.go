@@ -12,8 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// listTTL is how long clients of 2026-07-28 may keep the lists, in
-// milliseconds. They do not change while the process lives.
+// listTTL is how long clients of 2026-07-28 may keep the lists, in milliseconds. They do not change while the process
+// lives.
 const listTTL = 60_000
 
 // offer is what the lists show.
@@ -169,8 +169,7 @@ func (s *Server) readResource(ctx context.Context, r *request) (mcp.ResultMetada
 	return nil, errorf(notFoundCode(r.caller), "handler not found for resource URI '%s': resource not found", params.URI)
 }
 
-// notFoundCode is the code of a resource that does not exist, in the caller's
-// revision.
+// notFoundCode is the code of a resource that does not exist, in the caller's revision.
 func notFoundCode(caller Caller) int {
 	if caller.Modern {
 		return codeInvalidParams
@@ -178,8 +177,7 @@ func notFoundCode(caller Caller) int {
 	return codeResourceNotFound
 }
 
-// failed is the error of a handler; notFound is the code where it says that
-// what was asked for is not there.
+// failed is the error of a handler; notFound is the code where it says that what was asked for is not there.
 func failed(err error, notFound int) *rpcError {
 	if errors.Is(err, ErrNotFound) {
 		return errorf(notFound, "%v", err)

@@ -6,11 +6,9 @@ import (
 	"sync"
 )
 
-// peer is the other end of a connection: the standard streams, an HTTP
-// session of the initialize era, or an SSE stream. It holds what initialize
-// said, and what is in flight in both directions, so that only the peer that
-// sent a request can cancel it, and only the one that was asked can answer.
-// Requests of 2026-07-28 over HTTP have no peer.
+// peer is the other end of a connection: the standard streams, an HTTP session of the initialize era, or an SSE
+// stream. It holds what initialize said, and what is in flight in both directions, so that only the peer that sent a
+// request can cancel it, and only the one that was asked can answer. Requests of 2026-07-28 over HTTP have no peer.
 type peer struct {
 	connection string
 
@@ -28,8 +26,7 @@ type peer struct {
 type flight struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	// abandoned: the peer cancelled the request, and must hear no more of it.
-	// Guarded by the peer's mutex.
+	// abandoned: the peer cancelled the request, and must hear no more of it. Guarded by the peer's mutex.
 	abandoned bool
 }
 
@@ -37,9 +34,8 @@ func newPeer() *peer {
 	return &peer{connection: rand.Text(), inFlight: make(map[string]*flight), questions: make(map[string]chan message)}
 }
 
-// initialize records what a handshake said. A bridge can put several clients
-// through one connection, each with a handshake of its own, and nothing tells
-// which of them a request is from: so only what all of them said holds.
+// initialize records what a handshake said. A bridge can put several clients through one connection, each with a
+// handshake of its own, and nothing tells which of them a request is from: so only what all of them said holds.
 func (p *peer) initialize(client Client, canElicit bool, version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +48,7 @@ func (p *peer) initialize(client Client, canElicit bool, version string) {
 	p.client, p.canElicit, p.version = client, canElicit, version
 }
 
-// caller describes the peer as the sender of an initialize-era request. A nil
-// peer is one that never initialized.
+// caller describes the peer as the sender of an initialize-era request. A nil peer is one that never initialized.
 func (p *peer) caller() (Caller, bool) {
 	if p == nil {
 		return Caller{}, false
@@ -113,8 +108,7 @@ func (p *peer) wanted(f *flight) bool {
 	return !f.abandoned
 }
 
-// cancelled serves notifications/cancelled. Unknown ids are ignored: the
-// answer may have crossed the notification.
+// cancelled serves notifications/cancelled. Unknown ids are ignored: the answer may have crossed the notification.
 func (p *peer) cancelled(m message) {
 	key, err := idKey(m.params.get("requestId"))
 	if err != nil {

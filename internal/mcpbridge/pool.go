@@ -6,12 +6,10 @@ import (
 	"sync"
 )
 
-// pool runs jobs on goroutines of their own, started in the order in which
-// they were submitted. It bounds how many run at once, how many wait, and how
-// many bytes of messages both hold. It never blocks who submits, and never
-// runs a job on their goroutine. A job that waits for a person can leave, and
-// come back: what it held is then there for others, and counted apart. One that
-// waits for an earlier job keeps its place, and lets others run.
+// pool runs jobs on goroutines of their own, started in the order in which they were submitted. It bounds how many
+// run at once, how many wait, and how many bytes of messages both hold. It never blocks who submits, and never runs a
+// job on their goroutine. A job that waits for a person can leave, and come back: what it held is then there for
+// others, and counted apart. One that waits for an earlier job keeps its place, and lets others run.
 type pool struct {
 	mu       sync.Mutex
 	limit    poolLimit
@@ -25,9 +23,8 @@ type pool struct {
 	idle     chan struct{} // closed when closed and nothing is reserved or away
 }
 
-// poolLimit are the limits of a pool. The bytes are those of the reserved
-// places, and as many again of the jobs that are away. A pool that runs
-// nothing, running 0, only has places.
+// poolLimit are the limits of a pool. The bytes are those of the reserved places, and as many again of the jobs that
+// are away. A pool that runs nothing, running 0, only has places.
 type poolLimit struct {
 	running, reserved, bytes int
 	away                     int // jobs that are away; 0 means maxQuestions
@@ -40,8 +37,8 @@ func newPool(limit poolLimit) *pool {
 	return &pool{limit: limit, idle: make(chan struct{})}
 }
 
-// reserve takes a place for a job whose message has that size. It is not ok
-// when the pool is full or closed. One job of any size always fits.
+// reserve takes a place for a job whose message has that size. It is not ok when the pool is full or closed. One job
+// of any size always fits.
 func (p *pool) reserve(size int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +66,8 @@ func (p *pool) release(size int) {
 	p.settle()
 }
 
-// leave gives a running job's place and turn to others. It is not ok, and
-// nothing has changed, when as much as may be is away already.
+// leave gives a running job's place and turn to others. It is not ok, and nothing has changed, when as much as may be
+// is away already.
 func (p *pool) leave(size int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,9 +82,8 @@ func (p *pool) leave(size int) bool {
 	return true
 }
 
-// comeBack takes a place again, at once, and waits for a turn, before all that
-// has not run yet; but not longer than until ctx is done, since who is
-// cancelled only gives back what it holds.
+// comeBack takes a place again, at once, and waits for a turn, before all that has not run yet; but not longer than
+// until ctx is done, since who is cancelled only gives back what it holds.
 func (p *pool) comeBack(ctx context.Context, size int) {
 	p.mu.Lock()
 	p.away--
@@ -120,9 +116,8 @@ func (p *pool) resume(ctx context.Context) {
 	}
 }
 
-// park gives a running job's turn to others, and keeps its place: it waits for
-// an earlier job. unpark takes a turn again, before all that has not run yet,
-// or none where ctx is done: who is cancelled only gives back what it holds.
+// park gives a running job's turn to others, and keeps its place: it waits for an earlier job. unpark takes a turn
+// again, before all that has not run yet, or none where ctx is done: who is cancelled only gives back what it holds.
 func (p *pool) park() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +158,8 @@ func (p *pool) start(run func()) *job {
 	return j
 }
 
-// expedite runs a job at once if it is still waiting: it has been cancelled,
-// so it will only give back what it holds, and others may wait for that.
+// expedite runs a job at once if it is still waiting: it has been cancelled, so it will only give back what it holds,
+// and others may wait for that.
 func (p *pool) expedite(j *job) {
 	p.mu.Lock()
 	i := slices.Index(p.waiting, j)
@@ -190,8 +185,8 @@ func (p *pool) next() *job {
 	return p.take()
 }
 
-// take takes a turn back: for the function that is next, which is returned,
-// for a job that has come back, or for nobody.
+// take takes a turn back: for the function that is next, which is returned, for a job that has come back, or for
+// nobody.
 func (p *pool) take() *job {
 	if len(p.waiting) == 0 || p.running > p.limit.running {
 		p.running--
@@ -227,8 +222,7 @@ func (p *pool) settle() {
 	}
 }
 
-// place is what a message holds in a pool, and of the client's share in it
-// where there is one.
+// place is what a message holds in a pool, and of the client's share in it where there is one.
 type place struct {
 	pool  *pool
 	size  int

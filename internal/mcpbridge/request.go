@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// request is a request that may be run: of a served method, of a known era,
-// from a peer that may send it.
+// request is a request that may be run: of a served method, of a known era, from a peer that may send it.
 type request struct {
 	id     json.RawMessage
 	method string
@@ -17,13 +16,12 @@ type request struct {
 	call   *pendingCall    // for tools/call
 }
 
-// maxParams bounds what a request says, in bytes. The arguments of tool calls
-// are not among it, and nothing else is large.
+// maxParams bounds what a request says, in bytes. The arguments of tool calls are not among it, and nothing else is
+// large.
 const maxParams = 64 << 10
 
-// servedParams returns the members of params that a method takes, beside
-// _meta; it is not ok for a method that is not served. What a tool call says
-// is read by itself.
+// servedParams returns the members of params that a method takes, beside _meta; it is not ok for a method that is not
+// served. What a tool call says is read by itself.
 func servedParams(method string) (names []string, ok bool) {
 	switch method {
 	case "initialize":
@@ -44,15 +42,14 @@ func servedParams(method string) (names []string, ok bool) {
 	return nil, false
 }
 
-// worksUninitialized tells which methods an initialize-era peer may use before
-// initialize. Discovery is among them because clients probe with it: they are
-// told that it needs a revision.
+// worksUninitialized tells which methods an initialize-era peer may use before initialize. Discovery is among them
+// because clients probe with it: they are told that it needs a revision.
 func worksUninitialized(method string) bool {
 	return method == "initialize" || method == "ping" || method == "server/discover"
 }
 
-// admit turns a message into a request, or says why not. Nothing has been run
-// then. The peer is nil where there is none, for 2026-07-28 over HTTP.
+// admit turns a message into a request, or says why not. Nothing has been run then. The peer is nil where there is
+// none, for 2026-07-28 over HTTP.
 func (s *Server) admit(m message, declared meta, from *peer, principal string) (*request, *rpcError) {
 	names, served := servedParams(m.method)
 	if !served {

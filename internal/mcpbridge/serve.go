@@ -55,9 +55,8 @@ func (s *Server) guarded(ctx context.Context, r *request) (result mcp.ResultMeta
 	return s.result(ctx, r)
 }
 
-// initialize runs the handshake of the initialize era. It is a barrier: the
-// caller reads nothing further from the peer until it is done. A further one on
-// the same connection is another client behind the same bridge.
+// initialize runs the handshake of the initialize era. It is a barrier: the caller reads nothing further from the
+// peer until it is done. A further one on the same connection is another client behind the same bridge.
 func (s *Server) initialize(ctx context.Context, m message, from *peer, principal string) (answer []byte, ok bool) {
 	declared, failure := readMeta(m.params)
 	if failure == nil && declared.modern {

@@ -19,9 +19,8 @@ type Config struct {
 	Name, Version string
 	// Title is shown to people.
 	Title string
-	// Instructions is asked at initialize and at server/discover for the text
-	// that tells the model how to use the server. It must be quick. Nil means
-	// none.
+	// Instructions is asked at initialize and at server/discover for the text that tells the model how to use the
+	// server. It must be quick. Nil means none.
 	Instructions func() string
 	// Tools are listed in this order, the same for every caller.
 	Tools []Tool
@@ -31,27 +30,23 @@ type Config struct {
 	Prompts           []Prompt
 	Resources         []Resource
 	ResourceTemplates []ResourceTemplate
-	// Complete returns all values that fit, best first; the client is sent at
-	// most 100. Nil means no completion.
+	// Complete returns all values that fit, best first; the client is sent at most 100. Nil means no completion.
 	Complete func(ctx context.Context, caller Caller, request CompletionRequest) ([]string, error)
-	// Disconnected, if not nil, is called when a [Caller.Connection] has ended:
-	// no call will bear it again.
+	// Disconnected, if not nil, is called when a [Caller.Connection] has ended: no call will bear it again.
 	Disconnected func(connection string)
-	// Busy, if not nil, tells whether something runs for a [Caller.Connection]
-	// that has no call in flight: an HTTP session that is busy never makes room
-	// for another. It must be quick.
+	// Busy, if not nil, tells whether something runs for a [Caller.Connection] that has no call in flight: an HTTP
+	// session that is busy never makes room for another. It must be quick.
 	Busy func(connection string) bool
-	// Agent, if not nil, tells by the arguments of a call which of the agents
-	// behind one principal makes it, where the protocol does not say (HTTP in
-	// 2026-07-28): none of them may use all that the principal may. "" is an
-	// agent that cannot be told.
+	// Agent, if not nil, tells by the arguments of a call which of the agents behind one principal makes it, where
+	// the protocol does not say (HTTP in 2026-07-28): none of them may use all that the principal may. "" is an agent
+	// that cannot be told.
 	Agent func(arguments json.RawMessage) string
 	// Logger gets what an operator should know; never what was in a message.
 	Logger zerolog.Logger
 }
 
-// Server serves one set of tools, prompts and resources over any number of
-// connections. Its methods are safe for concurrent use.
+// Server serves one set of tools, prompts and resources over any number of connections. Its methods are safe for
+// concurrent use.
 type Server struct {
 	config Config
 	log    zerolog.Logger
@@ -132,8 +127,8 @@ func (t Tool) definition() (mcp.Tool, error) {
 // ProtocolRevisions lists the revisions of the protocol that are spoken, the newest first.
 func ProtocolRevisions() []string { return slices.Clone(mcp.ValidProtocolVersions) }
 
-// checkObjectSchema holds a schema to what 2025-11-25 requires of its root;
-// clients drop tools, or the whole list, over anything else.
+// checkObjectSchema holds a schema to what 2025-11-25 requires of its root; clients drop tools, or the whole list,
+// over anything else.
 func checkObjectSchema(schema json.RawMessage) error {
 	var root struct {
 		Type string `json:"type"`

@@ -40,8 +40,8 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}
 }
 
-// A server without prompts, resources and completion does not claim to have
-// them, and tools are listed in the order given.
+// A server without prompts, resources and completion does not claim to have them, and tools are listed in the order
+// given.
 func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	h := newHandler(t)
 	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: h, Tools: []mcpbridge.Tool{tool("refuse"), tool("echo")}}))(t)
@@ -63,8 +63,7 @@ func TestOnlyWhatIsThereIsOffered(t *testing.T) {
 	check.Equal(t, called.text(t), "{}")
 }
 
-// A schema that clients drop a tool, or the whole list, for is said where the
-// tools are listed.
+// A schema that clients drop a tool, or the whole list, for is said where the tools are listed.
 func TestBadSchemasAreNotListed(t *testing.T) {
 	for want, spoil := range map[string]func(*mcpbridge.Tool){
 		`output schema: its root must have`: func(t *mcpbridge.Tool) { t.OutputSchema = schema(`{"anyOf":[]}`) },

@@ -13,12 +13,11 @@ import (
 
 // StdioOptions are the limits of a stdio connection.
 type StdioOptions struct {
-	// MaxLine is the longest line that is read, in bytes; 0 means 16 MiB. What
-	// is in flight holds at most four times that.
+	// MaxLine is the longest line that is read, in bytes; 0 means 16 MiB. What is in flight holds at most four times
+	// that.
 	MaxLine int
-	// Drain is how long calls may go on after the end of input; 0 means one
-	// second. Then their contexts are cancelled, and 0.6 seconds later the
-	// connection is given up.
+	// Drain is how long calls may go on after the end of input; 0 means one second. Then their contexts are
+	// cancelled, and 0.6 seconds later the connection is given up.
 	Drain time.Duration
 }
 
@@ -30,11 +29,9 @@ const (
 	drainGrace   = 600 * time.Millisecond
 )
 
-// ServeStdio serves one client, which sends a message a line on in and reads
-// the answers from out. It returns nil after the end of input, or once ctx is
-// done, when what was in flight has ended or its time is over; and an error if
-// in cannot be read or out cannot be written. If ctx ends it, a pending Read
-// on in is left behind.
+// ServeStdio serves one client, which sends a message a line on in and reads the answers from out. It returns nil
+// after the end of input, or once ctx is done, when what was in flight has ended or its time is over; and an error if
+// in cannot be read or out cannot be written. If ctx ends it, a pending Read on in is left behind.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, options StdioOptions) error {
 	options = StdioOptions{MaxLine: orDefault(options.MaxLine, defaultMaxMessage), Drain: orDefault(options.Drain, defaultDrain)}
 	// Calls outlive ctx by the drain time.
@@ -78,8 +75,8 @@ func (c *conn) readLines(in io.Reader, maxLine int) error {
 			return fmt.Errorf("stdio: read from the client: %w", err)
 		case len(bytes.TrimSpace(line)) > 0:
 			c.receive(line)
-			// What was started runs now, on this thread; the next read blocks
-			// it, and another thread would first have to be woken.
+			// What was started runs now, on this thread; the next read blocks it, and another thread would first have
+			// to be woken.
 			runtime.Gosched()
 		}
 	}

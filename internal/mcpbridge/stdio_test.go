@@ -122,8 +122,7 @@ func TestReadsAreServedBesideLongCalls(t *testing.T) {
 	}
 }
 
-// A cancelled call that waits for a place never starts; cancellation and ping
-// are read although every place is taken.
+// A cancelled call that waits for a place never starts; cancellation and ping are read although every place is taken.
 func TestCancelQueuedCall(t *testing.T) {
 	h := newHandler(t)
 	var started atomic.Int64
@@ -155,8 +154,7 @@ func TestCancelQueuedCall(t *testing.T) {
 	if a := c.read(); string(a.ID) != `"l"` {
 		t.Fatalf("got %s, want the list's answer", a.Raw)
 	}
-	// What it holds, it gives back at once: calls of other connections may
-	// wait for it.
+	// What it holds, it gives back at once: calls of other connections may wait for it.
 	select {
 	case err := <-queued:
 		check.That(t, errors.Is(err, context.Canceled), "the cancelled call was started with a context that is not done: %v", err)

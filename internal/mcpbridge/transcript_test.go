@@ -15,9 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata/transcripts")
 
-// TestTranscripts plays golden conversations: a line that starts with "-> " is
-// sent as it is, each "<- " after it is the next answer. Answers are compared
-// as JSON, with sorted keys.
+// TestTranscripts plays golden conversations: a line that starts with "-> " is sent as it is, each "<- " after it is
+// the next answer. Answers are compared as JSON, with sorted keys.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	check.Must(t, err == nil && len(files) != 0, "no transcripts: %v", err)

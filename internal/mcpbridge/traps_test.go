@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// Each of these fails with mcp-go 1.2.1 used as it comes. The others of that
-// kind have tests of their own:
+// Each of these fails with mcp-go 1.2.1 used as it comes. The others of that kind have tests of their own:
 //
 //	calls run out of order                TestArriveOrderIsLineOrder
 //	calls are served before initialize    TestInitializeIsABarrier
@@ -81,8 +80,7 @@ func TestTrapMiscasedAndRepeatedNames(t *testing.T) {
 	check.That(t, len(got) == 0, "calls arrived: %v", got)
 }
 
-// encoding/json turns invalid UTF-8 into U+FFFD, so a file name that was never
-// sent would be checked and written.
+// encoding/json turns invalid UTF-8 into U+FFFD, so a file name that was never sent would be checked and written.
 func TestTrapInvalidUTF8(t *testing.T) {
 	h := newHandler(t)
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
@@ -96,8 +94,7 @@ func TestTrapInvalidUTF8(t *testing.T) {
 	check.That(t, len(got) == 0, "calls arrived: %v", got)
 }
 
-// mcp-go decodes arguments to a map: large numbers, their spelling and the
-// order of names are lost.
+// mcp-go decodes arguments to a map: large numbers, their spelling and the order of names are lost.
 func TestTrapArgumentsArriveAsSent(t *testing.T) {
 	h := newHandler(t)
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
@@ -165,8 +162,8 @@ func TestTrapLargeIDs(t *testing.T) {
 	check.That(t, string(a.ID) == "9007199254740993", "got %s", a.Raw)
 }
 
-// A web page that rebinds its name to a loopback address, or that posts
-// without preflight, gets nothing from the SSE transport.
+// A web page that rebinds its name to a loopback address, or that posts without preflight, gets nothing from the SSE
+// transport.
 func TestTrapSSEOrigin(t *testing.T) {
 	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{SSE: true})
 	stream := openSSE(t, w, aliceToken)

@@ -6,9 +6,8 @@ import (
 	"errors"
 )
 
-// ErrNotFound is what a resource or prompt reader returns (or wraps) for a
-// thing that does not exist; the client is told so with the error code of its
-// era. Every other error is reported as an internal one, with its text.
+// ErrNotFound is what a resource or prompt reader returns (or wraps) for a thing that does not exist; the client is
+// told so with the error code of its era. Every other error is reported as an internal one, with its text.
 var ErrNotFound = errors.New("not found")
 
 // Tool is the definition of a tool as tools/list shows it.
@@ -17,15 +16,13 @@ type Tool struct {
 	Name string
 	// Title is shown to people, Description to the model.
 	Title, Description string
-	// InputSchema makes the JSON Schema of the arguments, when the tools are
-	// first listed. It is required, and the schema's root has "type": "object".
+	// InputSchema makes the JSON Schema of the arguments, when the tools are first listed. It is required, and the
+	// schema's root has "type": "object".
 	InputSchema func() json.RawMessage
-	// OutputSchema makes the JSON Schema of [Result.Structured], likewise; nil
-	// for none.
+	// OutputSchema makes the JSON Schema of [Result.Structured], likewise; nil for none.
 	OutputSchema func() json.RawMessage
-	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of
-	// the same names. All four are always sent: the protocol's defaults for
-	// absent ones are not false.
+	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of the same names. All four are always
+	// sent: the protocol's defaults for absent ones are not false.
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 }
 
@@ -49,20 +46,17 @@ func (c Client) inCommon(other Client) Client {
 
 // Caller is what is known about who sent a request.
 type Caller struct {
-	// Connection identifies the protocol session (HTTP) or the process's
-	// standard streams (stdio) of an initialize-era client. It is unguessable,
-	// never shown to the client, and empty for a 2026-07-28 request, which has
-	// no connection by the protocol's definition.
+	// Connection identifies the protocol session (HTTP) or the process's standard streams (stdio) of an
+	// initialize-era client. It is unguessable, never shown to the client, and empty for a 2026-07-28 request, which
+	// has no connection by the protocol's definition.
 	Connection string
 	// Modern is true for a request of revision 2026-07-28 or later.
 	Modern bool
 	// Principal is who the HTTP bearer token belongs to; empty on stdio.
 	Principal string
-	// Client is what the client calls itself; empty where clients of different
-	// names share a connection.
+	// Client is what the client calls itself; empty where clients of different names share a connection.
 	Client Client
-	// CanElicit is true if the client declared that it can show its user a
-	// form, in a revision that has forms.
+	// CanElicit is true if the client declared that it can show its user a form, in a revision that has forms.
 	CanElicit bool
 	// ProtocolVersion is the revision in use for this request.
 	ProtocolVersion string
@@ -71,9 +65,8 @@ type Caller struct {
 // Call is one tools/call request.
 type Call struct {
 	Tool string
-	// Arguments are the bytes of params.arguments exactly as sent, a JSON
-	// object in valid UTF-8; `{}` if they were absent or null. Names in it may
-	// be repeated or miscased: whoever decodes it decides.
+	// Arguments are the bytes of params.arguments exactly as sent, a JSON object in valid UTF-8; `{}` if they were
+	// absent or null. Names in it may be repeated or miscased: whoever decodes it decides.
 	Arguments json.RawMessage
 	Caller    Caller
 	// Model is what params._meta says that the client runs, as "model" or "model_id"; "" if it says nothing. It is
@@ -85,46 +78,37 @@ type Call struct {
 	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that
 	// do not increase are raised a little, as the protocol demands.
 	Progress func(message string, done, total float64)
-	// Elicit puts a form to the client's user and waits for the answer: until
-	// ctx is done, the client cancels the call, leaves or closes its end, or
-	// the call ends. It is nil where the client cannot be asked while the call
-	// runs: it has not declared that it shows forms, or its revision has no
-	// such request. One call asks one question at a time.
+	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the
+	// call, leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call
+	// runs: it has not declared that it shows forms, or its revision has no such request. One call asks one question
+	// at a time.
 	//
-	// While it waits, the call's place is free for others; it comes back when
-	// there is one. An error means that there is no answer, and what to make
-	// of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a
-	// context.
+	// While it waits, the call's place is free for others; it comes back when there is one. An error means that there
+	// is no answer, and what to make of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a context.
 	Elicit func(ctx context.Context, form Form) (Answer, error)
-	// Aside runs wait, which waits for a person elsewhere, while the call's
-	// place is free for others. With ErrTooManyQuestions it has not run: as many
-	// calls wait as may. It is not to be used while Elicit is.
+	// Aside runs wait, which waits for a person elsewhere, while the call's place is free for others. With
+	// ErrTooManyQuestions it has not run: as many calls wait as may. It is not to be used while Elicit is.
 	Aside func(wait func()) error
-	// Behind runs wait, which waits for earlier calls, while others run in the
-	// call's place.
+	// Behind runs wait, which waits for earlier calls, while others run in the call's place.
 	Behind func(wait func())
-	// Fragile is true if the call ends when its client closes, or loses, the
-	// response, and nothing can bring the answer back: HTTP in 2026-07-28, and
-	// before where the stream has no event to resume from. What takes long
+	// Fragile is true if the call ends when its client closes, or loses, the response, and nothing can bring the
+	// answer back: HTTP in 2026-07-28, and before where the stream has no event to resume from. What takes long
 	// should then answer before clients give up.
 	Fragile bool
-	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier
-	// [InputRequired]; nil if it sent none. Nothing of it has been verified.
+	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier [InputRequired]; nil if it sent none.
+	// Nothing of it has been verified.
 	Resumed *Resumption
 }
 
 // ToolHandler runs tool calls.
 type ToolHandler interface {
-	// Arrive is called once for each call of a known tool, in the order in
-	// which the calls came in on their connection, by the goroutine that reads
-	// it: it must not block. Calls of different connections, and of different
-	// HTTP requests, arrive concurrently. The returned function is then called
-	// exactly once, on a goroutine of its own, possibly after waiting for a
-	// free place.
+	// Arrive is called once for each call of a known tool, in the order in which the calls came in on their
+	// connection, by the goroutine that reads it: it must not block. Calls of different connections, and of different
+	// HTTP requests, arrive concurrently. The returned function is then called exactly once, on a goroutine of its
+	// own, possibly after waiting for a free place.
 	//
-	// If the call was cancelled before it could start, the function gets a
-	// context that is already done: it must then start nothing, only give back
-	// what Arrive took.
+	// If the call was cancelled before it could start, the function gets a context that is already done: it must then
+	// start nothing, only give back what Arrive took.
 	//
 	// A panic in either is logged and answered with an internal error.
 	Arrive(call Call) func(ctx context.Context) Result
@@ -140,9 +124,8 @@ type Result struct {
 	Structured json.RawMessage
 	// IsError marks a refusal or a failure.
 	IsError bool
-	// InputRequired, if not nil, is sent in place of all of the above: the
-	// call ends with a question. Only for a caller that is Modern and
-	// CanElicit; for others the call fails with an internal error.
+	// InputRequired, if not nil, is sent in place of all of the above: the call ends with a question. Only for a
+	// caller that is Modern and CanElicit; for others the call fails with an internal error.
 	InputRequired *InputRequired
 }
 
@@ -173,8 +156,7 @@ type Resource struct {
 // ResourceTemplate is a family of resources under an RFC 6570 URI template.
 type ResourceTemplate struct {
 	URITemplate, Name, Title, Description, MIMEType string
-	// Read returns the text of one of them; variables are those of the
-	// template as they were matched in the URI.
+	// Read returns the text of one of them; variables are those of the template as they were matched in the URI.
 	Read func(ctx context.Context, caller Caller, uri string, variables map[string]string) (string, error)
 }
 

@@ -1,7 +1,9 @@
 package watch
 
 import (
+	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
@@ -84,20 +86,14 @@ func (i Item) what() string {
 	return fmt.Sprintf("%s %s (%s)", i.Tool, printable.Text(cut(i.Subject, maxWhat)), i.ID)
 }
 
-func helpLines() []Line {
-	return []Line{
-		{"Keys", Heading},
-		{"  ↑ ↓, k j        choose a request or a grant", Plain},
-		{"  space, PgDn, f  scroll on; b, PgUp back; J K by a line; g G to the ends", Plain},
-		{"  a               approve this very call, once", Plain},
-		{"  i               approve the same check at the same path, or the same command, until the intent ends", Plain},
-		{"  d               deny, with a reason for the agent", Plain},
-		{"  r               revoke a grant", Plain},
-		{"  /               show only what has a text in it; Esc shows all", Plain},
-		{"  q, Ctrl-C       leave; nothing is answered by leaving", Plain},
-		{"", Plain},
-		{"A key answers the request on the screen, and only after it has been there for half a second: one that comes in while you press a key is not answered by it.", Plain},
-		{"", Plain},
-		{"Any key closes this.", Plain},
+//go:embed help.txt
+var help string
+
+// helpLines are a heading and what the keys do.
+func helpLines() (lines []Line) {
+	for line := range strings.Lines(help) {
+		lines = append(lines, Line{Text: strings.TrimSuffix(line, "\n")})
 	}
+	lines[0].Style = Heading
+	return lines
 }
