@@ -43,9 +43,7 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=")
 	session := check.Value(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil))(t)
 	t.Cleanup(func() {
-		if err := session.Close(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, session.Close())
 	})
 	return session, dir
 }

@@ -83,9 +83,8 @@ func TestWorkflowRuns(t *testing.T) {
 			}
 			check.That(t, ran == 3, "%d steps ran", ran)
 			for file, want := range map[string]string{"summary": c.want, "output": "written=true", "gate.sarif": `"2.1.0"`, "gate.xml": "<testsuites", "gh-arguments": "--create-if-none"} {
-				if got, err := os.ReadFile(filepath.Join(temp, file)); err != nil || !strings.Contains(string(got), want) {
-					t.Errorf("%s: %v, %q has no %q", file, err, got, want)
-				}
+				got, err := os.ReadFile(filepath.Join(temp, file))
+				check.That(t, err == nil && strings.Contains(string(got), want), "%s: %v, %q has no %q", file, err, got, want)
 			}
 		})
 	}

@@ -216,8 +216,7 @@ func TestAnswersThatCannotBeRecordedDoNotCount(t *testing.T) {
 		t.Errorf("%v %v", grants, err)
 	}
 	for _, id := range []string{once, granted} {
-		if _, err := w.store.AnswerOf(id); !errors.Is(err, approval.ErrUnknown) {
-			t.Errorf("%s: %v", id, err)
-		}
+		_, err := w.store.AnswerOf(id)
+		check.That(t, errors.Is(err, approval.ErrUnknown), "%s: %v", id, err)
 	}
 }

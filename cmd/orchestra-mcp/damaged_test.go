@@ -196,9 +196,8 @@ func TestAnswersThatDoNotArrive(t *testing.T) {
 		reader, writer := io.Pipe()
 		reader.Close()
 		var errs bytes.Buffer
-		if code := execute(t.Context(), strings.Fields(q.args), streams{in: strings.NewReader(""), out: writer, err: &errs}, env); code != exitDone || errs.Len() > 0 {
-			t.Errorf("%s to nobody: exit code %d, %q", q.args, code, errs.String())
-		}
+		code := execute(t.Context(), strings.Fields(q.args), streams{in: strings.NewReader(""), out: writer, err: &errs}, env)
+		check.That(t, code == exitDone && errs.Len() == 0, "%s to nobody: exit code %d, %q", q.args, code, errs.String())
 	}
 	checkLedger(t, dir)
 }
@@ -206,9 +205,8 @@ func TestAnswersThatDoNotArrive(t *testing.T) {
 // The file that an export would replace stays, whole, when the new one cannot be written.
 func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 	dir := toldStory(t)
-	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, errs)
-	}
+	_, errs, code := run(t, dir, "export", "--agent-trace")
+	check.Must(t, code == exitDone, "exit code %d: %s", code, errs)
 	file := filepath.Join(dir, filepath.FromSlash(agentTraceFile))
 	before := check.Value(os.ReadFile(file))(t)
 	root := check.Value(os.OpenRoot(filepath.Dir(file)))(t)

@@ -110,9 +110,8 @@ func (p *patient) record(paths ...string) {
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{Version: "v1", Beside: !slices.Contains(p.env, inTree)}))(p.t)
 	for _, path := range paths {
-		if _, err := l.Append(context.Background(), recordFor(path)); err != nil {
-			p.t.Fatal(err)
-		}
+		_, err := l.Append(context.Background(), recordFor(path))
+		check.OK(p.t, err)
 	}
 	check.OK(p.t, l.Close(context.Background()))
 }
@@ -252,9 +251,8 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 			p.remove(".mcp.json")
 			for _, flag := range []string{"", " --keep-read-tools"} {
 				p.sh("orchestra-mcp setup " + client + flag)
-				if found := worries(p.examine()); len(found) > 0 {
-					t.Errorf("after setup%s: %+v", flag, found)
-				}
+				found := worries(p.examine())
+				check.That(t, len(found) == 0, "after setup%s: %+v", flag, found)
 			}
 			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `"command": "/gone/it"`))
 			found := worries(p.examine())

@@ -93,8 +93,7 @@ func gitOutput(ctx context.Context, dir string, args ...string) (string, error) 
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
 		err = fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	return string(out), err
@@ -167,8 +166,7 @@ func carriesLedger(ctx context.Context, r trailer.Repository) (bool, error) {
 		return true, nil
 	}
 	_, err = gitOutput(ctx, r.Dir, "diff", "--cached", "--quiet", "--no-ext-diff")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed && exit.ExitCode() == 1 {
 		return true, nil
 	}
 	return false, err

@@ -64,9 +64,8 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 		{"init", "-q"}, {"config", "user.name", "t"}, {"config", "user.email", "t@example.com"}, {"commit", "-q", "--allow-empty", "-m", "one"},
 		{"add", "-A"}, {"add", "-f", ".orchestration/agent_trace.jsonl"}, {"commit", "-q", "-m", "two"}, {"init", "-q", "--bare", forge}, {"remote", "add", "origin", forge},
 	} {
-		if _, err := gitOutput(t.Context(), w.dir, args...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := gitOutput(t.Context(), w.dir, args...)
+		check.OK(t, err)
 	}
 	if _, errs, code := run(t, w.dir, "attest", "--base", "HEAD~1", "--out", "attested.json"); code != exitDone {
 		t.Fatal(errs)

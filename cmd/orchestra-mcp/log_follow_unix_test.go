@@ -59,9 +59,8 @@ func following(t *testing.T, dir string, args ...string) (lines *bufio.Reader, e
 	return lines, func(signal os.Signal) string {
 		check.OK(t, cmd.Process.Signal(signal))
 		rest, readErr := io.ReadAll(lines)
-		if err := cmd.Wait(); err != nil || readErr != nil || errs.Len() > 0 {
-			t.Errorf("it ended with %v, %v: %s", err, readErr, errs.String())
-		}
+		err := cmd.Wait()
+		check.That(t, err == nil && readErr == nil && errs.Len() == 0, "it ended with %v, %v: %s", err, readErr, errs.String())
 		return string(rest)
 	}
 }
@@ -77,9 +76,8 @@ func add(t *testing.T, dir string, r record.Record) {
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
-	if _, err := l.Append(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.Append(t.Context(), r)
+	check.OK(t, err)
 	check.OK(t, l.Close(t.Context()))
 }
 

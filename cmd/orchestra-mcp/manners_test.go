@@ -67,9 +67,8 @@ func TestPager(t *testing.T) {
 	}
 	// A pager that is not there, or that stops early, is no failure of the command.
 	for _, pager := range []string{"PAGER=", "PAGER=true", "PAGER=no-such-program"} {
-		if out, errs, code := atTerminal(t, dir, "200", []string{pager}, "log"); code != exitDone {
-			t.Errorf("%s: exit code %d %s%s", pager, code, out, errs)
-		}
+		out, errs, code := atTerminal(t, dir, "200", []string{pager}, "log")
+		check.That(t, code == exitDone, "%s: exit code %d %s%s", pager, code, out, errs)
 	}
 }
 
@@ -94,9 +93,8 @@ func TestAllIsWellIsGreen(t *testing.T) {
 	} {
 		args := strings.Fields(c.command)
 		green, plain := "\x1b[32m"+c.says+"\x1b[0m", c.says
-		if out, errs, code := atTerminal(t, dir, "80", nil, args...); code != exitDone || !strings.Contains(out, green) {
-			t.Errorf("%s: exit code %d %s: %q", c.command, code, errs, out)
-		}
+		out, errs, code := atTerminal(t, dir, "80", nil, args...)
+		check.That(t, code == exitDone && strings.Contains(out, green), "%s: exit code %d %s: %q", c.command, code, errs, out)
 		if out, _, _ := atTerminal(t, dir, "80", []string{"NO_COLOR=1"}, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
 			t.Errorf("%s with NO_COLOR: %q", c.command, out)
 		}

@@ -93,8 +93,8 @@ func execute(ctx context.Context, args []string, std streams, env environment) i
 	if err = a.outcome(err); err == nil {
 		return exitDone
 	}
-	var exit *exitError
-	if !errors.As(err, &exit) { // cobra's own errors are about the command line
+	exit, ours := errors.AsType[*exitError](err)
+	if !ours { // cobra's own errors are about the command line
 		exit = usageErrorf("%w", err)
 	}
 	if message := exit.Error(); message != "" {
@@ -221,8 +221,8 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 
 // unknownFlag adds to the parser's error what was probably meant.
 func unknownFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	if !is || len(unknown.GetSpecifiedName()) < 2 {
 		return err
 	}
 	var known []string

@@ -88,9 +88,8 @@ func TestServeKeepsItsToken(t *testing.T) {
 		}
 		check.That(t, len(token) >= minToken && token == first, "the token is %q, and was %q", token, first)
 		for name, want := range map[string]int{s.said["listening on"]: http.StatusBadRequest, s.said["for older clients, with server-sent events"]: http.StatusOK} {
-			if got := get(t, name, token); got != want {
-				t.Errorf("%s answers %d, want %d", name, got, want)
-			}
+			got := get(t, name, token)
+			check.That(t, got == want, "%s answers %d, want %d", name, got, want)
 			if got := get(t, name, token+"x"); got != http.StatusUnauthorized {
 				t.Errorf("%s answers another token with %d", name, got)
 			}

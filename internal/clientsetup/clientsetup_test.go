@@ -177,9 +177,8 @@ func TestKeepReadTools(t *testing.T) {
 	for _, client := range []string{"claude-code", "roo", "vscode", "cursor"} {
 		p.apply(client)
 	}
-	if text := p.read(".claude/settings.json"); strings.Contains(text, `"Read"`) || !strings.Contains(text, `"Write"`) {
-		t.Errorf("settings %s", text)
-	}
+	text := p.read(".claude/settings.json")
+	check.That(t, !strings.Contains(text, `"Read"`) && strings.Contains(text, `"Write"`), "settings %s", text)
 	if text := p.read(".roomodes"); !strings.Contains(text, "- read") {
 		t.Errorf("modes %s", text)
 	}

@@ -17,9 +17,8 @@ func TestLinksOutOfTheWorkspaceAreNotFollowed(t *testing.T) {
 	outside := filepath.Join(p.home, "settings.json")
 	check.OK(t, os.WriteFile(outside, []byte("{}"), 0o600))
 	check.OK(t, os.Symlink(outside, filepath.Join(p.workspace, ".mcp.json")))
-	if _, err := clientsetup.New("claude-code", p.opts); !errors.Is(err, clientsetup.ErrOutside) {
-		t.Errorf("file link: %v", err)
-	}
+	_, err := clientsetup.New("claude-code", p.opts)
+	check.That(t, errors.Is(err, clientsetup.ErrOutside), "file link: %v", err)
 	q := newPlace(t)
 	check.OK(t, os.Symlink(q.home, filepath.Join(q.workspace, ".cursor")))
 	if _, err := clientsetup.New("cursor", q.opts); !errors.Is(err, clientsetup.ErrOutside) {

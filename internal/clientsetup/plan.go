@@ -223,7 +223,7 @@ func (p *planner) edit(path string, change func(text []byte) (edited, error), ta
 	}
 	file.bare, file.bareExists = bare.content, existed && bare.content != nil
 	if p.removing {
-		file.Action, file.Detail, file.Content = removalFor(file, bare), bare.detail, bare.content
+		file.Action, file.Detail, file.Content = actionFor(existed, before, bare), bare.detail, bare.content
 		p.plan.Files = append(p.plan.Files, file)
 		return nil
 	}
@@ -260,29 +260,19 @@ func (p *planner) without(file File, take func(text, before []byte) (edited, err
 	return after, err
 }
 
-func removalFor(file File, bare edited) Action {
-	switch {
-	case bare.kept:
-		return Kept
-	case !file.existed || bare.content != nil && bytes.Equal(bare.content, file.before):
-		return Unchanged
-	case bare.content == nil:
-		return Removed
-	}
-	return Updated
-}
-
+// actionFor tells what a file gets; without content it is to go.
 func actionFor(existed bool, before []byte, after edited) Action {
 	switch {
 	case after.kept:
 		return Kept
+	case existed && after.content == nil:
+		return Removed
+	case bytes.Equal(before, after.content) && (existed || after.content == nil):
+		return Unchanged
 	case !existed:
 		return Created
-	case bytes.Equal(before, after.content):
-		return Unchanged
-	default:
-		return Updated
 	}
+	return Updated
 }
 
 // nameOf gives the name for people, and whether the file belongs to the workspace.

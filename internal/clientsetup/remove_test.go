@@ -112,9 +112,8 @@ func TestRemovalKeepsWhatCameLater(t *testing.T) {
 				if squeeze(wanted) != squeeze(got) {
 					t.Errorf("%s, %s: %q became %q", client, name, text, p.read(name))
 				}
-				if text := p.read(name); strings.Contains(text, "orchestra") {
-					t.Errorf("%s, %s: ours is left in %q", client, name, text)
-				}
+				text := p.read(name)
+				check.That(t, !strings.Contains(text, "orchestra"), "%s, %s: ours is left in %q", client, name, text)
 			}
 		}
 	}
@@ -156,9 +155,8 @@ func TestRemovalKeepsWhatIsNotOurs(t *testing.T) {
 	p := newPlace(t)
 	p.write(".claude/settings.json", `{"permissions": {"deny": ["Bash", "Write"]}}`)
 	p.write(".mcp.json", `{"mcpServers": {"music": {"command": "conductor", "args": ["serve"]}}}`)
-	if plan := p.remove("claude-code"); plan.Changes() || plan.Weakened() {
-		t.Errorf("%+v", plan.Files)
-	}
+	plan := p.remove("claude-code")
+	check.That(t, !plan.Changes() && !plan.Weakened(), "%+v", plan.Files)
 }
 
 // TestNotClosedIsNotClaimed: a file that the client ignores, or that says the opposite, closes nothing; the plan says so
@@ -195,8 +193,7 @@ func TestNotClosedIsNotClaimed(t *testing.T) {
 	} {
 		p := newPlace(t)
 		p.write(".roo/mcp.json", content)
-		if plan := p.apply("roo"); !plan.Weakened() {
-			t.Errorf("%s: %q", content, plan.Warnings)
-		}
+		plan := p.apply("roo")
+		check.That(t, plan.Weakened(), "%s: %q", content, plan.Warnings)
 	}
 }

@@ -146,9 +146,8 @@ func TestAHookThatWasWrittenAnewIsNotOverwritten(t *testing.T) {
 	_, err := githooks.Install(context.Background(), r.dir, r.program)
 	check.That(t, errors.Is(err, githooks.ErrUnfit), "error %v", err)
 	r.remove()
-	if got := r.hooks(); got["pre-commit"] != "#!/bin/sh\n# two\n" || got["pre-commit.before-orchestra"] != "#!/bin/sh\n# one\n" {
-		t.Errorf("%v", got)
-	}
+	got := r.hooks()
+	check.That(t, got["pre-commit"] == "#!/bin/sh\n# two\n" && got["pre-commit.before-orchestra"] == "#!/bin/sh\n# one\n", "%v", got)
 	r.hook("pre-commit", "#!/bin/sh\n# one\n", 0o755) // as husky does
 	r.install()
 	r.remove()
@@ -186,9 +185,8 @@ func TestASubmoduleAndAHooksPathInTheRepository(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(super.dir, ".orchestration"), 0o755))
 	results := super.install()
 	check.That(t, strings.Contains(filepath.ToSlash(results[0].File), ".git/modules/sub/hooks/"), "%+v", results)
-	if out := super.git("commit", "--allow-empty", "-m", "x"); strings.Count(out, "called:") != 2 {
-		t.Error(out)
-	}
+	out := super.git("commit", "--allow-empty", "-m", "x")
+	check.That(t, strings.Count(out, "called:") == 2, "%v", out)
 	r.git("config", "core.hooksPath", "my hooks")
 	r.install()
 	check.OK(t, os.MkdirAll(filepath.Join(r.dir, "deep"), 0o755))

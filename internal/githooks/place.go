@@ -23,8 +23,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...) // a program that the repository names
 	cmd.Dir = dir
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
 		err = fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(string(exit.Stderr)))
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(out), "\n"), "\r"), err

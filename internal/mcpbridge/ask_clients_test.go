@@ -104,7 +104,6 @@ func answerEach(t *testing.T, connect func(*testing.T, *handler, *answering) age
 		check.That(t, err == nil && strings.HasSuffix(text, test.want), "%s: %q, %v; want %s", test.action, text, err, test.want)
 	}
 	check.That(t, len(user.asked) == 3 && user.asked[0] == approval().Message, "the user was shown %q", user.asked)
-	if err := a.close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
+	err := a.close()
+	check.That(t, err == nil, "close: %v", err)
 }

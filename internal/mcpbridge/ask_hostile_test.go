@@ -271,16 +271,14 @@ func TestMisuseOfElicit(t *testing.T) {
 	for a := d.next(); string(a.ID) != "1"; a = d.next() {
 	}
 	receive(t, left, "error: the client can no longer answer")
-	if _, err := kept.Elicit(context.Background(), approval()); err == nil {
-		t.Error("a call that is over was answered")
-	}
+	_, err := kept.Elicit(context.Background(), approval())
+	check.That(t, err != nil, "a call that is over was answered")
 	d.send(callLine(2, "echo", "{}"))
 	for range 3 {
 		d.reply(d.question(), yes)
 	}
-	if got := d.next().text(t); strings.Count(got, "approve_once") != 3 {
-		t.Errorf("got %s", got)
-	}
+	got := d.next().text(t)
+	check.That(t, strings.Count(got, "approve_once") == 3, "got %s", got)
 	d.send(callLine(3, "refuse", "{}"))
 	if got := d.next().text(t); got != "" {
 		t.Error(got)

@@ -27,9 +27,8 @@ func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
 			ids[fmt.Sprint(i)] = d.question()
 			// More would be too many on HTTP, if calls that wait counted.
 			d.send(callLine(1000+i, "echo", fmt.Sprintf(`{"a":%d}`, i)))
-			if got := d.next().text(t); got != fmt.Sprintf(`{"a":%d}`, i) {
-				t.Fatalf("got %s", got)
-			}
+			got := d.next().text(t)
+			check.Must(t, got == fmt.Sprintf(`{"a":%d}`, i), "got %s", got)
 		}
 		d.send(callLine(most, "wait", "{}"))
 		check.Equal(t, d.next().text(t), "error: too many questions to the client are open", "one too many")
@@ -38,18 +37,16 @@ func TestManyQuestionsWhileOthersAreServed(t *testing.T) {
 		}
 		for range most {
 			a := d.next()
-			if got, want := a.text(t), fmt.Sprintf(`accept {"decision":"deny","reason":"%s"}`, a.ID); got != want {
-				t.Errorf("call %s: %s", a.ID, got)
-			}
+			got, want := a.text(t), fmt.Sprintf(`accept {"decision":"deny","reason":"%s"}`, a.ID)
+			check.That(t, got == want, "call %s: %s", a.ID, got)
 			delete(ids, string(a.ID))
 		}
 		check.Equal(t, len(ids), 0, "calls without an answer: %v", ids)
 		// All places are there again.
 		d.send(callLine(2000, "wait", "{}"))
 		d.reply(d.question(), yes)
-		if got := d.next().text(t); !strings.HasPrefix(got, "accept") {
-			t.Errorf("got %s", got)
-		}
+		got := d.next().text(t)
+		check.That(t, strings.HasPrefix(got, "accept"), "got %s", got)
 	})
 }
 

@@ -61,9 +61,8 @@ func TestForeignClients(t *testing.T) {
 func goThrough(t *testing.T, a agent, h *handler, era string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if got := a.version(); got != era {
-		t.Fatalf("revision %q in use, want %q", got, era)
-	}
+	got := a.version()
+	check.Must(t, got == era, "revision %q in use, want %q", got, era)
 	check.Equal(t, a.instructions(), "Select an intent first.", "instructions")
 	names, err := a.tools(ctx)
 	want := "whoami echo refuse wait panics arrive_panics progress rich"
@@ -113,9 +112,8 @@ func cancelOne(t *testing.T, a agent, h *handler) {
 	}()
 	receive(t, running, `{}`)
 	cancel()
-	if err := <-done; err == nil {
-		t.Error("a cancelled call was answered")
-	}
+	err := <-done
+	check.That(t, err != nil, "a cancelled call was answered")
 	receive(t, ended, `{}`)
 }
 

@@ -153,16 +153,14 @@ func TestStuckCallsBlockNobodyElse(t *testing.T) {
 						t.Fatalf("below the limit of %s: %+v", who, got)
 					}
 				}
-				if got := w.do(send("echo")); got.status != 503 || got.header.Get("Retry-After") == "" {
-					t.Errorf("over the limit of %s: %+v", who, got)
-				}
+				got := w.do(send("echo"))
+				check.That(t, got.status == 503 && got.header.Get("Retry-After") != "", "over the limit of %s: %+v", who, got)
 			}
 			greedy("first")
 			greedy("second")
 			check.Equal(t, w.do(sender(w, "third")("echo")).status, 200, "another client of the same token")
-			if got := w.do(w.request(callFor("x", "echo"), modern("tools/call", "echo"), as(bobToken))); got.status != 200 {
-				t.Errorf("the other principal: %+v", got)
-			}
+			got := w.do(w.request(callFor("x", "echo"), modern("tools/call", "echo"), as(bobToken)))
+			check.That(t, got.status == 200, "the other principal: %+v", got)
 		})
 	}
 }
@@ -211,9 +209,8 @@ func TestAHundredClientsOfOneToken(t *testing.T) {
 	for range 100 {
 		id := w.initialize()
 		for _, body := range []string{initialized, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"method":"prompts/list"}`} {
-			if got := w.do(w.request(body, session(id))); got.status >= 300 {
-				t.Fatalf("%d: %s", got.status, got.body)
-			}
+			got := w.do(w.request(body, session(id)))
+			check.Must(t, got.status < 300, "%d: %s", got.status, got.body)
 		}
 		_, done := w.start(w.request(callLine(3, "wait", "{}"), session(id)))
 		select {

@@ -85,9 +85,8 @@ func TestResumingEnds(t *testing.T) {
 		check.Must(t, len(ended) == 0, "the call was cancelled in its time")
 		time.Sleep(time.Minute + time.Second)
 		receive(t, ended, "cancelled")
-		if got, _ := find("1-0"); !strings.Contains(got.String(), "gone") {
-			t.Errorf("after its time: %s", got)
-		}
+		got, _ := find("1-0")
+		check.That(t, strings.Contains(got.String(), "gone"), "after its time: %s", got)
 
 		begin()
 		say <- "end"

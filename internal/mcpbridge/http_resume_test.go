@@ -143,9 +143,8 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := w.stream(test.request)
 			receive(t, running, test.fragile)
-			if b, err := s.next(); err != nil || !test.first(b) {
-				t.Errorf("first came %+v, %v", b, err)
-			}
+			b, err := s.next()
+			check.That(t, err == nil && test.first(b), "first came %+v, %v", b, err)
 			say <- "end"
 			all := s.rest(t)
 			check.That(t, len(all) == 1 && parseAnswer(t, all[0].data).text(t) == "done", "then came %+v", all)
@@ -154,9 +153,8 @@ func TestTheStreamOpensAtOnce(t *testing.T) {
 	t.Run("2025-06-18 with progress", func(t *testing.T) {
 		s := w.stream(w.request(slowCall, session(oldSession)))
 		receive(t, running, "false")
-		if b := s.event(t); b.id == "" || parseAnswer(t, b.data).Method != "notifications/progress" {
-			t.Errorf("first came %+v", b)
-		}
+		b := s.event(t)
+		check.That(t, b.id != "" && parseAnswer(t, b.data).Method == "notifications/progress", "first came %+v", b)
 		say <- "end"
 		s.rest(t)
 	})
@@ -243,9 +241,8 @@ func TestResumeTakesOver(t *testing.T) {
 	receive(t, running, "false")
 	first := before.event(t)
 	after := w.stream(w.resume(id, first.id))
-	if got := before.rest(t); len(got) != 0 {
-		t.Errorf("the old connection got %+v", got)
-	}
+	got := before.rest(t)
+	check.That(t, len(got) == 0, "the old connection got %+v", got)
 	say <- "end"
 	if got := after.rest(t); len(got) != 1 || parseAnswer(t, got[0].data).text(t) != "done" {
 		t.Errorf("the new connection got %+v", got)

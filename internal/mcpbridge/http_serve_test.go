@@ -70,9 +70,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	_, goesOn := w.start(w.request(modernLine(2, "wait", `{}`), modern("tools/call", "wait")))
 	receive(t, running, "{}")
 	time.AfterFunc(50*time.Millisecond, func() { close(release) })
-	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
-	}
+	err := stop()
+	check.That(t, err == nil, "ended with %v", err)
 	check.Equal(t, (<-finishes).messages(t)[0].text(t), "finished", "the call in flight was answered")
 	check.Equal(t, (<-goesOn).messages(t)[0].text(t), "cancelled", "the call that went on was answered")
 	if _, err := io.ReadAll(stream.Body); err != nil {

@@ -32,15 +32,13 @@ func TestLegacySessions(t *testing.T) {
 		})
 	}
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
-		if got := w.do(w.request("", method(verb), session(id), as(bobToken))); got.status != 404 {
-			t.Errorf("%s on another principal's session: %d", verb, got.status)
-		}
+		got := w.do(w.request("", method(verb), session(id), as(bobToken)))
+		check.That(t, got.status == 404, "%s on another principal's session: %d", verb, got.status)
 	}
 	check.Equal(t, w.do(w.request(`{"jsonrpc":"2.0","id":1,"result":{}}`, session(id))).status, 202, "an answer to nothing")
 	broken := strings.Replace(initialize, `"protocolVersion":"2025-11-25"`, `"protocolVersion":7`, 1)
-	if got := w.do(w.request(broken)); got.status != 400 || got.header.Get("Mcp-Session-Id") != "" {
-		t.Errorf("a broken initialize: %+v", got)
-	}
+	got := w.do(w.request(broken))
+	check.That(t, got.status == 400 && got.header.Get("Mcp-Session-Id") == "", "a broken initialize: %+v", got)
 	if got := w.do(w.request(initialized, session(id))); got.status != 202 || got.body != "" {
 		t.Errorf("a notification: %+v", got)
 	}
@@ -112,15 +110,13 @@ func TestSessionsInUseStay(t *testing.T) {
 	}
 	nothing(t, ended)
 	for _, id := range []string{calling, lost, streaming, behind} {
-		if got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(id))); got.status != 200 {
-			t.Errorf("a session in use answers %d", got.status)
-		}
+		got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(id)))
+		check.That(t, got.status == 200, "a session in use answers %d", got.status)
 	}
 	busy.Store(nil)
 	w.initialize()
-	if got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(behind))); got.status != 404 {
-		t.Errorf("the session whose command has ended answers %d", got.status)
-	}
+	got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(behind)))
+	check.That(t, got.status == 404, "the session whose command has ended answers %d", got.status)
 }
 
 func TestProgressStreamsOnThePost(t *testing.T) {

@@ -323,8 +323,7 @@ func TestModernHeadersMustMatchTheBody(t *testing.T) {
 		t.Errorf("a response: %+v", got)
 	}
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
-		if got := w.do(w.request("", method(verb), header("Mcp-Protocol-Version", "2026-07-28"))); got.status != http.StatusMethodNotAllowed {
-			t.Errorf("%s answers %d in 2026-07-28", verb, got.status)
-		}
+		got := w.do(w.request("", method(verb), header("Mcp-Protocol-Version", "2026-07-28")))
+		check.That(t, got.status == http.StatusMethodNotAllowed, "%s answers %d in 2026-07-28", verb, got.status)
 	}
 }

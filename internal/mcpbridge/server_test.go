@@ -34,9 +34,8 @@ func TestConfigurationIsChecked(t *testing.T) {
 	} {
 		config := good()
 		spoil(&config)
-		if _, err := mcpbridge.New(config); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error saying %q", err, want)
-		}
+		_, err := mcpbridge.New(config)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "got %v, want an error saying %q", err, want)
 	}
 }
 

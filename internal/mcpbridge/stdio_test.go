@@ -163,9 +163,8 @@ func TestCancelQueuedCall(t *testing.T) {
 	}
 	close(release)
 	for range 64 {
-		if a := c.read(); string(a.ID) == "1000" {
-			t.Error("the cancelled call was answered")
-		}
+		a := c.read()
+		check.That(t, string(a.ID) != "1000", "the cancelled call was answered")
 	}
 	h.waitIdle()
 }
@@ -204,9 +203,8 @@ func TestReadsThatHang(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"x://y"}}`, i))
 	}
 	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
-	if a := c.read(); string(a.ID) != `"p"` {
-		t.Errorf("got %s", a.Raw)
-	}
+	a := c.read()
+	check.That(t, string(a.ID) == `"p"`, "got %s", a.Raw)
 	c.send(callLine(100, "echo", "{}"))
 	if a := c.read(); string(a.ID) != "100" {
 		t.Errorf("got %s", a.Raw)

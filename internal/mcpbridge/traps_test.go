@@ -203,9 +203,8 @@ func FuzzStrictReader(f *testing.F) {
 			return
 		}
 		var taken struct{ Name, Arguments json.RawMessage }
-		if err := json.Unmarshal(params, &taken); err != nil {
-			t.Fatalf("the method would get %q: %v", params, err)
-		}
+		err := json.Unmarshal(params, &taken)
+		check.Must(t, err == nil, "the method would get %q: %v", params, err)
 		check.That(t, taken.Arguments == nil || method != "tools/call", "the method would read %+v of %q", taken, raw)
 		var lax struct {
 			Method string

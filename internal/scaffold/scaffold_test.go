@@ -131,9 +131,8 @@ func TestCreate(t *testing.T) {
 	var file struct {
 		Intents []map[string]any `yaml:"active_intents"`
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	err := yaml.Unmarshal(text, &file)
+	check.Must(t, err == nil, "%v\n%s", err, text)
 	want := map[string]any{
 		"id": "INT-001", "name": "A: b # c", "status": "IN_PROGRESS", "description": "Two\n\nlines: \"x\"\n",
 		"owned_scope": []any{"src/**", `a "b": c`}, "started_at": time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC), "verify": []any{"go test ./..."},
@@ -197,9 +196,8 @@ func TestBeside(t *testing.T) {
 			t.Errorf("beside %v: attributes %q", beside, attributes)
 		}
 		for _, line := range []string{"/agent_trace.jsonl\n", "/trace/\n", "/archive/\n"} {
-			if got := strings.Contains(string(ignored), "\n"+line); got != beside {
-				t.Errorf("beside %v: ignored %q", beside, ignored)
-			}
+			got := strings.Contains(string(ignored), "\n"+line)
+			check.That(t, got == beside, "beside %v: ignored %q", beside, ignored)
 		}
 		for _, line := range []string{"/state/\n", "/cache/\n", "/intent_map.md\n"} {
 			check.That(t, strings.Contains(string(ignored), "\n"+line), "beside %v: ignored %q", beside, ignored)
@@ -231,14 +229,12 @@ func TestCheckPlace(t *testing.T) {
 	link := filepath.Join(base, "link")
 	check.OK(t, os.Symlink(home, link))
 	for _, dir := range []string{"/", home, filepath.Dir(home), link} {
-		if err := scaffold.CheckPlace(dir, home); !errors.Is(err, scaffold.ErrUnfit) {
-			t.Errorf("%s: %v", dir, err)
-		}
+		err := scaffold.CheckPlace(dir, home)
+		check.That(t, errors.Is(err, scaffold.ErrUnfit), "%s: %v", dir, err)
 	}
 	for _, dir := range []string{filepath.Join(home, "work"), filepath.Join(base, "home", "you")} {
-		if err := scaffold.CheckPlace(dir, home); err != nil {
-			t.Errorf("%s: %v", dir, err)
-		}
+		err := scaffold.CheckPlace(dir, home)
+		check.That(t, err == nil, "%s: %v", dir, err)
 	}
 }
 

@@ -151,14 +151,12 @@ func TestSandbox(t *testing.T) {
 	} {
 		o, _ := fresh(t)
 		o.Ability, o.Environ = test.ability, append(o.Environ, "ORCHESTRA_SANDBOX="+test.setting)
-		if f, found := find(doctor.Run(context.Background(), o), "sandbox", test.text); !found || f.Status != test.status {
-			t.Errorf("%s: %q is not said: %+v", test.setting, test.text, f)
-		}
+		f, found := find(doctor.Run(context.Background(), o), "sandbox", test.text)
+		check.That(t, found && f.Status == test.status, "%s: %q is not said: %+v", test.setting, test.text, f)
 	}
 	o, _ := fresh(t)
-	if _, found := find(doctor.Run(context.Background(), o), "sandbox", string(sandbox.Probe().Level)); runtime.GOOS == "linux" && !found {
-		t.Errorf("the level of this machine is not said")
-	}
+	_, found := find(doctor.Run(context.Background(), o), "sandbox", string(sandbox.Probe().Level))
+	check.That(t, runtime.GOOS != "linux" || found, "the level of this machine is not said")
 }
 
 func TestApprovals(t *testing.T) {

@@ -116,8 +116,7 @@ func (e *examination) checkIgnored() {
 		names = append(names, ledgerFile)
 	}
 	out, err := e.gitReading(strings.Join(names, "\x00"), "check-ignore", "-v", "-z", "--stdin")
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none is ignored
+	if err != nil && !saysNo(err) { // none is ignored
 		e.warn(fmt.Sprintf("git does not tell what it ignores: %v.", err), "Do what git says.", "")
 		return
 	}
@@ -150,8 +149,7 @@ func (e *examination) hiddenBy(rule string, names []string) {
 
 // checkLinkIgnored: the link to a ledger beside the tree is for this clone alone.
 func (e *examination) checkLinkIgnored() {
-	var exit *exec.ExitError
-	if _, err := e.git("check-ignore", "-q", "--", ledgerFile); e.beside && errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if _, err := e.git("check-ignore", "-q", "--", ledgerFile); e.beside && saysNo(err) {
 		e.warn("git does not ignore "+ledgerFile+", which only leads to the ledger beside the tree.",
 			"Have .orchestration/.gitignore name it, and git not track it; no record is changed.", e.self("ledger move"))
 	}
@@ -168,8 +166,7 @@ func (e *examination) checkStateTracked() {
 	if _, err := e.root.Lstat(orchdir.Name); err != nil {
 		return
 	}
-	var exit *exec.ExitError
-	if _, err := e.git("check-ignore", "-q", "--no-index", "--", stateDir+"/x"); errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if _, err := e.git("check-ignore", "-q", "--no-index", "--", stateDir+"/x"); saysNo(err) {
 		e.warn("git does not ignore .orchestration/state, which belongs to this machine.",
 			"Give .orchestration its .gitignore back; init keeps everything else as it is.", e.self("init --yes"))
 	}
@@ -210,4 +207,10 @@ func (e *examination) checkHooks() string {
 		return "hooks are not installed (" + e.self("git install-hooks") + ")"
 	}
 	return ""
+}
+
+// saysNo: git ended as it does where the answer to a question is no.
+func saysNo(err error) bool {
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	return failed && exit.ExitCode() == 1
 }

@@ -179,9 +179,8 @@ func TestLeavingWaitsForTheAnswer(t *testing.T) {
 	d.wait(second).press("a")
 	d.send(keyOf("y"))
 	d.send(keyOf("q"))
-	if cmd := d.send(keyOf("q")); cmd == nil {
-		t.Error("it does not leave when asked twice")
-	}
+	cmd := d.send(keyOf("q"))
+	check.That(t, cmd != nil, "it does not leave when asked twice")
 }
 
 func TestFilter(t *testing.T) {
