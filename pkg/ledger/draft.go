@@ -180,7 +180,7 @@ func (l *Ledger) warnDamaged(segment string, err error) {
 func (l *Ledger) flushNamed(root *os.Root, name string) error {
 	file, _, err := segment.OpenRegular(root, name, os.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	defer file.Close()
 	if err := l.disk.Flush(file); err != nil {

@@ -217,12 +217,12 @@ func (l *Ledger) writableAt(at *location) error {
 			return file.Close()
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+			return segment.Unavailable(err)
 		}
 	}
 	dir, err := durable.OpenRoot(at.root)
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	defer dir.Close()
 	if err := dir.Writable(segment.Home); err != nil {

@@ -22,6 +22,8 @@ var (
 	ErrClosed = errors.New("the in-flight journal is closed")
 )
 
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
+
 const (
 	dirName     = "inflight"
 	slotSuffix  = ".entry"
@@ -70,7 +72,7 @@ func (j *Journal) Begin(e Entry) (*Inflight, error) {
 	e.PID, e.Place = os.Getpid(), durable.Place()
 	content, err := encode(e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	s, err := j.take()
 	if err != nil {
@@ -93,7 +95,7 @@ func (j *Journal) lose(s *slot, cause error) error {
 	err := errors.Join(cause, mark(s.file, stateAt, nothing))
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.broken = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	j.broken = unavailable(err)
 	j.opts.Logger.Error().Err(err).Msg("the in-flight journal failed and takes no more entries until it is reopened")
 	j.discard(s)
 	return j.broken
@@ -129,7 +131,7 @@ func (j *Journal) take() (*slot, error) {
 	}
 	s, err := j.newSlot()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	j.own[s.name] = true
 	return s, nil
@@ -279,7 +281,7 @@ func (f *Inflight) Doubt() error { return f.note(inDoubt) }
 
 func (f *Inflight) note(state byte) error {
 	if err := f.set(state); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return unavailable(err)
 	}
 	return nil
 }

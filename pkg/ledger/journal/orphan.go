@@ -82,7 +82,7 @@ func (j *Journal) openLock() (*os.File, error) {
 func (j *Journal) takeAlone() (*os.File, error) {
 	file, err := j.openLock()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	for deadline := time.Now().Add(takeTime); ; time.Sleep(100 * time.Microsecond) {
 		free, err := durable.TryLock(file)
@@ -91,7 +91,7 @@ func (j *Journal) takeAlone() (*os.File, error) {
 			return file, nil
 		case err != nil:
 			file.Close()
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return nil, unavailable(err)
 		case time.Now().After(deadline):
 			file.Close()
 			return nil, ErrSettling
@@ -105,16 +105,16 @@ func (j *Journal) slots(all bool) ([]string, error) {
 		return nil, err
 	}
 	if err := j.openDir(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	dir, err := j.dir.Open(".")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	defer dir.Close()
 	found, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	var names []string
 	for _, name := range found {
@@ -203,10 +203,10 @@ func (o *Orphan) end(remove func(*os.Root) error) error {
 	defer o.j.mu.Unlock()
 	defer release(o.file)
 	if err := o.j.openDir(); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return unavailable(err)
 	}
 	if err := remove(o.j.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return unavailable(err)
 	}
 	return nil
 }

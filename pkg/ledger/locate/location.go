@@ -71,7 +71,7 @@ func InTree(root *os.Root) (bool, error) {
 		case err == nil && info.Mode()&fs.ModeSymlink == 0:
 			return true, nil
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return false, fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+			return false, segment.Unavailable(err)
 		}
 	}
 	return false, nil
@@ -112,7 +112,7 @@ func Open(dir string) (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return nil, segment.Unavailable(err)
 	}
 	return root, nil
 }
@@ -130,7 +130,7 @@ func MakeBeside(root *os.Root) error {
 func Make(dir string) error {
 	common, err := os.OpenRoot(filepath.Dir(filepath.Dir(dir)))
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	defer common.Close()
 	at := path.Join(besideDir, filepath.Base(dir))
@@ -140,7 +140,7 @@ func Make(dir string) error {
 			err = segment.FlushDir(common, segment.RealDisk(), path.Dir(name))
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+			return segment.Unavailable(err)
 		}
 	}
 	return nil

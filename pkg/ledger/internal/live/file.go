@@ -46,7 +46,7 @@ func (s *File) CatchUp() error {
 	}
 	info, err := s.File.Stat()
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	if info.Size() == s.End && info.ModTime().Equal(s.modified) {
 		return nil
@@ -77,7 +77,7 @@ func (s *File) reopen() error {
 	s.Close()
 	if dir := path.Dir(s.Name); dir != segment.Home {
 		if err := segment.MakeDir(s.Root, dir, 0o755); err != nil {
-			return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+			return segment.Unavailable(err)
 		}
 	}
 	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
@@ -85,7 +85,7 @@ func (s *File) reopen() error {
 		file, info, err = s.create()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	// Whoever made the name, git or a process that was killed, may not have flushed it.
 	s.File, s.identity, s.created = file, info, true
@@ -277,7 +277,7 @@ func (s *File) checkFrom(known segment.Reached) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (s *File) checkFrom(known segment.Reached) error {
 func (s *File) writeAgain(from int64) (err error) {
 	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, err)
+		return segment.Unavailable(err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if !os.SameFile(info, s.identity) {

@@ -30,7 +30,7 @@ func HomeInfo(root *os.Root) (fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w; run `orchestra-mcp init`", ErrNotInitialized)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, Unavailable(err)
 	case !info.IsDir():
 		return nil, fmt.Errorf("%w: %s is not a directory", ErrUnavailable, Home)
 	}
@@ -83,7 +83,7 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	file, err := OpenLock(root, lockFile, exclusive)
 	switch {
 	case err != nil && exclusive:
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, Unavailable(err)
 	case err != nil:
 		return func() {}, nil
 	}
@@ -218,3 +218,6 @@ var (
 	// checked what there is.
 	ErrUnavailable = errors.New("the ledger cannot be written")
 )
+
+// Unavailable is ErrUnavailable with its cause.
+func Unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
