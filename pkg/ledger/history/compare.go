@@ -123,11 +123,10 @@ func (c *comparison) look(name string) error {
 
 // search takes out of wanted what a side has. It looks into the first ones first, as far as the side has them.
 func search(in side, first []string, wanted map[record.Hash]dropped) error {
-	names := slices.Sorted(maps.Keys(in.segments))
-	slices.SortStableFunc(names, func(a, b string) int { return rankIn(first, a) - rankIn(first, b) })
-	for _, name := range names {
-		if len(wanted) == 0 {
-			return nil
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(in.segments)), func(name string) bool { return slices.Contains(first, name) })
+	for _, name := range slices.Concat(first, others) {
+		if _, has := in.segments[name]; !has || len(wanted) == 0 {
+			continue
 		}
 		content, err := in.open(name)
 		if err != nil {
@@ -145,11 +144,4 @@ func search(in side, first []string, wanted map[record.Hash]dropped) error {
 		}
 	}
 	return nil
-}
-
-func rankIn(first []string, name string) int {
-	if i := slices.Index(first, name); i >= 0 {
-		return i
-	}
-	return len(first)
 }
