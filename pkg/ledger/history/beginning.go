@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"context"
 	"io"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
@@ -28,13 +27,6 @@ type heldContent struct {
 	data  []byte
 	begun map[string]bool
 }
-
-func newBeginnings(ctx context.Context, r repository) (*beginnings, error) {
-	sizes, err := r.Objects(ctx, "--batch-check")
-	return &beginnings{git: gitdir.New(r.Dir), sizes: sizes}, err
-}
-
-func (b *beginnings) close() { b.sizes.Close() }
 
 // keep is a reader of the content that holds it once it has been read to its end, unless it is large.
 func (b *beginnings) keep(id string, content io.Reader) io.Reader {

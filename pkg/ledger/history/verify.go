@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -85,7 +86,7 @@ type walk struct {
 func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
 	w := &walk{
 		repository: repositoryAt(root), workspace: root, limit: limit, homes: map[string]string{}, pending: map[record.Hash]dropped{}, seals: map[string]droppedSeal{},
-		damages: damages{},
+		damages: damages{}, begins: &beginnings{git: gitdir.New(root.Name())},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
@@ -101,15 +102,13 @@ func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk
 		}
 		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
 	}
-	for _, o := range []**gitread.Objects{&w.trees, &w.before, &w.after} {
-		if *o, err = w.Objects(ctx, "--batch"); err != nil {
+	for o, mode := range map[**gitread.Objects]string{
+		&w.trees: "--batch", &w.before: "--batch", &w.after: "--batch", &w.begins.sizes: "--batch-check",
+	} {
+		if *o, err = w.Objects(ctx, mode); err != nil {
 			w.close()
 			return nil, fmt.Errorf("run git: %w", err)
 		}
-	}
-	if w.begins, err = newBeginnings(ctx, w.repository); err != nil {
-		w.close()
-		return nil, fmt.Errorf("run git: %w", err)
 	}
 	if opts.Head != "" {
 		w.files, err = w.committed()
@@ -137,13 +136,10 @@ func (w *walk) committed() (*workTree, error) {
 }
 
 func (w *walk) close() {
-	for _, o := range []*gitread.Objects{w.trees, w.before, w.after} {
+	for _, o := range []*gitread.Objects{w.trees, w.before, w.after, w.begins.sizes} {
 		if o != nil {
 			o.Close()
 		}
-	}
-	if w.begins != nil {
-		w.begins.close()
 	}
 	if w.files != nil {
 		w.files.close()
