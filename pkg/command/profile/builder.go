@@ -115,7 +115,7 @@ func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []buildP
 		}
 	}
 	for _, place := range s.buildPlaces(req.Dir) {
-		if slices.ContainsFunc(packages, func(p buildPlace) bool { _, in := below(p.path, place.path); return in }) {
+		if slices.ContainsFunc(packages, func(p buildPlace) bool { return within(p.path, place.path) }) {
 			continue // made by the package manager, or not at all
 		}
 		s.doubted = slices.DeleteFunc(s.doubted, func(doubted string) bool { return doubted == place.path })
@@ -138,8 +138,8 @@ func (m *Builder) openCaches(r *Profile) {
 		r.warn("Build tools have no caches in this command: %v.", err)
 		return
 	}
-	r.Sandbox.Writable = append(r.Sandbox.Writable, private.dir)
-	r.env = append(r.env, private.environment(m.environ)...)
+	r.Sandbox.Writable = append(r.Sandbox.Writable, private)
+	r.env = append(r.env, cachesIn(private, m.environ)...)
 }
 
 // hold makes a missing build place for as long as commands use it. What is
@@ -210,21 +210,28 @@ func mask(r *Profile, s *survey) bool {
 
 // named says where, for a few directories.
 func named(dirs []string) string {
-	const most = 3
 	slices.Sort(dirs)
-	var names []string
-	for _, dir := range dirs[:min(most, len(dirs))] {
+	text, left := few(dirs, func(dir string) string {
 		if dir == "." {
-			names = append(names, "at the top of the workspace")
-			continue
+			return "at the top of the workspace"
 		}
-		names = append(names, "in "+dir)
-	}
-	text := strings.Join(names, ", ")
-	if len(dirs) > most {
-		text += fmt.Sprintf(" and in %d more directories", len(dirs)-most)
+		return "in " + dir
+	})
+	if left > 0 {
+		text += fmt.Sprintf(" and in %d more directories", left)
 	}
 	return text
+}
+
+// few shows the first of some names, and says how many are left.
+func few(names []string, show func(string) string) (text string, left int) {
+	for i, name := range names[:min(3, len(names))] {
+		if i > 0 {
+			text += ", "
+		}
+		text += show(name)
+	}
+	return text, max(0, len(names)-3)
 }
 
 // openPlaces adds the places that the walk did not come to. One for packages is
@@ -236,10 +243,11 @@ func (m *Builder) openPlaces(r *Profile, packages []buildPlace) {
 		}
 	}
 	for _, place := range packages {
-		if !r.writable(r.path(place.path)) {
-			if !m.hold(place, r) {
-				continue
-			}
+		open := r.writable(r.path(place.path))
+		if !open && !m.hold(place, r) {
+			continue
+		}
+		if !open {
 			r.add([]string{place.path})
 		}
 		r.Places, r.Packages = append(r.Places, place.path), append(r.Packages, place.path)
@@ -296,12 +304,7 @@ func (m *Builder) operatorPlaces(r *Profile, req Request) {
 func (r *Profile) Environment(env []string) []string { return replaced(env, r.env) }
 
 // InPlace reports whether a workspace-relative path is build output.
-func (r *Profile) InPlace(path string) bool {
-	return slices.ContainsFunc(r.Places, func(place string) bool {
-		_, is := below(filepath.FromSlash(place), filepath.FromSlash(path))
-		return is
-	})
-}
+func (r *Profile) InPlace(path string) bool { return withinAny(r.Places, path) }
 
 // Vacate removes what was made for the command in the workspace and was not
 // used.

@@ -2,9 +2,10 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,19 +15,12 @@ import (
 )
 
 // cacheVariables hand the private caches to the tools that keep one. Each has
-// a directory of its own, by the last element.
-func cacheVariables() [][2]string {
-	return [][2]string{
-		{"GOCACHE", "go-build"}, {"GOPATH", "go"}, {"GOLANGCI_LINT_CACHE", "golangci-lint"}, {"STATICCHECK_CACHE", "staticcheck"},
-		{"npm_config_cache", "npm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"YARN_GLOBAL_FOLDER", "yarn-global"}, {"PNPM_HOME", "pnpm"}, {"BUN_INSTALL_CACHE_DIR", "bun"},
-		{"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"POETRY_CACHE_DIR", "poetry"}, {"PIPENV_CACHE_DIR", "pipenv"}, {"WORKON_HOME", "virtualenvs"}, {"COMPOSER_CACHE_DIR", "composer"}, {"PYTHONPYCACHEPREFIX", "python"}, {"MYPY_CACHE_DIR", "mypy"},
-		{"RUFF_CACHE_DIR", "ruff"}, {"COVERAGE_FILE", "coverage/data"},
-		{"CARGO_HOME", "cargo"}, {"GRADLE_USER_HOME", "gradle"}, {"CCACHE_DIR", "ccache"}, {"SCCACHE_DIR", "sccache"},
-	}
-}
-
-// caches are the private caches of one workspace.
-type caches struct{ dir string }
+// a directory of its own.
+const cacheVariables = `GOCACHE=go-build GOPATH=go GOLANGCI_LINT_CACHE=golangci-lint STATICCHECK_CACHE=staticcheck
+	npm_config_cache=npm YARN_CACHE_FOLDER=yarn YARN_GLOBAL_FOLDER=yarn-global PNPM_HOME=pnpm BUN_INSTALL_CACHE_DIR=bun
+	PIP_CACHE_DIR=pip UV_CACHE_DIR=uv POETRY_CACHE_DIR=poetry PIPENV_CACHE_DIR=pipenv WORKON_HOME=virtualenvs
+	COMPOSER_CACHE_DIR=composer PYTHONPYCACHEPREFIX=python MYPY_CACHE_DIR=mypy RUFF_CACHE_DIR=ruff COVERAGE_FILE=coverage/data
+	CARGO_HOME=cargo GRADLE_USER_HOME=gradle CCACHE_DIR=ccache SCCACHE_DIR=sccache`
 
 // CacheDir is this program's directory for what can be made again, "" where the
 // environment names none.
@@ -40,53 +34,49 @@ func CacheDir(environ []string) string {
 	return ""
 }
 
-// openCaches makes the directory, below the user's cache directory.
-func openCaches(root string, environ []string) (caches, error) {
+// openCaches makes the directory of a workspace, below the user's cache directory.
+func openCaches(root string, environ []string) (string, error) {
 	base := CacheDir(environ)
 	if base == "" {
-		return caches{}, fmt.Errorf("neither XDG_CACHE_HOME nor HOME names a directory")
+		return "", errors.New("neither XDG_CACHE_HOME nor HOME names a directory")
 	}
 	sum := sha256.Sum256([]byte(root))
 	dir := filepath.Join(base, "build", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return caches{}, err
+		return "", err
 	}
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return caches{}, err
+		return "", err
 	}
-	return caches{dir}, os.MkdirAll(filepath.Join(dir, "coverage"), 0o700)
+	return dir, os.MkdirAll(filepath.Join(dir, "coverage"), 0o700)
 }
 
-// environment are the variables that hand the caches over. What the user has
+// cachesIn are the variables that hand the caches over. What the user has
 // set for a cache is replaced: a command could poison that one.
-func (c caches) environment(environ []string) []string {
-	var env []string
-	for _, v := range cacheVariables() {
-		env = append(env, v[0]+"="+filepath.Join(c.dir, filepath.FromSlash(v[1])))
+func cachesIn(dir string, environ []string) (env []string) {
+	for variable := range strings.FieldsSeq(cacheVariables) {
+		name, cache, _ := strings.Cut(variable, "=")
+		env = append(env, name+"="+filepath.Join(dir, filepath.FromSlash(cache)))
 	}
-	env = append(env, c.goModules(environ)...)
-	return append(env, c.maven(environ))
+	return append(append(env, goModules(dir, environ)...), maven(dir, environ))
 }
 
 // goModules lets Go read the modules that the user has, and put new ones into
 // a private cache: the user's own serves as a proxy. Private modules do not
 // pass through a proxy, so where there are any, the user's cache stays in its
 // place, and new modules cannot be had.
-func (c caches) goModules(environ []string) []string {
+func goModules(dir string, environ []string) []string {
 	settings := goSettings(environ)
 	modules := settings("GOMODCACHE")
 	if modules == "" {
 		gopath, _, _ := strings.Cut(settings("GOPATH"), string(filepath.ListSeparator))
-		if gopath == "" {
-			gopath = filepath.Join(lookup(environ, "HOME"), "go")
-		}
-		modules = filepath.Join(gopath, "pkg", "mod")
+		modules = filepath.Join(cmp.Or(gopath, filepath.Join(lookup(environ, "HOME"), "go")), "pkg", "mod")
 	}
 	if settings("GOPRIVATE") != "" || settings("GONOPROXY") != "" {
 		return []string{"GOMODCACHE=" + modules}
 	}
-	env := []string{"GOMODCACHE=" + filepath.Join(c.dir, "go", "pkg", "mod")}
+	env := []string{"GOMODCACHE=" + filepath.Join(dir, "go", "pkg", "mod")}
 	proxy := settings("GOPROXY")
 	download := filepath.Join(modules, "cache", "download")
 	if info, err := os.Stat(download); proxy != "" && err == nil && info.IsDir() {
@@ -99,24 +89,10 @@ func (c caches) goModules(environ []string) []string {
 // the user's file, then that of the Go installation. go env itself takes some
 // milliseconds a call.
 func goSettings(environ []string) func(name string) string {
-	config := lookup(environ, "XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(lookup(environ, "HOME"), ".config")
-	}
-	user := lookup(environ, "GOENV")
-	if user == "" {
-		user = filepath.Join(config, "go", "env")
-	}
-	files := []map[string]string{readAssignments(user), readAssignments(filepath.Join(goRoot(environ), "go.env"))}
-	return func(name string) string {
-		value := lookup(environ, name)
-		for _, file := range files {
-			if value == "" {
-				value = file[name]
-			}
-		}
-		return value
-	}
+	config := cmp.Or(lookup(environ, "XDG_CONFIG_HOME"), filepath.Join(lookup(environ, "HOME"), ".config"))
+	user := readAssignments(cmp.Or(lookup(environ, "GOENV"), filepath.Join(config, "go", "env")))
+	installed := readAssignments(filepath.Join(goRoot(environ), "go.env"))
+	return func(name string) string { return cmp.Or(lookup(environ, name), user[name], installed[name]) }
 }
 
 // goRoot is where the Go installation on PATH stands; empty if there is none.
@@ -150,8 +126,8 @@ func readAssignments(name string) map[string]string {
 }
 
 // maven has a private repository with the user's own behind it.
-func (c caches) maven(environ []string) string {
-	args := "-Dmaven.repo.local=" + filepath.Join(c.dir, "maven")
+func maven(dir string, environ []string) string {
+	args := "-Dmaven.repo.local=" + filepath.Join(dir, "maven")
 	if home := lookup(environ, "HOME"); filepath.IsAbs(home) {
 		args += " -Dmaven.repo.local.tail=" + filepath.Join(home, ".m2", "repository")
 	}

@@ -34,7 +34,7 @@ func sharedPacks(gitDir string) []sandbox.Frozen {
 	var shared []sandbox.Frozen
 	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(packs, name))
-		if err == nil && info.Mode().IsRegular() && severalNames(info) {
+		if err == nil && info.Mode().IsRegular() && durable.StatInfo(info).Links > 1 {
 			shared = append(shared, sandbox.Frozen{Path: filepath.Join(packs, name)})
 		}
 	}

@@ -1,9 +1,7 @@
 package profile
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -14,15 +12,12 @@ func (r *Profile) Writes(path string) bool {
 	if r.Sandbox == nil {
 		return true
 	}
-	_, temporary := below(r.Sandbox.Temp, path)
-	_, device := below("/dev", path)
-	return temporary || device || r.writable(path)
+	return within(r.Sandbox.Temp, path) || within("/dev", path) || r.writable(path)
 }
 
 // Hides reports whether the profile keeps a path from being read.
 func (r *Profile) Hides(path string) bool {
-	holds := func(hidden string) bool { _, in := below(hidden, path); return in }
-	return r.Sandbox != nil && (slices.ContainsFunc(r.Sandbox.Hidden, holds) || slices.ContainsFunc(r.Sandbox.Emptied, holds))
+	return r.Sandbox != nil && (withinAny(r.Sandbox.Hidden, path) || withinAny(r.Sandbox.Emptied, path))
 }
 
 // Pins reports whether the profile keeps a path in its place, or something below
@@ -31,7 +26,7 @@ func (r *Profile) Pins(path string) bool {
 	if r.Sandbox == nil {
 		return false
 	}
-	pinned := func(at string) bool { _, in := below(path, at); return in }
+	pinned := func(at string) bool { return within(path, at) }
 	return slices.ContainsFunc(r.Sandbox.Writable, pinned) || slices.ContainsFunc(r.Sandbox.Frozen, func(f sandbox.Frozen) bool { return pinned(f.Path) })
 }
 
@@ -41,12 +36,11 @@ func (r *Profile) Covers(path string) bool {
 	if r.Sandbox == nil {
 		return false
 	}
-	if _, inside := below(r.Sandbox.Workspace, path); inside || r.writable(path) {
+	if within(r.Sandbox.Workspace, path) || r.writable(path) {
 		return false
 	}
-	return slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/run", "/var/run"}, func(dir string) bool {
-		return strings.HasPrefix(path, dir+string(filepath.Separator))
-	})
+	covered := []string{"/tmp", "/var/tmp", "/run", "/var/run"}
+	return withinAny(covered, path) && !slices.Contains(covered, path)
 }
 
 // DeniesNetwork reports whether the profile keeps the command from connecting.

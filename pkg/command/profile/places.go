@@ -10,50 +10,44 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // toolchain is where the tools of one kind of project write, relative to the
 // directory of the file by which it is known.
 type toolchain struct {
-	files []string
+	files string
 	// needed are made before a command where they are missing, because the
 	// tools cannot do without; they are removed again if they stay empty.
-	needed []string
+	needed string
 	// used are taken where they exist, and made where git ignores them.
-	used []string
+	used string
 	// output are names that can hold sources as well: they count where git
 	// ignores them.
-	output []string
+	output string
 }
 
 func toolchains() []toolchain {
 	return []toolchain{
-		{files: []string{"go.mod", "go.work"}, output: []string{"bin", "build", "dist", "out"}},
+		{files: "go.mod go.work", output: "bin build dist out"},
 		{
-			files:  []string{"package.json"},
-			needed: []string{"node_modules/.cache", "coverage"},
-			used: []string{"node_modules/.vite", "node_modules/.vite-temp", "node_modules/.vitest", "node_modules/.tmp", ".nyc_output",
-				".next", ".nuxt", ".output", ".turbo", ".parcel-cache", ".svelte-kit", ".angular/cache", ".astro"},
-			output: []string{"build", "dist", "out"},
+			files: "package.json", needed: "node_modules/.cache coverage", output: "build dist out",
+			used: `node_modules/.vite node_modules/.vite-temp node_modules/.vitest node_modules/.tmp .nyc_output
+				.next .nuxt .output .turbo .parcel-cache .svelte-kit .angular/cache .astro`,
 		},
 		{
-			files:  []string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "pytest.ini", "tox.ini"},
-			needed: []string{".pytest_cache"},
-			used:   []string{"htmlcov", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".hypothesis", ".eggs"},
-			output: []string{"build", "dist"},
+			files:  "pyproject.toml setup.py setup.cfg requirements.txt pytest.ini tox.ini",
+			needed: ".pytest_cache", used: "htmlcov .tox .nox .mypy_cache .ruff_cache .hypothesis .eggs", output: "build dist",
 		},
-		{files: []string{"Cargo.toml", "pom.xml", "build.sbt"}, needed: []string{"target"}},
-		{
-			files:  []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"},
-			needed: []string{"build", ".gradle"}, used: []string{".kotlin"},
-		},
-		{files: []string{"CMakeLists.txt", "meson.build", "Makefile", "makefile", "GNUmakefile"}, output: []string{"bin", "build", "dist", "obj", "out"}},
-		{files: []string{"mix.exs", "dune-project"}, needed: []string{"_build"}},
-		{files: []string{"Package.swift"}, needed: []string{".build"}},
-		{files: []string{"build.zig"}, needed: []string{"zig-out", ".zig-cache"}},
-		{files: []string{"Gemfile", "composer.json"}, used: []string{"coverage", ".phpunit.cache"}},
-		{files: []string{"pubspec.yaml"}, needed: []string{".dart_tool"}, used: []string{"build"}},
+		{files: "Cargo.toml pom.xml build.sbt", needed: "target"},
+		{files: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts", needed: "build .gradle", used: ".kotlin"},
+		{files: "CMakeLists.txt meson.build Makefile makefile GNUmakefile", output: "bin build dist obj out"},
+		{files: "mix.exs dune-project", needed: "_build"},
+		{files: "Package.swift", needed: ".build"},
+		{files: "build.zig", needed: "zig-out .zig-cache"},
+		{files: "Gemfile composer.json", used: "coverage .phpunit.cache"},
+		{files: "pubspec.yaml", needed: ".dart_tool", used: "build"},
 	}
 }
 
@@ -99,19 +93,19 @@ func (s *survey) declaredPlaces(dir string) []buildPlace {
 		ignored := s.ignoredIn(dir)
 		for _, tools := range toolchains() {
 			present, believed := false, false
-			for _, name := range tools.files {
+			for name := range strings.FieldsSeq(tools.files) {
 				is, byAgent := s.declares(path.Join(dir, name))
 				present, believed = present || is, believed || is && !byAgent
 			}
 			if !present {
 				continue
 			}
-			for _, name := range slices.Concat(tools.needed, tools.used, tools.output) {
+			for name := range strings.FieldsSeq(tools.needed + " " + tools.used + " " + tools.output) {
 				place := buildPlace{path: path.Join(dir, name)}
 				var usable bool
 				place.exists, usable = s.placeable(place.path)
 				isIgnored := ignored(name)
-				wanted := slices.Contains(tools.needed, name) || isIgnored || place.exists && slices.Contains(tools.used, name)
+				wanted := shell.Among(tools.needed, name) || isIgnored || place.exists && shell.Among(tools.used, name)
 				believable := believed || isIgnored || s.inScopeBelow(place.path)
 				if usable && wanted && !believable && !slices.Contains(s.doubted, place.path) {
 					s.doubted = append(s.doubted, place.path)

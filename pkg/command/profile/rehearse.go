@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,7 +18,7 @@ type Rehearsed struct{ Root, Common, Own string }
 // Outer are the directories that need a layer each, the workspace last: what
 // takes the changes lies in it, and a layer cannot lie on another.
 func (r Rehearsed) Outer() []string {
-	if _, inside := below(r.Root, r.Common); inside {
+	if within(r.Root, r.Common) {
 		return []string{r.Root}
 	}
 	return []string{r.Common, r.Root}
@@ -32,10 +33,8 @@ func (m *Builder) Rehearsable() (Rehearsed, error) {
 		return Rehearsed{}, errors.New(why)
 	case repo == nil:
 		return Rehearsed{Root: m.root}, nil
-	case repo.own == "":
-		return Rehearsed{m.root, repo.common, repo.common}, nil
 	}
-	return Rehearsed{m.root, repo.common, repo.own}, nil
+	return Rehearsed{m.root, repo.common, cmp.Or(repo.own, repo.common)}, nil
 }
 
 // GuardedInGit reports whether a path in a git directory, relative to it, is

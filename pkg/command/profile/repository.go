@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
 // repository is where git keeps what it knows of a workspace.
@@ -29,25 +31,15 @@ const maxOthers = 200
 // guardedInGit is what makes git run programs, or look in another place, and
 // the ledger with the refs that carry it, which are the server's to write.
 // Writing commondir alone makes the operator's own git run a foreign alias.
-func guardedInGit() []sandbox.Frozen {
-	return []sandbox.Frozen{
-		{Path: "hooks", Directory: true}, {Path: "config"}, {Path: "config.worktree"}, {Path: "commondir"},
-		{Path: "modules", Directory: true}, {Path: "worktrees", Directory: true},
-		{Path: "info/attributes"}, {Path: "objects/info/alternates"}, {Path: "orchestra", Directory: true}, {Path: "refs/orchestra", Directory: true},
-	}
-}
+const guardedInGit = "hooks/ config config.worktree commondir modules/ worktrees/ info/attributes objects/info/alternates orchestra/ refs/orchestra/"
 
 // guardedInOwn is the same of the directory that a linked work tree has for
 // itself.
-func guardedInOwn() []sandbox.Frozen {
-	return []sandbox.Frozen{{Path: "config.worktree"}, {Path: "commondir"}, {Path: "gitdir"}, {Path: "modules", Directory: true}}
-}
+const guardedInOwn = "config.worktree commondir gitdir modules/"
 
 // sharedInGit are the names in a git directory that belong to all its work
 // trees (gitrepository-layout(5), the places that $GIT_COMMON_DIR stands for).
-func sharedInGit() []string {
-	return []string{"branches", "info", "logs", "lost-found", "objects", "refs", "remotes", "rr-cache", "svn", "lfs", "gc.pid", "gc.log", "packed-refs", "shallow"}
-}
+const sharedInGit = "branches info logs lost-found objects refs remotes rr-cache svn lfs gc.pid gc.log packed-refs shallow"
 
 // findRepository finds it, and says why what stands at .git cannot be opened:
 // then there can still be one. Neither is given where there is no .git.
@@ -62,8 +54,8 @@ func findRepository(root string) (repo *repository, why string) {
 	} else if repo, why = linked(dot); why != "" {
 		return repo, why
 	}
-	for _, guarded := range slices.Concat(guardedIn(repo.common, guardedInGit()), guardedIn(repo.own, guardedInOwn()), repo.others) {
-		for name := guarded.Path; name != repo.common && name != repo.own; name = filepath.Dir(name) {
+	for _, f := range repo.guarded() {
+		for name := f.Path; name != repo.common && name != repo.own; name = filepath.Dir(name) {
 			if info, err := os.Lstat(name); err == nil && info.Mode()&os.ModeSymlink != 0 {
 				return repo, repo.shown(name) + " is a link, which nothing can guard"
 			}
@@ -88,7 +80,7 @@ func linked(dot string) (*repository, string) {
 	if back, err := filepath.EvalSymlinks(pointed(filepath.Join(own, "gitdir"), "")); err != nil || back != dot {
 		return nil, fmt.Sprintf("it points to %s, which is the linked work tree of another directory; git worktree repair, run by the operator, mends one that was moved", own)
 	}
-	if _, holds := below(repo.common, dot); holds {
+	if within(repo.common, dot) {
 		return nil, fmt.Sprintf("the workspace lies in the git directory that it belongs to, %s, where nothing tells them apart", repo.common)
 	}
 	return repo, repo.findOthers()
@@ -109,7 +101,7 @@ func (g *repository) findOthers() (why string) {
 		// What comes and goes within a moment would get a stand-in, and sockets are hidden.
 		passing := strings.HasSuffix(name, ".lock") || placeholder.Temporary(name)
 		kind := e.Type() &^ (os.ModeDir | os.ModeSymlink)
-		if !passing && kind == 0 && !slices.Contains(sharedInGit(), name) && !isGuarded(name) {
+		if !passing && kind == 0 && !shell.Among(sharedInGit, name) && !isGuarded(name) {
 			g.others = append(g.others, sandbox.Frozen{Path: filepath.Join(g.common, name), Directory: e.IsDir()})
 		}
 	}
@@ -143,41 +135,38 @@ func pointed(file, prefix string) string {
 
 // dirs are what a command may write of it.
 func (g *repository) dirs() []string {
-	if g.own == "" {
-		return []string{g.common}
-	}
-	return []string{g.common, g.own}
+	return slices.DeleteFunc([]string{g.common, g.own}, func(dir string) bool { return dir == "" })
 }
 
 // guarded are the paths to freeze.
 func (g *repository) guarded() []sandbox.Frozen {
-	return slices.Concat(guardedIn(g.common, guardedInGit()), guardedIn(g.own, guardedInOwn()), g.others)
+	return slices.Concat(guardedIn(g.common, guardedInGit), guardedIn(g.own, guardedInOwn), g.others)
 }
 
 // guardedIn places names in a git directory. Where the directory of one is
 // missing, that directory must not come into being.
-func guardedIn(gitDir string, frozen []sandbox.Frozen) []sandbox.Frozen {
+func guardedIn(gitDir, names string) []sandbox.Frozen {
 	if gitDir == "" {
 		return nil
 	}
-	for i := range frozen {
-		for dir := path.Dir(frozen[i].Path); dir != "."; dir = path.Dir(dir) {
+	all := frozen(names)
+	for i := range all {
+		for dir := path.Dir(all[i].Path); dir != "."; dir = path.Dir(dir) {
 			if _, err := os.Lstat(filepath.Join(gitDir, filepath.FromSlash(dir))); err != nil {
-				frozen[i] = sandbox.Frozen{Path: dir, Directory: true}
+				all[i] = sandbox.Frozen{Path: dir, Directory: true}
 			}
 		}
-		frozen[i].Path = filepath.Join(gitDir, filepath.FromSlash(frozen[i].Path))
+		all[i].Path = filepath.Join(gitDir, filepath.FromSlash(all[i].Path))
 	}
-	return frozen
+	return all
 }
 
 // closed reports whether a path in the common directory cannot be written.
 func (g *repository) closed(name string) bool {
 	at := filepath.Join(g.common, filepath.FromSlash(name))
 	if g.own != "" && strings.HasPrefix(name, "worktrees") {
-		_, above := below(at, g.own)
 		way, inside := below(g.own, at)
-		return !above && !inside || inside && slices.ContainsFunc(guardedInOwn(), func(f sandbox.Frozen) bool { return f.Path == way })
+		return !within(at, g.own) && !inside || inside && slices.ContainsFunc(frozen(guardedInOwn), func(f sandbox.Frozen) bool { return f.Path == way })
 	}
 	return isGuarded(name) || slices.ContainsFunc(g.others, func(f sandbox.Frozen) bool { return f.Path == at })
 }
@@ -191,6 +180,12 @@ func (g *repository) shown(at string) string {
 }
 
 // isGuarded reports whether a path in a git directory stays closed.
-func isGuarded(name string) bool {
-	return slices.ContainsFunc(guardedInGit(), func(f sandbox.Frozen) bool { return f.Path == name })
-}
+func isGuarded(name string) bool { return guarded()[name] }
+
+var guarded = sync.OnceValue(func() map[string]bool {
+	paths := map[string]bool{}
+	for _, f := range frozen(guardedInGit) {
+		paths[f.Path] = true
+	}
+	return paths
+})

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -33,8 +34,7 @@ func (r *Profile) HideNames(names []Name) {
 	if r.Sandbox == nil {
 		return
 	}
-	type file struct{ dev, inode uint64 }
-	rules, secret := map[string]bool{}, map[file]bool{}
+	rules, secret := map[string]bool{}, map[inode]bool{}
 	for _, p := range r.Sandbox.Hidden {
 		rules[p] = true
 	}
@@ -45,13 +45,13 @@ func (r *Profile) HideNames(names []Name) {
 			at = filepath.Dir(at)
 		}
 		if rules[at] {
-			secret[file{n.Dev, n.Inode}] = true
+			secret[n.inode()] = true
 		} else {
 			others = append(others, n)
 		}
 	}
 	for _, n := range others {
-		if secret[file{n.Dev, n.Inode}] {
+		if secret[n.inode()] {
 			r.Sandbox.Hidden = append(r.Sandbox.Hidden, r.path(n.path()))
 		}
 	}
@@ -72,18 +72,13 @@ func exposure(level sandbox.Level) string {
 
 // shown names a few paths.
 func (r *Profile) shown(paths []string) string {
-	const most = 3
-	text := ""
-	for i, p := range paths[:min(most, len(paths))] {
-		if i > 0 {
-			text += ", "
-		}
+	text, left := few(paths, func(p string) string {
 		if inside, is := below(r.Sandbox.Workspace, p); is {
 			p = inside
 		}
-		text += fmt.Sprintf("%q", p)
-	}
-	if left := len(paths) - most; left > 0 {
+		return strconv.Quote(p)
+	})
+	if left > 0 {
 		text += fmt.Sprintf(" and %d more", left)
 	}
 	return text

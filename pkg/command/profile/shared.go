@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -23,6 +24,11 @@ type Name struct {
 }
 
 func (n *Name) path() string { return path.Join(n.Dir, n.Name) }
+
+// inode tells a file from others.
+type inode struct{ dev, number uint64 }
+
+func (n *Name) inode() inode { return inode{n.Dev, n.Inode} }
 
 // CloseShared closes files that have a name which the command may not write, in
 // the workspace or elsewhere, or one that nobody found: who writes one name
@@ -53,19 +59,18 @@ func (r *Profile) CloseShared(names []Name, more []string) {
 
 // shared are the writable names of files of which not all names are.
 func (r *Profile) shared(names []Name) []string {
-	type file struct{ dev, inode uint64 }
 	writable := r.writables()
-	open := map[file]uint64{}
+	open := map[inode]uint64{}
 	mine := names[:0:0]
 	for _, n := range names {
 		if writable.has(n.Dir, n.Name) {
-			open[file{n.Dev, n.Inode}]++
+			open[n.inode()]++
 			mine = append(mine, n)
 		}
 	}
 	var shut []string
 	for _, n := range mine {
-		if open[file{n.Dev, n.Inode}] < n.Links && !r.operators(n.path()) {
+		if open[n.inode()] < n.Links && !r.operators(n.path()) {
 			shut = append(shut, n.path())
 		}
 	}
@@ -79,12 +84,7 @@ func (r *Profile) open(dirs []string) []string {
 }
 
 // operators reports whether the operator named a place that holds a path.
-func (r *Profile) operators(name string) bool {
-	return slices.ContainsFunc(r.operator, func(place string) bool {
-		_, is := below(filepath.FromSlash(place), filepath.FromSlash(name))
-		return is
-	})
-}
+func (r *Profile) operators(name string) bool { return withinAny(r.operator, name) }
 
 // writables says of each path with a rule of its own whether it is writable.
 type writables struct {
@@ -150,17 +150,9 @@ func gathered(paths []string) (files, dirs []string) {
 func cutAt(paths []string, depth int) (files, dirs []string) {
 	seen := map[string]bool{}
 	for _, p := range paths {
-		end, slashes := 0, 0
-		for end = range len(p) {
-			if p[end] == '/' {
-				if slashes++; slashes == depth {
-					break
-				}
-			}
-		}
-		if slashes < depth {
+		if way := prefixes(p); len(way) <= depth {
 			files = append(files, p)
-		} else if dir := p[:end]; !seen[dir] {
+		} else if dir := way[depth-1]; !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)
 		}
@@ -172,10 +164,7 @@ func cutAt(paths []string, depth int) (files, dirs []string) {
 // shared.
 func (r *Profile) reopenPlaces(shut []string) {
 	for _, place := range r.Places {
-		holds := func(name string) bool {
-			_, in := below(filepath.FromSlash(place), filepath.FromSlash(name))
-			return in
-		}
+		holds := func(name string) bool { return within(place, name) }
 		if !r.writable(r.path(place)) && !slices.ContainsFunc(shut, holds) {
 			r.add([]string{place})
 		}
@@ -187,8 +176,7 @@ func (r *Profile) reopenPlaces(shut []string) {
 func (r *Profile) closePath(name string, directory bool) {
 	at := r.path(name)
 	r.Sandbox.Writable = slices.DeleteFunc(r.Sandbox.Writable, func(p string) bool {
-		_, is := below(at, p)
-		return is && !r.operators(r.relative(p))
+		return within(at, p) && !r.operators(r.relative(p))
 	})
 	if r.writable(at) {
 		r.Sandbox.Frozen = append(r.Sandbox.Frozen, sandbox.Frozen{Path: at, Directory: directory})
@@ -204,13 +192,8 @@ func (r *Profile) relative(p string) string {
 }
 
 func closedText(count int, files, dirs []string) string {
-	const most = 3
-	var names []string
-	for _, name := range slices.Concat(dirs, files)[:min(most, len(dirs)+len(files))] {
-		names = append(names, fmt.Sprintf("%q", name))
-	}
-	text := strings.Join(names, ", ")
-	switch left := len(dirs) + len(files) - most; {
+	text, left := few(slices.Concat(dirs, files), strconv.Quote)
+	switch {
 	case len(dirs) > 0:
 		return fmt.Sprintf("%s (%d files, so their directories are closed whole)", text, count)
 	case left > 0:

@@ -31,10 +31,3 @@ func keepsTimes(dir *os.File) bool {
 	}
 	return false
 }
-
-// severalNames reports whether a file has other names than the one that was
-// looked at.
-func severalNames(info fs.FileInfo) bool {
-	raw, ok := info.Sys().(*syscall.Stat_t)
-	return ok && raw.Nlink > 1
-}

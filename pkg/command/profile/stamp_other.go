@@ -11,6 +11,3 @@ import (
 func stampOf(fs.FileInfo) (stamp, bool) { return stamp{}, false }
 
 func keepsTimes(*os.File) bool { return false }
-
-// severalNames is for the level full, which is Linux's.
-func severalNames(fs.FileInfo) bool { return false }

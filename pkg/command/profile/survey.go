@@ -78,7 +78,12 @@ func (s *survey) step(from states, name string) states {
 
 // matches reports whether what was stepped to is in scope.
 func (s *survey) matches(at states) bool {
-	return at.all || slices.ContainsFunc(s.indices(at), func(i int) bool { return s.patterns[i].Accepts(at.at[i]) })
+	for i, state := range at.at {
+		if s.patterns[i].Accepts(state) {
+			return true
+		}
+	}
+	return at.all
 }
 
 // alive reports whether something below can be in scope.
@@ -94,19 +99,9 @@ func (s *survey) alive(at states) bool {
 	return false
 }
 
-func (s *survey) indices(at states) []int {
-	var live []int
-	for i, state := range at.at {
-		if state != 0 {
-			live = append(live, i)
-		}
-	}
-	return live
-}
-
 // towards reports whether a directory, or one in it, is to be opened.
 func (s *survey) towards(dir string) bool {
-	return s.ways[dir] || slices.ContainsFunc(s.open, func(open string) bool { _, in := below(dir, open); return in || dir == "." })
+	return s.ways[dir] || slices.ContainsFunc(s.open, func(open string) bool { return dir == "." || within(dir, open) })
 }
 
 // touch has what a rehearsal touched opened.
@@ -132,8 +127,8 @@ func (s *survey) roomy(at states, entries []entry) bool {
 	if at.all {
 		return true
 	}
-	for _, i := range s.indices(at) {
-		names, open := s.patterns[i].Next(at.at[i])
+	for i, state := range at.at {
+		names, open := s.patterns[i].Next(state)
 		if open {
 			return true
 		}
