@@ -4,6 +4,7 @@
 package gitdir
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -147,11 +148,10 @@ func (g *Git) find() (top, gitDir string) {
 			if info.IsDir() {
 				return dir, at
 			}
-			target, ok := strings.CutPrefix(readSmall(at), "gitdir: ")
-			if !ok {
-				return "", ""
+			if target := Pointed(at, "gitdir: "); target != "" {
+				return dir, target
 			}
-			return dir, absolute(dir, target)
+			return "", ""
 		}
 		if filepath.Dir(dir) == dir {
 			return "", ""
@@ -160,10 +160,7 @@ func (g *Git) find() (top, gitDir string) {
 }
 
 func commonDir(gitDir string) string {
-	if target := readSmall(filepath.Join(gitDir, "commondir")); target != "" {
-		return absolute(gitDir, target)
-	}
-	return gitDir
+	return cmp.Or(Pointed(filepath.Join(gitDir, "commondir"), ""), gitDir)
 }
 
 func (g *Git) readObjectFormat() bool {
@@ -186,11 +183,18 @@ func (g *Git) readObjectFormat() bool {
 	return false
 }
 
-func absolute(base, name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
+// Pointed is the place that a small file names behind a prefix, as a file .git, commondir and gitdir do; "" if it names
+// none.
+func Pointed(file, prefix string) string {
+	content, _ := durable.ReadRegular(file, maxGitFile)
+	place, is := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
+	switch {
+	case !is || place == "":
+		return ""
+	case filepath.IsAbs(place):
+		return filepath.Clean(place)
 	}
-	return filepath.Join(base, name)
+	return filepath.Join(filepath.Dir(file), place)
 }
 
 // readSmall gives a file's text without the space around it, or nothing if it is no regular file of sensible size.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -122,15 +123,7 @@ func pointed(file, prefix string) string {
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() { // no link either
 		return ""
 	}
-	text, _ := durable.ReadRegular(file, 8<<10)
-	place, is := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
-	switch {
-	case !is || place == "":
-		return ""
-	case filepath.IsAbs(place):
-		return place
-	}
-	return filepath.Join(filepath.Dir(file), place)
+	return gitdir.Pointed(file, prefix)
 }
 
 // dirs are what a command may write of it.

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // broker answers for the signals that a command's processes send, where the
@@ -69,47 +70,25 @@ func (b *broker) watch() {
 	}
 }
 
-// question is struct seccomp_notif, reply is struct seccomp_notif_resp
-// (linux/seccomp.h).
-type (
-	question struct {
-		id         uint64
-		pid, flags uint32
-		number     int32
-		arch       uint32
-		_          uint64
-		arguments  [6]uint64
-	}
-	reply struct {
-		id    uint64
-		_     int64
-		error int32
-		flags uint32
-	}
-)
-
-// seccompSend is SECCOMP_IOCTL_NOTIF_SEND.
-const seccompSend = 0xc0182101
-
 // answer hears one question and answers it. One whose process has died
 // meanwhile needs no answer.
 func (b *broker) answer() {
-	var q question
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q))); errno != 0 {
+	q, errno := kernel.Receive(b.listener)
+	if errno != 0 {
 		return
 	}
-	r := reply{id: q.id}
 	switch err := judge(&q); {
+	case err == nil:
+		q.Fail(b.listener, 0)
 	case errors.Is(err, errKernels):
-		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-	case err != nil:
-		r.error = -int32(unix.EPERM)
-		var errno unix.Errno
-		if errors.As(err, &errno) {
-			r.error = -int32(errno)
+		q.Continue(b.listener)
+	default:
+		errno, is := errors.AsType[unix.Errno](err)
+		if !is {
+			errno = unix.EPERM
 		}
+		q.Fail(b.listener, errno)
 	}
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), seccompSend, uintptr(unsafe.Pointer(&r)))
 }
 
 // errKernels: the kernel may go on, for it keeps this process from the sender
@@ -117,19 +96,19 @@ func (b *broker) answer() {
 var errKernels = errors.New("the kernel decides")
 
 // judge sends the signal that a process wants to send, or says why not.
-func judge(q *question) error {
-	sender, err := readSender(int(q.pid))
+func judge(q *kernel.Question) error {
+	sender, err := readSender(int(q.PID))
 	if err != nil {
 		return unix.EPERM
 	}
 	if sender.elsewhere || !sender.like(os.Geteuid()) {
 		return errKernels
 	}
-	to, signal := int(int32(q.arguments[0])), unix.Signal(int32(q.arguments[1]))
-	if to != os.Getpid() && (to == int(q.pid) || q.number == unix.SYS_KILL && to == sender.process) {
+	to, signal := int(int32(q.Arguments[0])), unix.Signal(int32(q.Arguments[1]))
+	if to != os.Getpid() && (to == int(q.PID) || q.Number == unix.SYS_KILL && to == sender.process) {
 		return errKernels // itself, which stands still under this id until it is answered
 	}
-	if q.number == unix.SYS_TKILL {
+	if q.Number == unix.SYS_TKILL {
 		// To a thread of the sender's own process, as libraries do.
 		if sender.process == os.Getpid() {
 			return unix.EPERM

@@ -58,12 +58,7 @@ func linksIn(dir string) (links []helper.Link) {
 // over their place: the workspace, what is writable, the programs, and what
 // names are resolved by.
 func (l *layout) kept(p *helper.Plan) []string {
-	candidates := []string{l.profile.Workspace, p.Dir}
-	for _, e := range l.entries {
-		if e.kind == helper.Writable {
-			candidates = append(candidates, e.path)
-		}
-	}
+	candidates := append(l.writable(), l.profile.Workspace, p.Dir)
 	for _, variable := range p.Env {
 		switch name, value, _ := strings.Cut(variable, "="); name {
 		case "HOME", "PATH":

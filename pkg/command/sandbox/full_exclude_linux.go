@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -21,22 +23,21 @@ func (l *layout) exclude(path string) error {
 	if list == "" {
 		return nil
 	}
-	content, err := durable.ReadRegular(list, maxExclude)
-	if err != nil {
-		return fmt.Errorf("read the list of what git leaves out: %w", err)
+	if l.kinds[list] == helper.Hidden {
+		return nil
+	}
+	if l.kinds[list] != helper.Content {
+		content, err := durable.ReadRegular(list, maxExclude)
+		if err != nil {
+			return fmt.Errorf("read the list of what git leaves out: %w", err)
+		}
+		l.kinds[list], l.contents[list] = helper.Content, string(content)
 	}
 	relative, err := filepath.Rel(top, path)
 	if err != nil {
 		return err
 	}
-	line := "\n/" + gitignoreQuote.Replace(filepath.ToSlash(relative)) + "\n"
-	for i, e := range l.entries {
-		if e.path == list && e.kind == helper.Content {
-			l.entries[i].content += line
-			return nil
-		}
-	}
-	l.entries = append(l.entries, entry{path: list, kind: helper.Content, content: string(content) + line})
+	l.contents[list] += "\n/" + gitignoreQuote.Replace(filepath.ToSlash(relative)) + "\n"
 	return nil
 }
 
@@ -68,28 +69,12 @@ func gitDirectory(dot string) string {
 	case err != nil:
 		return ""
 	case info.Mode().IsRegular():
-		dir = pointer(dot, "gitdir: ", filepath.Dir(dot))
+		dir = gitdir.Pointed(dot, "gitdir: ")
 	case !info.IsDir():
 		return ""
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); dir == "" || err != nil {
 		return ""
 	}
-	if common := pointer(filepath.Join(dir, "commondir"), "", dir); common != "" {
-		return common
-	}
-	return dir
-}
-
-// pointer reads a file that has one path in it.
-func pointer(file, prefix, from string) string {
-	content, err := durable.ReadRegular(file, maxExclude)
-	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
-	if err != nil || !ok || target == "" {
-		return ""
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(from, target)
-	}
-	return filepath.Clean(target)
+	return cmp.Or(gitdir.Pointed(filepath.Join(dir, "commondir"), ""), dir)
 }

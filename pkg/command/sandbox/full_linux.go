@@ -36,22 +36,22 @@ func startFullWith(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, err
 	if profile == nil {
 		return nil, fmt.Errorf("%w: there is no profile", ErrUnavailable)
 	}
-	layout, err := layOut(profile)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	plan, err := layout.plan(cmd, supervised)
-	if err != nil {
-		layout.release()
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
+	layout := &layout{profile: profile, kinds: map[string]helper.Kind{}, contents: map[string]string{}}
 	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release}
-	if err := held.start(cmd, plan, profile); err != nil {
-		layout.release()
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) { // all of it was there when the plan was made
-			return nil, fmt.Errorf("%w: %w", ErrMoved, err)
+	is := ErrUnavailable
+	err := layout.addPaths()
+	if err == nil {
+		var plan *helper.Plan
+		if plan, err = layout.plan(cmd, supervised); err == nil {
+			err = held.start(cmd, plan, profile)
+			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESTALE) { // all of it was there when the plan was made
+				is = ErrMoved
+			}
 		}
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if err != nil {
+		layout.release()
+		return nil, fmt.Errorf("%w: %w", is, err)
 	}
 	return held, nil
 }
@@ -172,17 +172,11 @@ func tryFull() (noFull, noUnix error) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err), nil
 	}
 	defer os.RemoveAll(dir)
-	if noUnix = try(dir, true); noUnix == nil {
+	try := func(supervised bool) error { return onThread(func() error { return tryIn(dir, supervised) }) }
+	if noUnix = try(true); noUnix == nil {
 		return nil, nil
 	}
-	return try(dir, false), noUnix
-}
-
-// try does it on a thread that is thrown away.
-func try(dir string, supervised bool) error {
-	tried := make(chan error)
-	Go(func() { tried <- tryIn(dir, supervised) })
-	return <-tried
+	return try(false), noUnix
 }
 
 func tryIn(dir string, supervised bool) error {
@@ -200,13 +194,14 @@ func tryIn(dir string, supervised bool) error {
 	}
 	defer held.Close()
 	cmd.Wait()
-	status, ok := held.Status()
+	code := -1
+	if status, ok := held.Status(); ok {
+		code = status.ExitStatus()
+	}
 	switch {
-	case ok && status.Exited() && status.ExitStatus() == helper.Held:
+	case code == helper.Held, code == helper.Unconnected && !supervised:
 		return nil
-	case ok && status.Exited() && status.ExitStatus() == helper.Unconnected && !supervised:
-		return nil
-	case ok && status.Exited() && status.ExitStatus() == helper.Unconnected:
+	case code == helper.Unconnected:
 		return fmt.Errorf("%w: a process cannot be connected to its own Unix socket by another (seccomp_unotify, pidfd_getfd, unix_diag)", ErrUnavailable)
 	}
 	return fmt.Errorf("%w: a trial came to nothing (%v)", ErrUnavailable, cmd.ProcessState)

@@ -1,13 +1,14 @@
 package sandbox
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -33,20 +34,17 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	for _, layer := range l.profile.Layers {
 		p.Layers = append(p.Layers, helper.Layer(layer))
 	}
-	for _, device := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		p.Devices = append(p.Devices, "/dev/"+device)
-	}
+	p.Devices = strings.Fields(devices)
 	l.cover(p)
 	l.addAnchors()
-	slices.SortFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
-	for _, e := range l.entries {
-		if !p.Sees(e.path) {
+	for _, path := range slices.Sorted(maps.Keys(l.kinds)) {
+		if !p.Sees(path) {
 			continue
 		}
-		mask := helper.Mask{Kind: e.kind, Path: e.path, Content: e.content}
-		if e.kind == helper.Writable {
+		mask := helper.Mask{Kind: l.kinds[path], Path: path, Content: l.contents[path]}
+		if mask.Kind == helper.Writable {
 			mask.Tree = uint32(len(p.Trees))
-			p.Trees = append(p.Trees, e.path)
+			p.Trees = append(p.Trees, path)
 		}
 		p.Masks = append(p.Masks, mask)
 	}
@@ -99,12 +97,7 @@ func (l *layout) landlock(p *helper.Plan, abi int) error {
 	if abi >= abiScope {
 		p.Landlock.Scoped = syscall.ScopeAbstractUnixSocket
 	}
-	p.Landlock.Allowed = []string{"/dev"}
-	for _, e := range l.entries {
-		if e.kind == helper.Writable {
-			p.Landlock.Allowed = append(p.Landlock.Allowed, e.path)
-		}
-	}
+	p.Landlock.Allowed = append([]string{"/dev"}, l.writable()...)
 	w, _ := l.profile.readable(Full)
 	if w == nil {
 		return nil // everything else can be read
@@ -117,42 +110,30 @@ func (l *layout) landlock(p *helper.Plan, abi int) error {
 	return err
 }
 
-// entry is a path with its own rule.
-type entry struct {
-	path    string
-	kind    helper.Kind
-	content string // for helper.Content
-}
-
-// layout is a profile as the entries that make it, and what was put into the file
-// system for them.
+// layout is the paths that make a profile, with a rule of their own each, and what
+// was put into the file system for them: it is there until release.
 type layout struct {
-	profile *Profile
-	entries []entry
+	profile  *Profile
+	kinds    map[string]helper.Kind
+	contents map[string]string // of the kind helper.Content
 
 	placeholders []*standing
 }
 
-// layOut finds what a profile needs here. What stands in for absent paths is there
-// when it returns, until release.
-func layOut(profile *Profile) (*layout, error) {
-	l := &layout{profile: profile}
-	if err := l.addPaths(); err != nil {
-		l.release()
-		return nil, err
-	}
-	return l, nil
+func (l *layout) writable() []string {
+	kinds := maps.Clone(l.kinds)
+	maps.DeleteFunc(kinds, func(_ string, kind helper.Kind) bool { return kind != helper.Writable })
+	return slices.Sorted(maps.Keys(kinds))
 }
 
 // addPaths adds what the profile names. Of the same path the strictest counts, and
 // below something hidden nothing does.
 func (l *layout) addPaths() error {
 	kinds := map[string]helper.Kind{}
-	for _, path := range l.profile.Writable {
-		kinds[path] = helper.Writable
-	}
-	if l.profile.Temp != "" {
-		kinds[l.profile.Temp] = helper.Writable
+	for _, path := range append(slices.Clip(l.profile.Writable), l.profile.Temp) {
+		if path != "" {
+			kinds[path] = helper.Writable
+		}
 	}
 	for _, frozen := range l.profile.Frozen {
 		kinds[frozen.Path] = helper.Frozen
@@ -184,16 +165,9 @@ func hide(kinds map[string]helper.Kind, kind helper.Kind, paths []string) error 
 }
 
 func (l *layout) addEach(kinds map[string]helper.Kind) error {
-	added := map[string]bool{}
-	add := func(path string, kind helper.Kind) {
-		if path != "" && !added[path] {
-			added[path] = true
-			l.entries = append(l.entries, entry{path: path, kind: kind})
-		}
-	}
 	for path, kind := range kinds {
 		if kind != helper.Frozen {
-			add(path, kind)
+			l.kinds[path] = kind
 		}
 	}
 	for _, frozen := range l.profile.Frozen {
@@ -204,7 +178,9 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 		if err != nil {
 			return fmt.Errorf("freeze %s: %w", frozen.Path, err)
 		}
-		add(path, helper.Frozen)
+		if path != "" && l.kinds[path] == 0 {
+			l.kinds[path] = helper.Frozen
+		}
 	}
 	for _, p := range l.placeholders {
 		if p.directory || placeholder.InGit(p.path) {
@@ -217,16 +193,11 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 	return nil
 }
 
-// addAnchors adds the directories between an entry and what is writable above.
+// addAnchors adds the directories between a path and what is writable above.
 func (l *layout) addAnchors() {
-	kinds := map[string]helper.Kind{}
-	for _, e := range l.entries {
-		kinds[e.path] = e.kind
-	}
-	for _, e := range slices.Clone(l.entries) {
-		for dir := filepath.Dir(e.path); kinds[dir] == 0 && holder(dir, kinds) == helper.Writable; dir = filepath.Dir(dir) {
-			kinds[dir] = helper.Anchor
-			l.entries = append(l.entries, entry{path: dir, kind: helper.Anchor})
+	for path := range maps.Clone(l.kinds) {
+		for dir := filepath.Dir(path); l.kinds[dir] == 0 && holder(dir, l.kinds) == helper.Writable; dir = filepath.Dir(dir) {
+			l.kinds[dir] = helper.Anchor
 		}
 	}
 }

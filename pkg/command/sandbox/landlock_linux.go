@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -110,17 +111,23 @@ func ruleset(profile *Profile, abi int) (rules int, scoped uint64, err error) {
 	if err != nil {
 		return -1, 0, fmt.Errorf("ruleset: %w", err)
 	}
+	if err := allowAll(rules, profile, abi); err != nil {
+		unix.Close(rules)
+		return -1, 0, err
+	}
+	return rules, attributes.Scoped, nil
+}
+
+func allowAll(rules int, profile *Profile, abi int) error {
 	for _, p := range places(profile) {
 		if err := allow(rules, p, abi); err != nil {
-			unix.Close(rules)
-			return -1, 0, fmt.Errorf("%s: %w", p.path, err)
+			return fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
 	if err := allowReading(rules, profile); err != nil {
-		unix.Close(rules)
-		return -1, 0, fmt.Errorf("reading: %w", err)
+		return fmt.Errorf("reading: %w", err)
 	}
-	return rules, attributes.Scoped, nil
+	return nil
 }
 
 // allowReading adds the rules for what may be read. Nothing is asked about what
@@ -162,13 +169,10 @@ type place struct {
 // user's other programs; tests of many languages do not run without.
 func places(profile *Profile) []place {
 	var all []place
-	for _, path := range profile.Writable {
-		if !slices.Contains(profile.Hidden, path) && !slices.Contains(profile.Emptied, path) {
+	for _, path := range append(slices.Clip(profile.Writable), profile.Temp) {
+		if path != "" && !slices.Contains(profile.Hidden, path) && !slices.Contains(profile.Emptied, path) {
 			all = append(all, place{path: path})
 		}
-	}
-	if profile.Temp != "" {
-		all = append(all, place{path: profile.Temp})
 	}
 	for _, device := range Devices() {
 		all = append(all, place{path: device, optional: true})
@@ -178,9 +182,9 @@ func places(profile *Profile) []place {
 
 // Devices are the devices that tools use. Pseudo-terminals are not among them:
 // those of a command cannot be told from that of the operator.
-func Devices() []string {
-	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
-}
+func Devices() []string { return append(strings.Fields(devices), "/dev/shm") }
+
+const devices = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty"
 
 // allow adds a rule for one place, which must not be a link.
 func allow(rules int, p place, abi int) error {
@@ -214,9 +218,7 @@ func allow(rules int, p place, abi int) error {
 func tryLandlock() (abi int, err error) {
 	victim, remove := writable()
 	defer remove()
-	tried := make(chan error)
-	Go(func() { tried <- tryOnThread(victim) })
-	if err := <-tried; err != nil {
+	if err := onThread(func() error { return tryOnThread(victim) }); err != nil {
 		return 0, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
 	}
 	return syscall.LandlockGetABIVersion()

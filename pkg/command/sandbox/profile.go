@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // Level is how a command is held, weakest first.
 type Level string
 
@@ -16,15 +18,7 @@ const (
 // AtLeast reports whether l holds what the level other holds.
 func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
 
-func (l Level) rank() int {
-	switch l {
-	case Full:
-		return 2
-	case Landlock:
-		return 1
-	}
-	return 0
-}
+func (l Level) rank() int { return max(0, slices.Index([]Level{None, Landlock, Full}, l)) }
 
 // Profile is what one command may reach. Paths are absolute, clean and free of
 // links; each is named once. What is neither Hidden nor Emptied can be read.

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -35,26 +37,21 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 func seccompFilter(supervised bool) ([]byte, error) {
 	p := native()
 	if supervised {
-		for _, number := range []uint32{unix.SYS_CONNECT, unix.SYS_LISTEN} {
-			p.deny(number, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
-		}
+		p.deny(asked, unix.SYS_CONNECT, unix.SYS_LISTEN)
 	}
-	for _, number := range missing() {
-		p.deny(number, answer(unix.ENOSYS))
-	}
-	for _, number := range append(forbidden(), forbiddenHere()...) {
-		p.deny(number, answer(unix.EPERM))
-	}
+	// Programs have another way, which they take where the kernel does not have these: clone3 hides its flags from a filter,
+	// and io_uring does the work of other calls unseen by it.
+	p.deny(answer(unix.ENOSYS), append(ring(), unix.SYS_CLONE3)...)
+	p.deny(answer(unix.EPERM), append(forbidden(), forbiddenHere()...)...)
 	p.only(unix.SYS_CLONE, program{
 		argument(0),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_IOCTL, terminalInjection())
-	p.only(unix.SYS_FCNTL, leases())
+	p.only(unix.SYS_FCNTL, refused(1, unix.F_SETLEASE))
 	p.only(unix.SYS_SOCKET, sockets(supervised))
 	p.only(unix.SYS_SOCKETPAIR, connected())
-	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	return p.assemble()
 }
 
@@ -73,11 +70,8 @@ func native() program {
 	return p
 }
 
-// missing are calls for which programs have another way, which they take where
-// the kernel does not have them: clone3 hides its flags from a filter, and
-// io_uring does the work of other calls unseen by it.
-func missing() []uint32 {
-	return []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+func ring() []uint32 {
+	return []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 }
 
 // forbidden are calls that are refused whatever their arguments.
@@ -113,12 +107,12 @@ func terminalInjection() program {
 
 const tiocLinux = 0x541c
 
-// leases refuses to lease files: who can read one can keep everybody from opening
-// it for as long as /proc/sys/fs/lease-break-time says, again and again.
-func leases() program {
+// refused refuses a call with one value of an argument. A lease of a file (F_SETLEASE) would let who can read it keep
+// everybody from opening it for as long as /proc/sys/fs/lease-break-time says, again and again.
+func refused(index, value uint32) program {
 	return program{
-		argument(1),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.F_SETLEASE, SkipTrue: 1},
+		argument(index),
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: value, SkipTrue: 1},
 		answer(unix.EPERM),
 	}
 }
@@ -129,19 +123,16 @@ func leases() program {
 // host, reach around the namespace.
 func sockets(unixToo bool) program {
 	p := program{argument(0)}
-	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
-		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: family, SkipTrue: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
-	}
+	p.deny(allowed, unix.AF_INET, unix.AF_INET6)
 	if unixToo {
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: uint8(len(connected()) + 1)})
-		p = append(p, connected()...)
-		p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		p = append(append(p, connected()...), allowed)
 	}
 	return append(p,
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: 3},
 		argument(2),
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.NETLINK_ROUTE, SkipTrue: 1},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
+		allowed,
 		answer(unix.EPERM),
 	)
 }
@@ -160,6 +151,12 @@ func connected() program {
 	}
 }
 
+// allowed lets the kernel go on; asked puts the call to who listens.
+var (
+	allowed = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+	asked   = bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}
+)
+
 func answer(errno unix.Errno) bpf.Instruction {
 	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
@@ -172,8 +169,11 @@ func argument(index uint32) bpf.Instruction {
 // system call is loaded.
 type program []bpf.Instruction
 
-func (p *program) deny(number uint32, what bpf.Instruction) {
-	*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, what)
+// deny answers each of some numbers with one instruction.
+func (p *program) deny(what bpf.Instruction, numbers ...uint32) {
+	for _, number := range numbers {
+		*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, what)
+	}
 }
 
 // only adds a part for one system call, which has its answer or is passed on.
@@ -183,9 +183,12 @@ func (p *program) only(number uint32, part program) {
 	*p = append(*p, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
 }
 
-// assemble is the program as an array of struct sock_filter.
+// assemble is the program as an array of struct sock_filter; what it has no answer for is allowed.
 func (p program) assemble() ([]byte, error) {
-	raw, err := bpf.Assemble(p)
+	if auditArchitecture == 0 {
+		return nil, errors.New("there is no filter of system calls for this architecture")
+	}
+	raw, err := bpf.Assemble(append(p, allowed))
 	if err != nil {
 		return nil, fmt.Errorf("assemble the filter: %w", err)
 	}
@@ -196,4 +199,14 @@ func (p program) assemble() ([]byte, error) {
 		out = binary.NativeEndian.AppendUint32(out, instruction.K)
 	}
 	return out, nil
+}
+
+// putFilter puts a filter on the calling thread, and on what it starts.
+func putFilter(filter []byte, flags uintptr) (listener int, err error) {
+	program := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(&filter[0]))}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return -1, fmt.Errorf("seccomp: %w", errno)
+	}
+	return int(fd), nil
 }

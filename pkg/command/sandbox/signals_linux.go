@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -48,21 +46,19 @@ func isolation(from starter, not lacking) ([]byte, error) {
 	p := native()
 	reachesProcesses(&p)
 	p.only(unix.SYS_IOCTL, terminalInjection())
-	p.only(unix.SYS_FCNTL, leases())
-	for _, number := range []uint32{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY} {
-		p.deny(number, answer(unix.EPERM)) // keys belong to the user, and can be read
-	}
+	p.only(unix.SYS_FCNTL, refused(1, unix.F_SETLEASE))
+	p.deny(answer(unix.EPERM), unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY) // keys belong to the user, and can be read
 	if not.truncation {
 		emptiesFiles(&p)
 	}
-	if !not.signals {
-		for _, number := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO} {
-			p.only(number, isThread(from))
-		}
+	if not.signals {
+		p.only(unix.SYS_KILL, passedOn(from))
+		p.deny(asked, unix.SYS_TKILL)
+		p.deny(answer(unix.EPERM), unix.SYS_RT_SIGQUEUEINFO)
 	} else {
-		p.only(unix.SYS_KILL, asked(from))
-		p.deny(unix.SYS_TKILL, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
-		p.deny(unix.SYS_RT_SIGQUEUEINFO, answer(unix.EPERM))
+		for _, number := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO} {
+			p.only(number, refused(0, uint32(from.thread)))
+		}
 	}
 	// The thread's process is named beside it. Go's own runtime sends SIGURG to
 	// this process's threads, from this thread too, and heeds no other.
@@ -73,34 +69,17 @@ func isolation(from starter, not lacking) ([]byte, error) {
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(unix.SIGURG), SkipTrue: 1},
 		answer(unix.EPERM),
 	})
-	p.only(unix.SYS_RT_TGSIGQUEUEINFO, program{
-		argument(0),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(from.process), SkipTrue: 1},
-		answer(unix.EPERM),
-	})
+	p.only(unix.SYS_RT_TGSIGQUEUEINFO, refused(0, uint32(from.process)))
 	// Programs take kill instead.
-	p.deny(unix.SYS_PIDFD_SEND_SIGNAL, answer(unix.ENOSYS))
+	p.deny(answer(unix.ENOSYS), unix.SYS_PIDFD_SEND_SIGNAL)
 	// A descriptor's owner may be anybody; the signal it gets stays SIGIO.
-	p.only(unix.SYS_FCNTL, program{
-		argument(1),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.F_SETSIG, SkipTrue: 1},
-		answer(unix.EPERM),
-	})
-	p = append(p, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	p.only(unix.SYS_FCNTL, refused(1, unix.F_SETSIG))
 	return p.assemble()
 }
 
-func isThread(from starter) program {
-	return program{
-		argument(0),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(from.thread), SkipTrue: 1},
-		answer(unix.EPERM),
-	}
-}
-
-// asked passes on what kill is to reach. Process ids have 32 bits; the kernel
+// passedOn passes on what kill is to reach. Process ids have 32 bits; the kernel
 // does not look at the rest.
-func asked(from starter) program {
+func passedOn(from starter) program {
 	return program{
 		argument(0),
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 6}, // its own group: a command has one
@@ -109,18 +88,24 @@ func asked(from starter) program {
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: -uint32(from.group), SkipTrue: 1},
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 1 << 31, SkipTrue: 1, SkipFalse: 2},
 		answer(unix.EPERM),
-		bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF},
-		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, // another group
+		asked,
+		allowed, // another group
 	}
 }
 
-// denySignals keeps the calling thread, and what it starts, from signalling
-// this process, until the broker is dismissed, where there is one.
-func denySignals(not lacking) (*broker, error) {
+// isolate keeps the calling thread, and what it starts, from signalling this
+// process, from its limits and from its memory, as far as Landlock does not,
+// and from emptying files; until the broker is dismissed, where there is one.
+func isolate(not lacking) (*broker, error) {
+	if err := dropRights(); err != nil {
+		return nil, err
+	}
 	filter, err := isolation(starter{process: os.Getpid(), group: unix.Getpgrp(), thread: unix.Gettid()}, not)
 	if err != nil {
 		return nil, err
 	}
+	// It may be slower than one with the kernel's care for speculation (SPEC_ALLOW turns that off): what it keeps are
+	// actions, not secrets.
 	if !not.signals {
 		_, err = putFilter(filter, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
 		return nil, err
@@ -137,43 +122,16 @@ func denySignals(not lacking) (*broker, error) {
 	return newBroker(listener), nil
 }
 
-// putFilter puts a filter on the calling thread. It may be slower than one with
-// the kernel's care for speculation (SPEC_ALLOW turns that off): what it keeps
-// are actions, not secrets.
-func putFilter(filter []byte, flags uintptr) (int, error) {
-	if auditArchitecture == 0 {
-		return -1, errors.New("there is no filter of system calls for this architecture")
-	}
-	program := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(&filter[0]))}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return -1, fmt.Errorf("seccomp: %w", errno)
-	}
-	return int(fd), nil
-}
-
-// isolate keeps the calling thread, and what it starts, from signalling this
-// process, from its limits and from its memory, as far as Landlock does not,
-// and from emptying files.
-func isolate(not lacking) (*broker, error) {
-	if err := dropRights(); err != nil {
-		return nil, err
-	}
-	return denySignals(not)
-}
-
 // emptiesFiles is the part of a filter that keeps a command from emptying files
 // that it may read only. Programs do so with a descriptor, or open for writing.
 func emptiesFiles(p *program) {
-	p.deny(unix.SYS_TRUNCATE, answer(unix.EACCES))
+	p.deny(answer(unix.EACCES), unix.SYS_TRUNCATE)
 	p.only(unix.SYS_OPENAT, emptied(2))
 	p.only(unix.SYS_OPEN_BY_HANDLE_AT, emptied(2))
 	if sysOpen != 0 {
 		p.only(sysOpen, emptied(1))
 	}
-	for _, number := range []uint32{unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER} {
-		p.deny(number, answer(unix.ENOSYS)) // their flags cannot be seen
-	}
+	p.deny(answer(unix.ENOSYS), append(ring(), unix.SYS_OPENAT2)...) // their flags cannot be seen
 }
 
 // emptied refuses to empty what is not opened for writing, by the flags in an
@@ -191,16 +149,13 @@ func emptied(flags uint32) program {
 
 // trySignals does it to a thread that is thrown away.
 func trySignals(abi int) bool {
-	tried := make(chan bool)
-	Go(func() {
+	return onThread(func() bool {
 		not, err := restrict(&Profile{}, abi)
 		if err != nil {
-			tried <- false
-			return
+			return false
 		}
 		w, err := isolate(not)
 		defer w.dismiss()
-		tried <- err == nil
+		return err == nil
 	})
-	return <-tried
 }

@@ -2,6 +2,13 @@ package sandbox
 
 import "runtime"
 
+// onThread runs f as Go does, and returns what it does.
+func onThread[T any](f func() T) T {
+	done := make(chan T)
+	Go(func() { done <- f() })
+	return <-done
+}
+
 // Go runs f in a goroutine of its own on an OS thread of its own, which is not
 // the process's main one and ends with f: as Start wants it.
 func Go(f func()) {

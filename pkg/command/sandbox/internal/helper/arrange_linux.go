@@ -8,7 +8,7 @@ import (
 // arrange makes the view of the file system. What is taken before a step keeps
 // the rights that it had then.
 func arrange(plan *Plan) {
-	root, errno := openat2("/", oPath|syscall.O_DIRECTORY)
+	root, errno := open("/", syscall.O_DIRECTORY)
 	must(errno, "open", "/")
 	devices := takeDevices(plan.Devices)
 	must(setAttributes(root, attrNosuid|attrNodev, msPrivate), "make the mounts private", "")
@@ -49,7 +49,7 @@ func arrange(plan *Plan) {
 
 // take is the tree at a path, as a mount of its own that nothing shows yet.
 func take(path string) int {
-	fd, errno := openat2(path, oPath)
+	fd, errno := open(path, 0)
 	must(errno, "open", path)
 	tree, errno := cloneTree(fd, true)
 	must(errno, "take", path)
@@ -67,7 +67,7 @@ func takeAll(paths []string) []int {
 
 // put shows a tree at a path.
 func put(tree int, path string) {
-	target, errno := openat2(path, oPath)
+	target, errno := open(path, 0)
 	must(errno, "open", path)
 	must(attach(tree, target), "mount on", path)
 	syscall.Close(target)
@@ -151,7 +151,7 @@ func putMask(mask Mask, trees []int) {
 // putBack shows a tree in its own place, if what stands there is still the same:
 // somebody may have replaced it since the tree was taken.
 func putBack(tree int, path string) (step string, errno syscall.Errno) {
-	target, errno := openat2(path, oPath)
+	target, errno := open(path, 0)
 	if errno != 0 {
 		return "open", errno
 	}
@@ -165,7 +165,7 @@ func putBack(tree int, path string) (step string, errno syscall.Errno) {
 
 // lay puts a mask on what is there, or says which step failed.
 func lay(mask Mask) (step string, errno syscall.Errno) {
-	target, errno := openat2(mask.Path, oPath)
+	target, errno := open(mask.Path, 0)
 	if errno != 0 {
 		return "open", errno
 	}

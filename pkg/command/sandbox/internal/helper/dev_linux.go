@@ -15,7 +15,7 @@ const (
 func takeDevices(paths []string) []int {
 	devices := make([]int, len(paths))
 	for i, path := range paths {
-		fd, errno := openat2(path, oPath)
+		fd, errno := open(path, 0)
 		if errno != 0 {
 			devices[i] = -1
 			continue

@@ -3,6 +3,8 @@ package helper
 import (
 	"runtime"
 	"syscall"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // conversation is the descriptor of the conversation with the server.
@@ -121,18 +123,14 @@ func limitPIDs(greatest uint32) {
 	if err != nil {
 		return
 	}
-	var digits []byte
-	for ; greatest > 0; greatest /= 10 {
-		digits = append([]byte{byte('0' + greatest%10)}, digits...)
-	}
-	_, _ = syscall.Write(fd, digits)
+	_, _ = syscall.Write(fd, []byte(kernel.Decimal(uint64(greatest))))
 	syscall.Close(fd)
 }
 
 // enter makes the directory the working one: by its path in the new view, for
 // a descriptor from outside would lead out.
 func enter(plan *Plan) syscall.Errno {
-	fd, errno := openat2(plan.Dir, oPath|syscall.O_DIRECTORY)
+	fd, errno := open(plan.Dir, syscall.O_DIRECTORY)
 	if errno != 0 {
 		return errno
 	}

@@ -4,14 +4,12 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
-// Values of linux/stat.h and poll.h.
 const (
-	sysStatxMountRoot = 0x2000 // STATX_ATTR_MOUNT_ROOT
-	statxAttributes   = 8      // where struct statx has them
-	atNoFollow        = 0x100
-	pollPriority      = 0x2
+	pollPriority = 0x2 // POLLPRI
 	// A path that is absent is looked for again after soon at first, and after
 	// late in the end: the mounts change before the new file has its name.
 	soon = 20_000     // nanoseconds
@@ -29,15 +27,15 @@ func keepMasks(plan *Plan) {
 	var masks, others []Mask // those that hide come first
 	for _, mask := range plan.Masks {
 		switch mask.Kind {
+		case Writable: // what replaces it is read-only
 		case Hidden, Emptied:
 			masks = append(masks, mask)
-			continue
 		case Content:
 			mask.Kind = Frozen // the new content is the operator's
-		case Writable:
-			continue // what replaces it is read-only
+			fallthrough
+		default:
+			others = append(others, mask)
 		}
-		others = append(others, mask)
 	}
 	masks = append(masks, others...)
 	if len(masks) == 0 {
@@ -53,15 +51,13 @@ func keepMasks(plan *Plan) {
 			if awaitMounts(table, pause) {
 				pause = 0
 			}
-			missing := false
+			next := int64(0)
 			for _, mask := range masks {
 				if !isMounted(mask.Path) && !restore(mask) {
-					missing = true
+					next = min(max(2*pause, soon), late)
 				}
 			}
-			if pause = min(max(2*pause, soon), late); !missing {
-				pause = 0
-			}
+			pause = next
 		}
 	}()
 	<-ready
@@ -84,9 +80,8 @@ func awaitMounts(table int, pause int64) (changed bool) {
 
 // isMounted reports whether a path is the root of a mount.
 func isMounted(path string) bool {
-	var info [256]byte
-	_, errno := at(sysStatx, path, atNoFollow, 0, uintptr(unsafe.Pointer(&info)))
-	return errno == 0 && *(*uint64)(unsafe.Pointer(&info[statxAttributes]))&sysStatxMountRoot != 0
+	info, errno := kernel.Statx(kernel.AtCwd, path, kernel.AtNoFollow, 0)
+	return errno == 0 && info.Attributes&kernel.MountRoot != 0
 }
 
 // restore puts a mask on what is there now; false if nothing is. Where it

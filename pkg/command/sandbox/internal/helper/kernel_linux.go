@@ -3,6 +3,8 @@ package helper
 import (
 	"syscall"
 	"unsafe"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // Numbers of system calls that are the same on all architectures.
@@ -10,18 +12,15 @@ const (
 	sysOpenTree        = 428
 	sysMoveMount       = 429
 	sysCloseRange      = 436
-	sysOpenat2         = 437
 	sysMountSetattr    = 442
 	sysLandlockCreate  = 444
 	sysLandlockAddRule = 445
 	sysLandlockSelf    = 446
 )
 
-// Values of linux/mount.h, linux/openat2.h, linux/prctl.h, linux/securebits.h,
+// Values of linux/mount.h, linux/prctl.h, linux/securebits.h,
 // linux/seccomp.h and linux/landlock.h.
 const (
-	atFdcwd          = -100
-	atEmptyPath      = 0x1000
 	atRecursive      = 0x8000
 	openTreeClone    = 1
 	moveFromEmpty    = 0x4
@@ -31,8 +30,6 @@ const (
 	attrNodev        = 0x4
 	attrNoexec       = 0x8
 	msPrivate        = 1 << 18
-	oPath            = 0x200000
-	resolveNoLinks   = 0x4 | 0x2 // RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS
 	prSetDumpable    = 4
 	prCapbsetDrop    = 24
 	prSetSecurebits  = 28
@@ -43,24 +40,12 @@ const (
 	newListener      = 1 << 3
 	waitKillable     = 1 << 5
 	landlockBeneath  = 1
-	capabilities     = 0x20080522
 	securebitsLocked = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80 // no rights by user id 0, none by ambience, for good
 )
 
-func openat2(path string, flags uint64) (int, syscall.Errno) {
-	how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_CLOEXEC, 0, resolveNoLinks}
-	return at(sysOpenat2, path, uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0)
-}
-
-// at is a system call with a path from the root, or of the working directory.
-func at(number uintptr, path string, c, d, e uintptr) (int, syscall.Errno) {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return -1, syscall.EINVAL
-	}
-	directory := atFdcwd
-	result, _, errno := syscall.RawSyscall6(number, uintptr(directory), uintptr(unsafe.Pointer(name)), c, d, e, 0)
-	return int(result), errno
+// open opens a path in which there is no link, for its descriptor only.
+func open(path string, flags uint64) (int, syscall.Errno) {
+	return kernel.Openat2(kernel.AtCwd, path, flags, kernel.NoSymlinks)
 }
 
 var empty = [1]byte{}
@@ -68,7 +53,7 @@ var empty = [1]byte{}
 // cloneTree is a detached copy of the mount at an open path, with all that is
 // mounted below.
 func cloneTree(fd int, recursive bool) (int, syscall.Errno) {
-	flags := uintptr(openTreeClone | syscall.O_CLOEXEC | atEmptyPath)
+	flags := uintptr(openTreeClone | syscall.O_CLOEXEC | kernel.AtEmpty)
 	if recursive {
 		flags |= atRecursive
 	}
@@ -86,7 +71,7 @@ func attach(tree, target int) syscall.Errno {
 func setAttributes(fd int, set, propagation uint64) syscall.Errno {
 	attributes := struct{ set, clear, propagation, userns uint64 }{set: set, propagation: propagation}
 	_, _, errno := syscall.RawSyscall6(sysMountSetattr, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
-		atEmptyPath|atRecursive, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+		kernel.AtEmpty|atRecursive, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
 	return errno
 }
 

@@ -3,6 +3,8 @@ package helper
 import (
 	"syscall"
 	"unsafe"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // surrender gives up, on this thread and for what it starts, every right that
@@ -18,7 +20,7 @@ func surrender(plan *Plan) (listener int) {
 	}
 	must(prctl(prSetSecurebits, securebitsLocked, 0), "lock the secure bits", "")
 	must(prctl(prCapAmbient, ambientClearAll, 0), "clear the ambient capabilities", "")
-	must(dropCapabilities(), "drop the capabilities", "")
+	must(kernel.SetRights(0), "drop the capabilities", "")
 	must(prctl(prSetNoNewPrivs, 1, 0), "no_new_privs", "")
 	landlock(&plan.Landlock)
 	if plan.Supervised == 0 {
@@ -40,18 +42,8 @@ func filterCalls(program []byte, flags uintptr) (listener int, errno syscall.Err
 		length  uint16
 		program *byte
 	}{uint16(len(program) / 8), &program[0]}
-	fd, _, errno := syscall.RawSyscall(sysSeccomp, setFilter, flags, uintptr(unsafe.Pointer(&filter)))
+	fd, _, errno := syscall.RawSyscall(kernel.SysSeccomp, setFilter, flags, uintptr(unsafe.Pointer(&filter)))
 	return int(fd), errno
-}
-
-func dropCapabilities() syscall.Errno {
-	header := struct {
-		version uint32
-		pid     int32
-	}{version: capabilities}
-	var none [2]struct{ effective, permitted, inheritable uint32 }
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
-	return errno
 }
 
 // landlock allows writing where the view allows it, once more, and reading where
@@ -76,7 +68,7 @@ func landlock(rules *Landlock) {
 }
 
 func allow(set int, path string, rules *Landlock) syscall.Errno {
-	fd, errno := openat2(path, oPath)
+	fd, errno := open(path, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -94,7 +86,7 @@ func allow(set int, path string, rules *Landlock) syscall.Errno {
 
 // allowReading takes what is not there any more, or cannot be had, as nothing.
 func allowReading(set int, path string, rights uint64) syscall.Errno {
-	fd, errno := openat2(path, oPath|syscall.O_NOFOLLOW)
+	fd, errno := open(path, syscall.O_NOFOLLOW)
 	if errno != 0 {
 		return 0
 	}

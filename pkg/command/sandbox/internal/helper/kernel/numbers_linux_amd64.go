@@ -1,6 +1,8 @@
-package helper
+package kernel
 
+// Numbers of system calls.
 const (
-	sysStatx   = 332
-	sysSeccomp = 317
+	SysStatx   = 332
+	SysSeccomp = 317
+	SysVMRead  = 310 // process_vm_readv
 )

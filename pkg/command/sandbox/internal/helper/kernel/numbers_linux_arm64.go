@@ -1,6 +1,8 @@
-package helper
+package kernel
 
+// Numbers of system calls.
 const (
-	sysStatx   = 291
-	sysSeccomp = 277
+	SysStatx   = 291
+	SysSeccomp = 277
+	SysVMRead  = 270 // process_vm_readv
 )

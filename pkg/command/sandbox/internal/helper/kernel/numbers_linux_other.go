@@ -1,9 +1,10 @@
 //go:build linux && !amd64 && !arm64
 
-package helper
+package kernel
 
-// There is no level full here, and no helper.
+// There is no level full here.
 const (
-	sysStatx   = ^uintptr(0)
-	sysSeccomp = ^uintptr(0)
+	SysStatx   = ^uintptr(0)
+	SysSeccomp = ^uintptr(0)
+	SysVMRead  = ^uintptr(0)
 )

@@ -3,6 +3,8 @@ package supervisor
 import (
 	"syscall"
 	"unsafe"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // isUnix reports whether the kernel looks for a listener by this address: others it
@@ -13,7 +15,7 @@ func isUnix(address []byte) bool {
 
 // judge finds who listens at an address, and returns one that leads to no other, and
 // what must be held for that, or -1.
-func (s *Supervisor) judge(q *notification, address []byte) (held int, allowed []byte, errno syscall.Errno) {
+func (s *Supervisor) judge(q *kernel.Question, address []byte) (held int, allowed []byte, errno syscall.Errno) {
 	path := address[2:]
 	if path[0] == 0 {
 		// Names that are in no directory can change hands before they are used. Who
@@ -33,16 +35,21 @@ func (s *Supervisor) judge(q *notification, address []byte) (held int, allowed [
 	if errno := s.ownedFile(file); errno != 0 {
 		return file, nil, errno
 	}
-	by := "/proc/self/fd/" + decimal(uint64(file))
+	by := "/proc/self/fd/" + kernel.Decimal(uint64(file))
 	return file, append(append(append([]byte{}, address[:2]...), by...), 0), 0
 }
 
+// open follows links, but not those of /proc: they would be the supervisor's.
+func open(dir int, path []byte) (int, syscall.Errno) {
+	return kernel.Openat2(dir, string(path), 0, kernel.NoMagic)
+}
+
 // find holds the file that a path of the caller leads to.
-func find(q *notification, path []byte) (int, syscall.Errno) {
+func find(q *kernel.Question, path []byte) (int, syscall.Errno) {
 	if path[0] == '/' {
 		return open(0, path) // all have one root
 	}
-	dir, err := syscall.Open("/proc/"+decimal(uint64(q.pid))+"/cwd", oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	dir, err := syscall.Open("/proc/"+kernel.Decimal(uint64(q.PID))+"/cwd", kernel.OPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err.(syscall.Errno)
 	}
@@ -76,22 +83,15 @@ func (s *Supervisor) ownedFile(file int) syscall.Errno {
 
 // mountedOn is the device of the mount that a file is in, by /proc/self/mountinfo.
 func mountedOn(file int) (device uint32, known bool) {
-	const (
-		wanted  = 0x1000 // STATX_MNT_ID
-		atEmpty = 0x1000
-		mountID = 144 // where struct statx has it
-	)
-	var info [256]byte
-	var empty [1]byte
-	_, _, errno := syscall.Syscall6(sysStatx, uintptr(file), uintptr(unsafe.Pointer(&empty)), atEmpty, wanted, uintptr(unsafe.Pointer(&info)), 0)
-	if errno != 0 || *(*uint32)(unsafe.Pointer(&info))&wanted == 0 {
+	info, errno := kernel.Statx(file, "", kernel.AtEmpty, kernel.MountID)
+	if errno != 0 || info.Mask&kernel.MountID == 0 {
 		return 0, false
 	}
 	table, errno := read("/proc/self/mountinfo")
 	if errno != 0 {
 		return 0, false
 	}
-	return deviceOf(*(*uint64)(unsafe.Pointer(&info[mountID])), table)
+	return deviceOf(info.Mount, table)
 }
 
 // deviceOf finds a mount in the table: the first and third field are its number and

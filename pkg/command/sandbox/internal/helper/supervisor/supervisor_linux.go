@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
 // maxListening bounds what is noted in the life of a command.
@@ -26,33 +28,13 @@ func New(listener int) *Supervisor {
 	return &Supervisor{listener: listener, listening: map[uint64]bool{}}
 }
 
-// notification is struct seccomp_notif, reply is struct seccomp_notif_resp
-// (linux/seccomp.h).
-type (
-	notification struct {
-		id         uint64
-		pid, flags uint32
-		number     int32
-		arch       uint32
-		_          uint64
-		arguments  [6]uint64
-	}
-	reply struct {
-		id    uint64
-		_     int64
-		error int32
-		flags uint32
-	}
-)
-
 // Serve answers questions for as long as there are any. Before something may take
 // long, and nobody else is free, it calls another, which is to have Serve called on
 // another thread.
 func (s *Supervisor) Serve(another func()) {
 	for {
-		var q notification
 		s.free.Add(1)
-		errno := ioctl(s.listener, notifyReceive, unsafe.Pointer(&q))
+		q, errno := kernel.Receive(s.listener)
 		s.free.Add(-1)
 		switch errno {
 		case 0:
@@ -64,25 +46,23 @@ func (s *Supervisor) Serve(another func()) {
 	}
 }
 
-func (s *Supervisor) answer(q *notification, another func()) {
-	r := reply{id: q.id}
-	switch q.number {
+func (s *Supervisor) answer(q *kernel.Question, another func()) {
+	switch q.Number {
 	case syscall.SYS_LISTEN:
 		if errno := s.note(q); errno != 0 {
-			r.error = -int32(errno)
+			q.Fail(s.listener, errno)
 		} else {
-			r.flags = notifyContinue
+			q.Continue(s.listener)
 		}
 	case syscall.SYS_CONNECT:
-		r.error = -int32(s.connect(q, another))
+		q.Fail(s.listener, s.connect(q, another))
 	default:
-		r.error = -int32(syscall.ENOSYS)
+		q.Fail(s.listener, syscall.ENOSYS)
 	}
-	ioctl(s.listener, notifySend, unsafe.Pointer(&r)) // who is dead needs no answer
 }
 
 // note remembers the caller's socket, if it is a Unix one.
-func (s *Supervisor) note(q *notification) syscall.Errno {
+func (s *Supervisor) note(q *kernel.Question) syscall.Errno {
 	fd, errno := s.take(q)
 	if errno != 0 {
 		return 0 // the kernel says what is wrong with it; if it does listen, nobody here finds it
@@ -108,7 +88,7 @@ func (s *Supervisor) note(q *notification) syscall.Errno {
 }
 
 // connect does what the caller wants, or says why not.
-func (s *Supervisor) connect(q *notification, another func()) syscall.Errno {
+func (s *Supervisor) connect(q *kernel.Question, another func()) syscall.Errno {
 	fd, errno := s.take(q)
 	if errno != 0 {
 		return errno
@@ -122,7 +102,7 @@ func (s *Supervisor) connect(q *notification, another func()) syscall.Errno {
 	if errno != 0 {
 		return errno
 	}
-	if !s.waits(q) {
+	if !q.Waits(s.listener) {
 		return syscall.ESRCH // and what was taken is of another
 	}
 	if domain == syscall.AF_UNIX && isUnix(address) {
@@ -147,20 +127,14 @@ func isNonblocking(fd int) bool {
 	return errno == 0 && flags&syscall.O_NONBLOCK != 0
 }
 
-// waits reports whether the caller still waits for its answer: if it does, its ids
-// are those of the question.
-func (s *Supervisor) waits(q *notification) bool {
-	return ioctl(s.listener, notifyValid, unsafe.Pointer(&q.id)) == 0
-}
-
 // take is the caller's socket.
-func (s *Supervisor) take(q *notification) (int, syscall.Errno) {
-	process, errno := openProcess(q.pid)
+func (s *Supervisor) take(q *kernel.Question) (int, syscall.Errno) {
+	process, errno := openProcess(q.PID)
 	if errno != 0 {
 		return -1, errno
 	}
 	defer syscall.Close(process)
-	fd, _, errno := syscall.RawSyscall(sysPidfdGetfd, uintptr(process), uintptr(uint32(q.arguments[0])), 0)
+	fd, _, errno := syscall.RawSyscall(sysPidfdGetfd, uintptr(process), uintptr(uint32(q.Arguments[0])), 0)
 	return int(fd), errno
 }
 
@@ -179,9 +153,9 @@ func openProcess(thread uint32) (int, syscall.Errno) {
 }
 
 // copyAddress reads the address from the caller's memory, once.
-func copyAddress(q *notification) ([]byte, syscall.Errno) {
+func copyAddress(q *kernel.Question) ([]byte, syscall.Errno) {
 	const longest = 128 // struct sockaddr_storage
-	length := uint32(q.arguments[2])
+	length := uint32(q.Arguments[2])
 	if length > longest {
 		return nil, syscall.EINVAL
 	}
@@ -191,8 +165,8 @@ func copyAddress(q *notification) ([]byte, syscall.Errno) {
 	address := make([]byte, length)
 	type vector struct{ base, length uintptr }
 	here := vector{uintptr(unsafe.Pointer(&address[0])), uintptr(length)}
-	there := vector{uintptr(q.arguments[1]), uintptr(length)}
-	n, _, errno := syscall.RawSyscall6(sysVMRead, uintptr(q.pid), uintptr(unsafe.Pointer(&here)), 1, uintptr(unsafe.Pointer(&there)), 1, 0)
+	there := vector{uintptr(q.Arguments[1]), uintptr(length)}
+	n, _, errno := syscall.RawSyscall6(kernel.SysVMRead, uintptr(q.PID), uintptr(unsafe.Pointer(&here)), 1, uintptr(unsafe.Pointer(&there)), 1, 0)
 	if errno == 0 && n != uintptr(length) {
 		errno = syscall.EFAULT
 	}
