@@ -91,8 +91,7 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 	}
 }
 
-// TestWhereThereIsNoPlace: what is read says that there is none, or that it is
-// not ours.
+// TestWhereThereIsNoPlace: what is read says that there is none, or that it is not ours.
 func TestWhereThereIsNoPlace(t *testing.T) {
 	dir := t.TempDir()
 	group := filepath.Join(dir, "own group")

@@ -1,10 +1,9 @@
 // Package complaint finds, in what a command printed, that the system refused
 // something to it, and the names that the message may be about.
 //
-// It goes by the texts of the errors of the C library, Go, Rust, Java, Python and
-// Node.js, in English: tools print these whatever they do. It knows nothing of
-// why: whoever asks compares the names with what the command could reach. A text
-// that a program prints for another reason is found too.
+// It goes by the texts of the errors of the C library, Go, Rust, Java, Python and Node.js, in English: tools print
+// these whatever they do. It knows nothing of why: whoever asks compares the names with what the command could reach. A
+// text that a program prints for another reason is found too.
 package complaint
 
 import (
@@ -30,8 +29,7 @@ const (
 // Complaint is one message.
 type Complaint struct {
 	Kind Kind
-	// Line is the message, cut, and Program what it begins with, if that is a
-	// word: mostly the program that says it.
+	// Line is the message, cut, and Program what it begins with, if that is a word: mostly the program that says it.
 	Line, Program string
 	// Names are what it can be about, the likeliest first: paths, absolute or
 	// relative to where the program ran. There may be none.
@@ -39,9 +37,8 @@ type Complaint struct {
 }
 
 const (
-	// maxComplaints bounds how many are found, maxLine how much of a line is
-	// looked at, in bytes, and around how many lines beside it are searched for
-	// names.
+	// maxComplaints bounds how many are found, maxLine how much of a line is looked at, in bytes, and around how many
+	// lines beside it are searched for names.
 	maxComplaints = 50
 	maxLine       = 2000
 	around        = 3

@@ -16,16 +16,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
-// Install is what the install commands of one line write. Paths are
-// workspace-relative.
+// Install is what the install commands of one line write. Paths are workspace-relative.
 type Install struct {
 	// Commands are what they are called, as "npm install".
 	Commands []string
 	// Dirs are the directories of their projects, which exist: package managers
 	// make files there for a moment, and rename them into place.
 	Dirs []string
-	// Packages are package directories, and files that are generated with them,
-	// existing or not.
+	// Packages are package directories, and files that are generated with them, existing or not.
 	Packages []string
 	// Files are the manifests and lock files that can change.
 	Files []string
@@ -34,11 +32,9 @@ type Install struct {
 // Find returns what the install commands of a line write that starts in dir, a
 // directory of the workspace at root; nil if the line has none.
 //
-// Where the line does not say in which directory a command runs, it is the one
-// that the line starts in. A virtual environment is one that exists in the
-// project's directory or that the program stands in, or one that the line makes:
-// what it names must be called env, virtualenv or something with venv, and be
-// new, empty, or an environment already.
+// Where the line does not say in which directory a command runs, it is the one that the line starts in. A virtual
+// environment is one that exists in the project's directory or that the program stands in, or one that the line makes:
+// what it names must be called env, virtualenv or something with venv, and be new, empty, or an environment already.
 func Find(root, dir string, line *shell.Reading) *Install {
 	if line == nil {
 		return nil
@@ -60,8 +56,7 @@ func Find(root, dir string, line *shell.Reading) *Install {
 
 var versioned = regexp.MustCompile(`^(python|pip)[0-9.]*$`)
 
-// known is the name that the table has for a program, with its arguments:
-// python -m pip is pip, and pip3.12 too.
+// known is the name that the table has for a program, with its arguments: python -m pip is pip, and pip3.12 too.
 func known(p shell.Program) (name string, args []shell.Arg) {
 	name, args = strings.TrimSuffix(p.Name, ".exe"), p.Args
 	if m := versioned.FindStringSubmatch(name); m != nil {
@@ -215,8 +210,7 @@ func (f *finder) project(m manager, w writes, dir string) {
 	f.locks(m.locks, group, home)
 }
 
-// locks adds the lock files of some directories: those that exist, else the
-// first in the first.
+// locks adds the lock files of some directories: those that exist, else the first in the first.
 func (f *finder) locks(names string, dirs ...string) {
 	found := false
 	for _, dir := range dirs {

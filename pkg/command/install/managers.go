@@ -42,8 +42,7 @@ type manager struct {
 	locks string
 	// groupLocks stand in the directory of the group, beside a project's own.
 	groupLocks string
-	// packages are its package directories and generated files, always in the
-	// directory of the group if there is one.
+	// packages are its package directories and generated files, always in the directory of the group if there is one.
 	packages string
 	// environment: packages go into a virtual environment.
 	environment bool

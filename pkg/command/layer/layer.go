@@ -1,13 +1,10 @@
-// Package layer reads what a command did to a directory whose changes went into
-// a layer (sandbox.Layer).
+// Package layer reads what a command did to a directory whose changes went into a layer (sandbox.Layer).
 //
-// It promises that every file, link and directory that the command made,
-// changed, touched or removed is listed, each once, and that nothing of the
-// command's own making is followed: links are not, and nothing but regular files
-// is opened. Whoever reads must be alone: the command's processes are gone.
+// It promises that every file, link and directory that the command made, changed, touched or removed is listed, each
+// once, and that nothing of the command's own making is followed: links are not, and nothing but regular files is
+// opened. Whoever reads must be alone: the command's processes are gone.
 //
-// It does not promise that what is listed differs: a file that was written back
-// is listed too.
+// It does not promise that what is listed differs: a file that was written back is listed too.
 package layer
 
 import (
@@ -28,12 +25,10 @@ const maxTouched = 200_000
 // ErrTooMuch is returned, wrapped, where a command touched more than 200,000 paths.
 var ErrTooMuch = errors.New("more was changed than can be looked at")
 
-// View is a directory with a layer over it; without Upper it is the directory
-// as it is. Both are absolute paths.
+// View is a directory with a layer over it; without Upper it is the directory as it is. Both are absolute paths.
 type View struct{ Lower, Upper string }
 
-// Touched is one path that a command touched. Of what is not there the mode is
-// that of nothing: see Gone.
+// Touched is one path that a command touched. Of what is not there the mode is that of nothing: see Gone.
 type Touched struct {
 	// Path is relative to the directory, with slashes.
 	Path string
@@ -49,8 +44,7 @@ type Node struct {
 	At string
 }
 
-// Touched lists what the command touched, directories too, those above what is
-// in them first.
+// Touched lists what the command touched, directories too, those above what is in them first.
 func (v View) Touched() ([]Touched, error) {
 	w := &walk{View: v}
 	err := w.visit("", false)
@@ -62,8 +56,7 @@ type walk struct {
 	all []Touched
 }
 
-// visit lists a directory of the layer. opaque: nothing of the directory below
-// it is left.
+// visit lists a directory of the layer. opaque: nothing of the directory below it is left.
 func (w *walk) visit(dir string, opaque bool) error {
 	entries, err := durable.ReadDirectory(filepath.Join(w.Upper, filepath.FromSlash(dir)))
 	if err != nil {

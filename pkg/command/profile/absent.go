@@ -9,13 +9,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// guardedNames are the names that must not come into being at the top of a
-// workspace: its governance, its repository, and the files that make other
-// programs run code.
+// guardedNames are the names that must not come into being at the top of a workspace: its governance, its repository,
+// and the files that make other programs run code.
 const guardedNames = ".orchestration/ .intentignore .git/ .mcp.json .envrc .roomodes .cursor/ .roo/ .vscode/ .claude/"
 
-// frozen are names with blanks between them, those of directories with a slash
-// at their end.
+// frozen are names with blanks between them, those of directories with a slash at their end.
 func frozen(names string) (all []sandbox.Frozen) {
 	for name := range strings.FieldsSeq(names) {
 		path, directory := strings.CutSuffix(name, "/")
@@ -37,8 +35,7 @@ func (m *Builder) Sweep() {
 	sandbox.Sweep(all)
 }
 
-// absent are the guarded names that do not exist. Those that do are found by
-// the walk.
+// absent are the guarded names that do not exist. Those that do are found by the walk.
 func absent(root string) []sandbox.Frozen {
 	return slices.DeleteFunc(frozen(guardedNames), func(f sandbox.Frozen) bool {
 		_, err := os.Lstat(filepath.Join(root, f.Path))

@@ -105,8 +105,7 @@ func (m *Builder) survey(req Request) (*survey, error) {
 	return s, nil
 }
 
-// prepare finds the places for packages, which it returns, makes the build
-// places, and the private caches.
+// prepare finds the places for packages, which it returns, makes the build places, and the private caches.
 func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []buildPlace) {
 	for _, name := range req.Packages {
 		if exists, usable := s.placeable(name); usable {
@@ -142,8 +141,7 @@ func (m *Builder) openCaches(r *Profile) {
 	r.env = append(r.env, cachesIn(private, m.environ)...)
 }
 
-// hold makes a missing build place for as long as commands use it. What is
-// still empty then is removed.
+// hold makes a missing build place for as long as commands use it. What is still empty then is removed.
 func (m *Builder) hold(place buildPlace, r *Profile) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -254,8 +252,7 @@ func (m *Builder) openPlaces(r *Profile, packages []buildPlace) {
 	}
 }
 
-// openNamed adds the files that the gate has let the command write and that
-// something else closes.
+// openNamed adds the files that the gate has let the command write and that something else closes.
 func (r *Profile) openNamed(req Request) {
 	for _, name := range req.Named {
 		p := r.path(name)
@@ -273,8 +270,7 @@ func (r *Profile) openNamed(req Request) {
 	}
 }
 
-// operatorPlaces adds what commands.writable names. Of the workspace's own,
-// what is protected stays closed.
+// operatorPlaces adds what commands.writable names. Of the workspace's own, what is protected stays closed.
 func (m *Builder) operatorPlaces(r *Profile, req Request) {
 	for _, name := range req.Writable {
 		p := filepath.Clean(filepath.FromSlash(name))
@@ -299,15 +295,13 @@ func (m *Builder) operatorPlaces(r *Profile, req Request) {
 	}
 }
 
-// Environment is what the command gets: env with the private directories in
-// place of the user's.
+// Environment is what the command gets: env with the private directories in place of the user's.
 func (r *Profile) Environment(env []string) []string { return replaced(env, r.env) }
 
 // InPlace reports whether a workspace-relative path is build output.
 func (r *Profile) InPlace(path string) bool { return withinAny(r.Places, path) }
 
-// Vacate removes what was made for the command in the workspace and was not
-// used.
+// Vacate removes what was made for the command in the workspace and was not used.
 func (r *Profile) Vacate() {
 	for _, f := range slices.Backward(r.vacate) {
 		f()
@@ -315,8 +309,7 @@ func (r *Profile) Vacate() {
 	r.vacate = nil
 }
 
-// Close removes all that was made for the command. It has no effect the second
-// time.
+// Close removes all that was made for the command. It has no effect the second time.
 func (r *Profile) Close() error {
 	r.Vacate()
 	temp := r.temp

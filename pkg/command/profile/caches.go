@@ -14,16 +14,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// cacheVariables hand the private caches to the tools that keep one. Each has
-// a directory of its own.
+// cacheVariables hand the private caches to the tools that keep one. Each has a directory of its own.
 const cacheVariables = `GOCACHE=go-build GOPATH=go GOLANGCI_LINT_CACHE=golangci-lint STATICCHECK_CACHE=staticcheck
 	npm_config_cache=npm YARN_CACHE_FOLDER=yarn YARN_GLOBAL_FOLDER=yarn-global PNPM_HOME=pnpm BUN_INSTALL_CACHE_DIR=bun
 	PIP_CACHE_DIR=pip UV_CACHE_DIR=uv POETRY_CACHE_DIR=poetry PIPENV_CACHE_DIR=pipenv WORKON_HOME=virtualenvs
 	COMPOSER_CACHE_DIR=composer PYTHONPYCACHEPREFIX=python MYPY_CACHE_DIR=mypy RUFF_CACHE_DIR=ruff COVERAGE_FILE=coverage/data
 	CARGO_HOME=cargo GRADLE_USER_HOME=gradle CCACHE_DIR=ccache SCCACHE_DIR=sccache`
 
-// CacheDir is this program's directory for what can be made again, "" where the
-// environment names none.
+// CacheDir is this program's directory for what can be made again, "" where the environment names none.
 func CacheDir(environ []string) string {
 	if base := lookup(environ, "XDG_CACHE_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(base, "orchestra-mcp")
@@ -62,10 +60,9 @@ func cachesIn(dir string, environ []string) (env []string) {
 	return append(append(env, goModules(dir, environ)...), maven(dir, environ))
 }
 
-// goModules lets Go read the modules that the user has, and put new ones into
-// a private cache: the user's own serves as a proxy. Private modules do not
-// pass through a proxy, so where there are any, the user's cache stays in its
-// place, and new modules cannot be had.
+// goModules lets Go read the modules that the user has, and put new ones into a private cache: the user's own serves as
+// a proxy. Private modules do not pass through a proxy, so where there are any, the user's cache stays in its place,
+// and new modules cannot be had.
 func goModules(dir string, environ []string) []string {
 	settings := goSettings(environ)
 	modules := settings("GOMODCACHE")
@@ -85,9 +82,8 @@ func goModules(dir string, environ []string) []string {
 	return env
 }
 
-// goSettings looks a variable up as the go command does: the environment, then
-// the user's file, then that of the Go installation. go env itself takes some
-// milliseconds a call.
+// goSettings looks a variable up as the go command does: the environment, then the user's file, then that of the Go
+// installation. go env itself takes some milliseconds a call.
 func goSettings(environ []string) func(name string) string {
 	config := cmp.Or(lookup(environ, "XDG_CONFIG_HOME"), filepath.Join(lookup(environ, "HOME"), ".config"))
 	user := readAssignments(cmp.Or(lookup(environ, "GOENV"), filepath.Join(config, "go", "env")))
@@ -108,8 +104,7 @@ func goRoot(environ []string) string {
 	return ""
 }
 
-// readAssignments reads lines of the form NAME=value; a file that cannot be
-// read has none.
+// readAssignments reads lines of the form NAME=value; a file that cannot be read has none.
 func readAssignments(name string) map[string]string {
 	values := map[string]string{}
 	opened, _, err := durable.OpenRegular(name)

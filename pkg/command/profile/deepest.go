@@ -8,8 +8,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// writable reports whether the profile lets a path be written: of the entries that
-// hold it the deepest decides.
+// writable reports whether the profile lets a path be written: of the entries that hold it the deepest decides.
 func (r *Profile) writable(path string) bool {
 	deepest, writable := -1, false
 	for _, p := range r.Sandbox.Writable {
@@ -36,8 +35,7 @@ func withinAny(dirs []string, path string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return within(dir, path) })
 }
 
-// below returns the slash-separated way from a directory to a path at or below
-// it.
+// below returns the slash-separated way from a directory to a path at or below it.
 func below(dir, path string) (string, bool) {
 	dir, path = filepath.FromSlash(dir), filepath.FromSlash(path)
 	if path == dir {

@@ -2,8 +2,7 @@ package profile
 
 import "time"
 
-// SetClock gives the clock by which a Builder tells old directories from those
-// that change.
+// SetClock gives the clock by which a Builder tells old directories from those that change.
 func (m *Builder) SetClock(now func() time.Time) { m.listings.now = now }
 
 // Kept is how many directories a Builder need not list again.

@@ -16,10 +16,8 @@ var errChanged = errors.New("it changed at this moment")
 // maxPacks bounds the files of packs that are looked at.
 const maxPacks = 200
 
-// sharedPacks are the packs of a git directory that another clone has too, as
-// hard links that git makes when it clones a path: who writes one writes the
-// other's. Where there are too many to look at, all are closed. Paths are
-// absolute.
+// sharedPacks are the packs of a git directory that another clone has too, as hard links that git makes when it clones
+// a path: who writes one writes the other's. Where there are too many to look at, all are closed. Paths are absolute.
 func sharedPacks(gitDir string) []sandbox.Frozen {
 	packs := filepath.Join(gitDir, "objects", "pack")
 	dir, err := durable.OpenDirectory(packs)

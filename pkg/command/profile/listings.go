@@ -19,9 +19,8 @@ const (
 	coarse = 2 * time.Second
 )
 
-// listings keeps what directories hold from one command to the next, so that
-// one that did not change costs a look at its times. It keeps maxEntries names
-// at most. It is for concurrent use.
+// listings keeps what directories hold from one command to the next, so that one that did not change costs a look at
+// its times. It keeps maxEntries names at most. It is for concurrent use.
 type listings struct {
 	now     func() time.Time
 	mu      sync.Mutex
@@ -37,8 +36,7 @@ type listing struct {
 	notable []entry
 }
 
-// read lists a directory, path, which is called dir in the workspace. It
-// reports false where that cannot be known.
+// read lists a directory, path, which is called dir in the workspace. It reports false where that cannot be known.
 func (l *listings) read(path, dir string) (*listing, bool) {
 	l.mu.Lock()
 	old := l.kept[dir]

@@ -24,8 +24,7 @@ func box(t *testing.T, m *profile.Builder, req profile.Request) *sandbox.Profile
 	return r.Sandbox
 }
 
-// TestKeptListings: a directory that did not change is not listed again, and
-// one that did is.
+// TestKeptListings: a directory that did not change is not listed again, and one that did is.
 func TestKeptListings(t *testing.T) {
 	root := tree(t, "src/a/b/x", "src/c/y", "docs/z")
 	m := profile.New(root, []string{"HOME=" + t.TempDir()})

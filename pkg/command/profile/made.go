@@ -18,8 +18,7 @@ type madeDir struct {
 	held  *durable.Held
 }
 
-// makeDir makes a directory of the workspace, or takes the one that is there.
-// No link on the way is followed.
+// makeDir makes a directory of the workspace, or takes the one that is there. No link on the way is followed.
 func (m *Builder) makeDir(place string) (_ *madeDir, err error) {
 	root, err := os.OpenRoot(m.root)
 	if err != nil {

@@ -17,16 +17,14 @@ const (
 
 var errTooMany = errors.New("too many masks")
 
-// masked is the shape of a profile for a level that can freeze what lies inside of
-// what is writable.
+// masked is the shape of a profile for a level that can freeze what lies inside of what is writable.
 type masked struct {
 	*survey
 	writable []string
 	frozen   []sandbox.Frozen
 }
 
-// visit goes down the workspace. Inside says whether the directory lies in
-// something writable.
+// visit goes down the workspace. Inside says whether the directory lies in something writable.
 func (m *masked) visit(dir string, at states, inside bool) error {
 	found, known := m.list(dir)
 	entries := found.entries

@@ -15,9 +15,8 @@ func ownedByUs(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// passable reports whether a directory can be gone through by who has no rights
-// but those of its mode, as a command and what lays its masks: this user owns
-// it and has closed it, or is root and others have.
+// passable reports whether a directory can be gone through by who has no rights but those of its mode, as a command and
+// what lays its masks: this user owns it and has closed it, or is root and others have.
 func passable(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	mode := info.Mode().Perm()

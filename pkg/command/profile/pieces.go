@@ -13,8 +13,7 @@ type pieces struct {
 	narrowed []string
 }
 
-// visit returns whether the directory, with all that is in it, may be written,
-// and if not, what in it may be.
+// visit returns whether the directory, with all that is in it, may be written, and if not, what in it may be.
 func (p *pieces) visit(dir string, at states) (whole bool, writable []string) {
 	found, known := p.list(dir)
 	roomy := p.roomy(at, found.entries)
@@ -39,8 +38,7 @@ func (p *pieces) visit(dir string, at states) (whole bool, writable []string) {
 	return false, writable
 }
 
-// entry is visit for one entry; of one that is not a directory there is
-// nothing inside.
+// entry is visit for one entry; of one that is not a directory there is nothing inside.
 func (p *pieces) entry(dir string, e entry, at states) (clean bool, writable []string) {
 	name := path.Join(dir, e.name)
 	switch {

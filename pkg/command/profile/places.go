@@ -23,8 +23,7 @@ type toolchain struct {
 	needed string
 	// used are taken where they exist, and made where git ignores them.
 	used string
-	// output are names that can hold sources as well: they count where git
-	// ignores them.
+	// output are names that can hold sources as well: they count where git ignores them.
 	output string
 }
 
@@ -57,9 +56,8 @@ type buildPlace struct {
 	exists bool
 }
 
-// buildPlaces finds them by the files in the directory where a command starts
-// and in those above it, up to the workspace. Out of scope, what git tracks is
-// no output, whatever its name.
+// buildPlaces finds them by the files in the directory where a command starts and in those above it, up to the
+// workspace. Out of scope, what git tracks is no output, whatever its name.
 func (s *survey) buildPlaces(dir string) []buildPlace {
 	found := s.declaredPlaces(dir)
 	var outside []string
@@ -77,9 +75,8 @@ func (s *survey) buildPlaces(dir string) []buildPlace {
 
 func (s *survey) inScopeBelow(dir string) bool { return s.all || s.inScope(path.Join(dir, "x")) }
 
-// declares reports whether a file that makes a directory a project stands there.
-// byAgent: an agent can have made it, so it says nothing of what is out of
-// scope. One that the scope names as it is was meant by the operator.
+// declares reports whether a file that makes a directory a project stands there. byAgent: an agent can have made it, so
+// it says nothing of what is out of scope. One that the scope names as it is was meant by the operator.
 func (s *survey) declares(file string) (there, byAgent bool) {
 	if !s.isFile(file) {
 		return false, false
@@ -161,9 +158,8 @@ func prefixes(p string) []string {
 // gitignoreLimit bounds what is read of a .gitignore, in bytes.
 const gitignoreLimit = 1 << 20
 
-// ignoredIn says which directories the .gitignore of a directory, or the one
-// of the workspace, has git ignore. A file that the scope has says nothing: who
-// may change it could make any of the names writable.
+// ignoredIn says which directories the .gitignore of a directory, or the one of the workspace, has git ignore. A file
+// that the scope has says nothing: who may change it could make any of the names writable.
 func (s *survey) ignoredIn(dir string) func(name string) bool {
 	top := s.gitignore(".")
 	own := top

@@ -62,8 +62,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// declarations are files that make a directory a project, each with a place
-// that its tools write.
+// declarations are files that make a directory a project, each with a place that its tools write.
 func declarations() map[string]string {
 	return map[string]string{
 		"package.json": "coverage", "pyproject.toml": ".pytest_cache", "setup.py": ".pytest_cache", "requirements.txt": ".pytest_cache", "tox.ini": ".pytest_cache",
@@ -72,8 +71,7 @@ func declarations() map[string]string {
 	}
 }
 
-// TestPlacesThatAnAgentDeclares: a project's file that an agent can have made
-// opens nothing out of its scope.
+// TestPlacesThatAnAgentDeclares: a project's file that an agent can have made opens nothing out of its scope.
 func TestPlacesThatAnAgentDeclares(t *testing.T) {
 	made, through := 0, 0
 	for file, place := range declarations() {

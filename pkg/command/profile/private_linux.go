@@ -30,18 +30,15 @@ var (
 	errCopies  = fmt.Errorf("more than %d bytes of its files have other names (hard links)", maxCopied)
 )
 
-// makePrivate gives each file of a git directory that has other names (hard
-// links), as git makes them when it clones a path, a content of its own: who
-// writes it then writes no other repository's. Content, permissions and time
-// of modification stay. Left out are what skip names, packs, and files of more
-// than 64 MiB, which it returns; paths are relative to the git directory.
+// makePrivate gives each file of a git directory that has other names (hard links), as git makes them when it clones a
+// path, a content of its own: who writes it then writes no other repository's. Content, permissions and time of
+// modification stay. Left out are what skip names, packs, and files of more than 64 MiB, which it returns; paths are
+// relative to the git directory.
 //
-// A file that others replace meanwhile stays theirs; what a program writes in
-// that very moment into one that it had open, as git does with its logs, stays
-// with the other names. After a crash each file is
-// what it was or its copy, all of which are on disk before the first takes its
-// place; what is left is a file of a name that git clears away. Names are
-// followed one by one and never through a link.
+// A file that others replace meanwhile stays theirs; what a program writes in that very moment into one that it had
+// open, as git does with its logs, stays with the other names. After a crash each file is what it was or its copy, all
+// of which are on disk before the first takes its place; what is left is a file of a name that git clears away. Names
+// are followed one by one and never through a link.
 func makePrivate(gitDir string, skip func(name string) bool) (large []string, err error) {
 	top, err := unix.Open(gitDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -49,8 +46,7 @@ func makePrivate(gitDir string, skip func(name string) bool) (large []string, er
 	}
 	p := &privately{skip: skip, objects: -1}
 	defer p.close()
-	// Copies stand in the directory of the objects first: what is in that of a
-	// branch's name is a branch.
+	// Copies stand in the directory of the objects first: what is in that of a branch's name is a branch.
 	p.objects, err = unix.Openat(top, "objects", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		p.objects = -1 // a matter of who has something to copy
@@ -222,8 +218,7 @@ func (p *privately) settle() error {
 	return nil
 }
 
-// replace exchanges a file with its copy, and back if it is not the file that
-// was copied.
+// replace exchanges a file with its copy, and back if it is not the file that was copied.
 func (p *privately) replace(c *privateCopy) error {
 	swap := func() error {
 		return unix.Renameat2(p.objects, c.temp, int(c.dir.Fd()), c.name, unix.RENAME_EXCHANGE)
@@ -243,8 +238,7 @@ func (p *privately) replace(c *privateCopy) error {
 	return nil
 }
 
-// drop removes what stands in the place of the copies: these, or after an
-// exchange the other names' files.
+// drop removes what stands in the place of the copies: these, or after an exchange the other names' files.
 func (p *privately) drop() {
 	for i := range p.copies {
 		_ = unix.Unlinkat(p.objects, p.copies[i].temp, 0)

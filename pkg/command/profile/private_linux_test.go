@@ -19,8 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// cloned makes a repository with loose objects, and a clone that shares their
-// files.
+// cloned makes a repository with loose objects, and a clone that shares their files.
 func cloned(t *testing.T, objects int) (top, clone string) {
 	t.Helper()
 	base := t.TempDir()
@@ -65,8 +64,7 @@ func files(t *testing.T, dir string) map[string]fs.FileInfo {
 
 func names(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Nlink) }
 
-// TestObjectsOfAnotherClone: a command with git can write no object that another
-// clone has too, at whatever level.
+// TestObjectsOfAnotherClone: a command with git can write no object that another clone has too, at whatever level.
 func TestObjectsOfAnotherClone(t *testing.T) {
 	for _, c := range []struct {
 		level  sandbox.Level
@@ -229,8 +227,7 @@ func TestCopiesWhileGitWorks(t *testing.T) {
 
 const killedEnv = "REACH_PRIVATE_KILLED"
 
-// TestKilledWhileCopying: killed at any time, every object is there and whole,
-// and the other clone's too.
+// TestKilledWhileCopying: killed at any time, every object is there and whole, and the other clone's too.
 func TestKilledWhileCopying(t *testing.T) {
 	if top := os.Getenv(killedEnv); top != "" {
 		r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."}))(t)

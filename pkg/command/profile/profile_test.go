@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// tree makes a workspace: names that end in a slash are directories, those
-// with an arrow links.
+// tree makes a workspace: names that end in a slash are directories, those with an arrow links.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
@@ -40,8 +39,7 @@ func must(t *testing.T, err error) {
 	check.OK(t, err)
 }
 
-// reached is a profile as text: workspace-relative names, frozen ones with a minus,
-// hidden ones with a star.
+// reached is a profile as text: workspace-relative names, frozen ones with a minus, hidden ones with a star.
 func reached(t *testing.T, root string, req profile.Request) (string, *profile.Profile) {
 	t.Helper()
 	if req.Dir == "" {
@@ -196,8 +194,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHiddenByAllNames: a hard link of a secret is one; what cannot be hidden is
-// said.
+// TestHiddenByAllNames: a hard link of a secret is one; what cannot be hidden is said.
 func TestHiddenByAllNames(t *testing.T) {
 	root := tree(t, "src/a", "docs/x", "private/key", "deep/er/.env")
 	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "docs/other")))

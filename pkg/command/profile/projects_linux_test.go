@@ -231,8 +231,7 @@ func (s *shell) fails(line string) {
 	}
 }
 
-// git: a commit works where the level can keep hooks and configuration apart,
-// or where the operator trusts.
+// git: a commit works where the level can keep hooks and configuration apart, or where the operator trusts.
 func (s *shell) git(level sandbox.Level) {
 	const commit = "echo >> %s && git add -A . && git commit -qm second && git log --oneline && git status --short"
 	dir := strings.TrimSuffix(s.req.Scope[0], "/**")

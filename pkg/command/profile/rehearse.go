@@ -9,9 +9,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// Rehearsed are the directories whose changes a rehearsal takes: the workspace,
-// and where its .git is a pointer the git directory that all work trees share,
-// with the part of this one. Common is the git directory, Own that of a linked
+// Rehearsed are the directories whose changes a rehearsal takes: the workspace, and where its .git is a pointer the git
+// directory that all work trees share, with the part of this one. Common is the git directory, Own that of a linked
 // work tree, else the same. Paths are absolute.
 type Rehearsed struct{ Root, Common, Own string }
 
@@ -37,8 +36,7 @@ func (m *Builder) Rehearsable() (Rehearsed, error) {
 	return Rehearsed{m.root, repo.common, cmp.Or(repo.own, repo.common)}, nil
 }
 
-// GuardedInGit reports whether a path in a git directory, relative to it, is
-// one that commands never change.
+// GuardedInGit reports whether a path in a git directory, relative to it, is one that commands never change.
 func GuardedInGit(name string) bool {
 	for dir := name; dir != "." && dir != "/"; dir = filepath.ToSlash(filepath.Dir(dir)) {
 		if isGuarded(dir) {
@@ -48,9 +46,8 @@ func GuardedInGit(name string) bool {
 	return false
 }
 
-// Rehearse works out what a command may reach whose changes go into layers: all
-// of what these lie over, but for what is secret. Of req it takes Rules, Hidden
-// and DenyNetwork.
+// Rehearse works out what a command may reach whose changes go into layers: all of what these lie over, but for what is
+// secret. Of req it takes Rules, Hidden and DenyNetwork.
 func (m *Builder) Rehearse(req Request, layers []sandbox.Layer) (_ *Profile, err error) {
 	r := &Profile{Level: sandbox.Full}
 	defer func() {

@@ -29,13 +29,11 @@ type repository struct {
 // maxOthers bounds the names of another work tree. Git has about twenty.
 const maxOthers = 200
 
-// guardedInGit is what makes git run programs, or look in another place, and
-// the ledger with the refs that carry it, which are the server's to write.
-// Writing commondir alone makes the operator's own git run a foreign alias.
+// guardedInGit is what makes git run programs, or look in another place, and the ledger with the refs that carry it,
+// which are the server's to write. Writing commondir alone makes the operator's own git run a foreign alias.
 const guardedInGit = "hooks/ config config.worktree commondir modules/ worktrees/ info/attributes objects/info/alternates orchestra/ refs/orchestra/"
 
-// guardedInOwn is the same of the directory that a linked work tree has for
-// itself.
+// guardedInOwn is the same of the directory that a linked work tree has for itself.
 const guardedInOwn = "config.worktree commondir gitdir modules/"
 
 // sharedInGit are the names in a git directory that belong to all its work
@@ -65,9 +63,8 @@ func findRepository(root string) (repo *repository, why string) {
 	return repo, ""
 }
 
-// linked follows the pointer of a linked work tree. A file of the workspace
-// must not say what is writable outside of it: the place that it names has to
-// point back, from where only git and the operator write.
+// linked follows the pointer of a linked work tree. A file of the workspace must not say what is writable outside of
+// it: the place that it names has to point back, from where only git and the operator write.
 func linked(dot string) (*repository, string) {
 	const stays = "it points to a directory elsewhere, which stays closed; the operator can name that one in commands.writable"
 	own, err := filepath.EvalSymlinks(pointed(dot, "gitdir: "))
@@ -87,8 +84,7 @@ func linked(dot string) (*repository, string) {
 	return repo, repo.findOthers()
 }
 
-// findOthers finds what is the main work tree's alone. It says why that cannot
-// be told.
+// findOthers finds what is the main work tree's alone. It says why that cannot be told.
 func (g *repository) findOthers() (why string) {
 	entries, err := durable.ReadDirectory(g.common)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// linkedTree makes a repository with a linked work tree and a second one beside
-// it; bare ones have no main work tree.
+// linkedTree makes a repository with a linked work tree and a second one beside it; bare ones have no main work tree.
 func linkedTree(t *testing.T, bare bool) (common, tree, other string) {
 	t.Helper()
 	top, _ := cloned(t, 3)
@@ -46,8 +45,7 @@ func in(t *testing.T, tree string) *shell {
 	return s
 }
 
-// stateOf is what the other work trees, and whoever git obeys, have in the
-// shared directory.
+// stateOf is what the other work trees, and whoever git obeys, have in the shared directory.
 func stateOf(t *testing.T, common string) map[string]string {
 	t.Helper()
 	state := map[string]string{}
@@ -113,8 +111,7 @@ func TestLinkedWorkTree(t *testing.T) {
 	}
 }
 
-// TestPointersThatStayClosed: what a file of the workspace says does not open a
-// directory that does not say the same.
+// TestPointersThatStayClosed: what a file of the workspace says does not open a directory that does not say the same.
 func TestPointersThatStayClosed(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, common, tree string){
 		"relative pointers are as good": func(t *testing.T, _, tree string) {

@@ -39,8 +39,7 @@ type Request struct {
 	Dir string
 	// Git is for a line in which a git command stands.
 	Git Git
-	// Writable are more places: workspace-relative directories or files, or
-	// absolute ones, which must exist.
+	// Writable are more places: workspace-relative directories or files, or absolute ones, which must exist.
 	Writable []string
 	// Named are workspace-relative files that the gate has let this command
 	// write, whatever the scope and the rules say.
@@ -53,32 +52,27 @@ type Request struct {
 	// Packages are places for what a package manager unpacks, which may be
 	// missing. Where one cannot be had, it is left out.
 	Packages []string
-	// Tracked are those of some places in the workspace that hold files which
-	// git tracks; nil: none does.
+	// Tracked are those of some places in the workspace that hold files which git tracks; nil: none does.
 	Tracked func(places []string) []string
-	// Hidden are directories, by absolute paths anywhere, of whose files none
-	// must be read.
+	// Hidden are directories, by absolute paths anywhere, of whose files none must be read.
 	Hidden      []string
 	DenyNetwork bool
 	// Background: the command may run for hours.
 	Background bool
 }
 
-// Touched are the workspace-relative files and directories that a rehearsal
-// made, changed or removed something of: at the level full they are open besides
-// the scope, and everything beside them stays closed. "." is the workspace.
+// Touched are the workspace-relative files and directories that a rehearsal made, changed or removed something of: at
+// the level full they are open besides the scope, and everything beside them stays closed. "." is the workspace.
 type Touched struct{ Files, Dirs map[string]bool }
 
-// Profile is what a command may reach. It must be closed when the command has
-// ended.
+// Profile is what a command may reach. It must be closed when the command has ended.
 type Profile struct {
 	Level sandbox.Level // that it is for
 	// Sandbox is for package sandbox; nil where the level holds nothing.
 	Sandbox *sandbox.Profile
 	// Places are where builds write in the workspace, workspace-relative.
 	Places []string
-	// Packages are those of the request that the command may fill; they are
-	// among Places.
+	// Packages are those of the request that the command may fill; they are among Places.
 	Packages []string
 	// Warnings are sentences for the agent about what it cannot write though
 	// the scope has it, and what it could read though it should not.

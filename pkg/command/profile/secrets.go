@@ -84,8 +84,7 @@ func (r *Profile) shown(paths []string) string {
 	return text
 }
 
-// secrets finds what nobody may read, anywhere in the workspace. A directory
-// stands for what is in it.
+// secrets finds what nobody may read, anywhere in the workspace. A directory stands for what is in it.
 func (s *survey) secrets() []string {
 	s.seen = 0
 	var found []string

@@ -30,10 +30,9 @@ type inode struct{ dev, number uint64 }
 
 func (n *Name) inode() inode { return inode{n.Dev, n.Inode} }
 
-// CloseShared closes files that have a name which the command may not write, in
-// the workspace or elsewhere, or one that nobody found: who writes one name
-// writes all. more are directories with further such files that nobody counted;
-// they are closed whole. It is for the level full, which can.
+// CloseShared closes files that have a name which the command may not write, in the workspace or elsewhere, or one that
+// nobody found: who writes one name writes all. more are directories with further such files that nobody counted; they
+// are closed whole. It is for the level full, which can.
 //
 // What the operator named as writable stays so.
 func (r *Profile) CloseShared(names []Name, more []string) {
@@ -160,8 +159,7 @@ func cutAt(paths []string, depth int) (files, dirs []string) {
 	return files, dirs
 }
 
-// reopenPlaces opens build places below what was closed if nothing in them is
-// shared.
+// reopenPlaces opens build places below what was closed if nothing in them is shared.
 func (r *Profile) reopenPlaces(shut []string) {
 	for _, place := range r.Places {
 		holds := func(name string) bool { return within(place, name) }
@@ -171,8 +169,7 @@ func (r *Profile) reopenPlaces(shut []string) {
 	}
 }
 
-// closePath takes a path, and what is writable below it, out of what may be
-// written.
+// closePath takes a path, and what is writable below it, out of what may be written.
 func (r *Profile) closePath(name string, directory bool) {
 	at := r.path(name)
 	r.Sandbox.Writable = slices.DeleteFunc(r.Sandbox.Writable, func(p string) bool {

@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// linked are the names in a workspace of files that have several, as a walk
-// finds them.
+// linked are the names in a workspace of files that have several, as a walk finds them.
 func linked(t *testing.T, top string) []profile.Name {
 	t.Helper()
 	var names []profile.Name
@@ -43,8 +42,7 @@ func linked(t *testing.T, top string) []profile.Name {
 	return names
 }
 
-// TestNamesElsewhere: a file that has a name out of the scope cannot be written
-// by its names in it.
+// TestNamesElsewhere: a file that has a name out of the scope cannot be written by its names in it.
 func TestNamesElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -108,8 +106,7 @@ func TestNamesElsewhere(t *testing.T) {
 	}
 }
 
-// TestMoreNamesThanCounted: a directory of which not all such files were
-// counted is closed.
+// TestMoreNamesThanCounted: a directory of which not all such files were counted is closed.
 func TestMoreNamesThanCounted(t *testing.T) {
 	top := tree(t, "src/a", "lib/b")
 	r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**", "lib/**"}, Dir: "."}))(t)

@@ -17,9 +17,8 @@ func stampOf(info fs.FileInfo) (stamp, bool) {
 	return stamp{uint64(raw.Dev), raw.Ino, syscall.TimespecToNsec(raw.Mtim), syscall.TimespecToNsec(raw.Ctim)}, true
 }
 
-// keepsTimes reports whether a file system notes each change of a directory in
-// its time of change, by the clock of this machine. Of those of other machines,
-// and of programs (FUSE), nobody knows.
+// keepsTimes reports whether a file system notes each change of a directory in its time of change, by the clock of this
+// machine. Of those of other machines, and of programs (FUSE), nobody knows.
 func keepsTimes(dir *os.File) bool {
 	var about unix.Statfs_t
 	if unix.Fstatfs(int(dir.Fd()), &about) != nil {

@@ -11,13 +11,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// maxEntries bounds how many entries of the workspace are looked at for one
-// command.
+// maxEntries bounds how many entries of the workspace are looked at for one command.
 const maxEntries = 200_000
 
-// longest bounds the absolute path of a directory that is looked into, in
-// bytes: everything in it must have a path that the kernel takes (4,096), also
-// where it is mounted. One that is longer is closed as a whole.
+// longest bounds the absolute path of a directory that is looked into, in bytes: everything in it must have a path that
+// the kernel takes (4,096), also where it is mounted. One that is longer is closed as a whole.
 const longest = 4096 - 1 - 255 - 64
 
 // survey looks at the workspace with the eyes of one request.
@@ -38,8 +36,7 @@ type survey struct {
 	short    bool // maxEntries was reached
 }
 
-// states are how far each pattern of the scope has got on the way to a
-// directory.
+// states are how far each pattern of the scope has got on the way to a directory.
 type states struct {
 	at  []pathglob.State
 	all bool // everything from here on is in scope
@@ -117,12 +114,10 @@ func (s *survey) touch(t *Touched) {
 	}
 }
 
-// touchedIn reports whether a rehearsal made or removed names in a directory, or
-// changed what has them.
+// touchedIn reports whether a rehearsal made or removed names in a directory, or changed what has them.
 func (s *survey) touchedIn(dir string) bool { return s.touched != nil && s.touched.Dirs[dir] }
 
-// roomy reports whether the scope has room, directly in a directory, for
-// something that does not exist.
+// roomy reports whether the scope has room, directly in a directory, for something that does not exist.
 func (s *survey) roomy(at states, entries []entry) bool {
 	if at.all {
 		return true
@@ -197,12 +192,10 @@ func (s *survey) undecided(l *listing, at states) []entry {
 
 func is(rule func(string) bool, path string) bool { return rule != nil && rule(path) }
 
-// lastNames are the names that Protect looks at: those above were looked at
-// before.
+// lastNames are the names that Protect looks at: those above were looked at before.
 func lastNames(dir, name string) string { return path.Join(path.Base(dir), name) }
 
-// suspicious reports whether Protect could know a name. It is asked for every
-// file of a workspace.
+// suspicious reports whether Protect could know a name. It is asked for every file of a workspace.
 func suspicious(dir, name string) bool {
 	if name[0] == '.' || strings.EqualFold(path.Base(dir), ".github") {
 		return true
@@ -215,9 +208,8 @@ func suspicious(dir, name string) bool {
 	return false
 }
 
-// unexamined reports whether what is below a directory is taken as it is:
-// build output, and what package managers unpack, which is much and has
-// program configuration of other projects in it.
+// unexamined reports whether what is below a directory is taken as it is: build output, and what package managers
+// unpack, which is much and has program configuration of other projects in it.
 func (s *survey) unexamined(dir string) bool {
 	if s.places[dir] {
 		return true

@@ -20,8 +20,7 @@ type temp struct {
 	lock *os.File
 }
 
-// tempTries bounds how often a directory is made that another server sweeps
-// before it is locked.
+// tempTries bounds how often a directory is made that another server sweeps before it is locked.
 const tempTries = 100
 
 // makeTemp makes the private directory of one command. Its path is free of
@@ -51,9 +50,8 @@ func makeTemp() (*temp, error) {
 	return nil, errors.New("other servers remove it each time")
 }
 
-// mine takes the lock of a directory that was just made, and reports whether it
-// still stands: a sweep between the two took it for an abandoned one. Where
-// there are no locks nobody sweeps.
+// mine takes the lock of a directory that was just made, and reports whether it still stands: a sweep between the two
+// took it for an abandoned one. Where there are no locks nobody sweeps.
 func mine(lock *os.File, dir string) bool {
 	locked, err := durable.TryLock(lock)
 	if errors.Is(err, durable.ErrUnsupported) {
@@ -74,8 +72,7 @@ func stands(opened *os.File, path string) bool {
 // Close removes the directory.
 func (t *temp) Close() error { return errors.Join(removeTemp(t.path), t.lock.Close()) }
 
-// sweepTemps removes what servers left that were killed: directories of this
-// user whose lock nobody holds.
+// sweepTemps removes what servers left that were killed: directories of this user whose lock nobody holds.
 func sweepTemps(parent string) {
 	entries, err := durable.ReadDirectory(parent)
 	if err != nil {

@@ -55,8 +55,7 @@ func wraps() []func(string) string {
 		plain("bash <<'E_E'\n%s\nE_E\n")}
 }
 
-// No secret of the corpus is left, wherever the line stands. It is best effort
-// for all that is not in the corpus.
+// No secret of the corpus is left, wherever the line stands. It is best effort for all that is not in the corpus.
 func TestCorpusOfSecrets(t *testing.T) {
 	var lines []string
 	for _, c := range carriers() {

@@ -23,8 +23,7 @@ type commit struct {
 	parents                   []string
 }
 
-// Unexplained are the paths of a commit that are not explained; none means that
-// the commit is.
+// Unexplained are the paths of a commit that are not explained; none means that the commit is.
 func (j *Judge) Unexplained(ctx context.Context, id string) (map[string]bool, error) {
 	if bad, known := j.bad[id]; known {
 		return bad, nil
@@ -68,8 +67,7 @@ func (j *Judge) Explained(ctx context.Context, id, path string) (bool, error) {
 // errCircle: a commit would be explained by one that comes of it.
 var errCircle = errors.New("a commit that comes of another does not explain it")
 
-// keepTrusted drops what is gone of what is trusted: branches are deleted, and
-// their commits in the end too.
+// keepTrusted drops what is gone of what is trusted: branches are deleted, and their commits in the end too.
 func (j *Judge) keepTrusted(ctx context.Context) error {
 	if j.trusted != nil {
 		return nil
@@ -87,8 +85,7 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 	return nil
 }
 
-// unknown are the commits that a commit comes of and that are not trusted, the
-// oldest first.
+// unknown are the commits that a commit comes of and that are not trusted, the oldest first.
 func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 	input := id + "\n"
 	for _, trusted := range j.trusted {
@@ -224,8 +221,7 @@ func (j *Judge) merges(ctx context.Context, parents []string) ([]source, error) 
 	return []source{{tree, parents}}, nil
 }
 
-// revertOf finds the commit that a message says it takes back, and of a merge
-// the parent that is gone back to.
+// revertOf finds the commit that a message says it takes back, and of a merge the parent that is gone back to.
 var revertOf = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\.`)
 
 // revert is the replay of taking back a commit.
@@ -272,8 +268,7 @@ func (j *Judge) parents(ctx context.Context, id string) ([]string, error) {
 // maxOriginals bounds the commits that one can be a copy of.
 const maxOriginals = 8
 
-// originals are other commits by the same author at the same time, those with the
-// same subject first.
+// originals are other commits by the same author at the same time, those with the same subject first.
 func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	if j.authors == nil {
 		input := strings.Join(slices.Concat(j.trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
@@ -303,8 +298,7 @@ func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	return likely[:min(len(likely), maxOriginals)], nil
 }
 
-// madeBy reports whether one of some replays makes an entry, of what is
-// explained there.
+// madeBy reports whether one of some replays makes an entry, of what is explained there.
 func (j *Judge) madeBy(ctx context.Context, sources []source, path string, entry Entry) (bool, error) {
 	for _, s := range sources {
 		has, err := j.entry(ctx, s.tree, path)

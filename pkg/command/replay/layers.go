@@ -15,9 +15,8 @@ import (
 
 const lockSuffix = ".lock"
 
-// Layers are the directories that take what a rehearsal does:
-// .orchestration/state/layers/ID, with ID.lock beside it, which whoever uses them
-// holds (flock). What nobody holds was left by a kill, and goes with the next.
+// Layers are the directories that take what a rehearsal does: .orchestration/state/layers/ID, with ID.lock beside it,
+// which whoever uses them holds (flock). What nobody holds was left by a kill, and goes with the next.
 type Layers struct {
 	all  *durable.Dir
 	name string

@@ -9,8 +9,7 @@ import (
 
 // Line is what a command line means for git, as far as it says.
 type Line struct {
-	// Changes: a git command in it can change the work tree. Alone: nothing in it
-	// but git changes anything.
+	// Changes: a git command in it can change the work tree. Alone: nothing in it but git changes anything.
 	Changes, Alone bool
 	// First is the first such command, as "git merge".
 	First string
@@ -20,17 +19,14 @@ type Line struct {
 	Fetches, Pushes bool
 	// Pure: nothing but git can run, as far as the line says.
 	Pure bool
-	// Remotes: it can move remote-tracking branches only by fetching from remotes:
-	// those of Named, or any where nil.
+	// Remotes: it can move remote-tracking branches only by fetching from remotes: those of Named, or any where nil.
 	Remotes bool
 	Named   []string
 	// Words are what its git commands name.
 	Words []string
-	// Uncommitted: a git command leaves what it makes of Words uncommitted
-	// (merge --squash, cherry-pick -n).
+	// Uncommitted: a git command leaves what it makes of Words uncommitted (merge --squash, cherry-pick -n).
 	Uncommitted bool
-	// Tree is a command that would make, move or end a linked work tree, as "git
-	// worktree add"; "" if none.
+	// Tree is a command that would make, move or end a linked work tree, as "git worktree add"; "" if none.
 	Tree string
 	// LedgerPush is a word by which it would push refs of the ledger; "" if none.
 	LedgerPush string
@@ -53,13 +49,11 @@ func ReadLine(reading *shell.Reading) Line {
 	return l
 }
 
-// printing are programs that change nothing by themselves: a line with them can
-// run twice.
+// printing are programs that change nothing by themselves: a line with them can run twice.
 const printing = `cd echo printf true false : pwd head tail cat grep wc sort uniq cut tr test [
 	ls set exit timeout time command env`
 
-// leaving are the subcommands that leave the work tree alone, or change it in no
-// way that a scope has to yield to.
+// leaving are the subcommands that leave the work tree alone, or change it in no way that a scope has to yield to.
 const leaving = ` add annotate archive blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format cherry clone column
  commit commit-graph commit-tree config count-objects credential describe diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import
  fetch fetch-pack fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc get-tar-commit-id grep hash-object help index-pack init interpret-trailers
@@ -129,8 +123,7 @@ func (l *Line) git(args []shell.Arg) {
 	}
 }
 
-// subcommand finds it behind the options of git. plain: none of these has git
-// look elsewhere, and the name is literal.
+// subcommand finds it behind the options of git. plain: none of these has git look elsewhere, and the name is literal.
 func subcommand(args []shell.Arg) (name string, rest []shell.Arg, plain bool) {
 	plain = true
 	for i := 0; i < len(args); i++ {

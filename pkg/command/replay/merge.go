@@ -22,9 +22,8 @@ func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (tree string, 
 	return tree, nil
 }
 
-// mergeWithBase merges two commits as if a third were all that they have in
-// common: git merge-tree takes a base from 2.40 on only, so it gets a history of
-// three commits.
+// mergeWithBase merges two commits as if a third were all that they have in common: git merge-tree takes a base from
+// 2.40 on only, so it gets a history of three commits.
 func (j *Judge) mergeWithBase(ctx context.Context, base, ours, theirs string) (tree string, err error) {
 	key := [3]string{base, ours, theirs}
 	if tree, known := j.merged[key]; known {

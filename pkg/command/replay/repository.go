@@ -22,8 +22,7 @@ type Repository struct {
 	Workspace *workspace.Workspace
 	// NewBlobHash makes ids of blobs, as the repository has them.
 	NewBlobHash func(size int64) hash.Hash
-	// Writable are places beside the workspace that commands can write, absolute
-	// or relative to it.
+	// Writable are places beside the workspace that commands can write, absolute or relative to it.
 	Writable []string
 }
 
@@ -153,8 +152,7 @@ func (r *Repository) elsewhere(url string) bool {
 	})
 }
 
-// maxWords bounds the words of a line that are looked up, maxCommits the commits
-// that Between names.
+// maxWords bounds the words of a line that are looked up, maxCommits the commits that Between names.
 const (
 	maxWords   = 20
 	maxCommits = 100

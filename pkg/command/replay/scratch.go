@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
-// Judge tells what is explained. It is for one goroutine and one state of the
-// repository.
+// Judge tells what is explained. It is for one goroutine and one state of the repository.
 type Judge struct {
 	dir      string                 // the scratch repository
 	empty    string                 // the id of the empty tree
@@ -96,8 +95,7 @@ func (r *Repository) Judge(scratch string, store Store, trusted []string, allowe
 	return j, nil
 }
 
-// ask runs git on the scratch repository. An exit of 1 with an output is an
-// answer too.
+// ask runs git on the scratch repository. An exit of 1 with an output is an answer too.
 func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

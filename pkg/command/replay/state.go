@@ -101,8 +101,7 @@ func (s Store) packed() map[string]string {
 	return refs
 }
 
-// Ledger are the refs of the ledger with what they say, as far as these are of the
-// packed ones and of names.
+// Ledger are the refs of the ledger with what they say, as far as these are of the packed ones and of names.
 func (s Store) Ledger(names ...string) map[string]string {
 	refs := s.packed()
 	maps.DeleteFunc(refs, func(name, _ string) bool { return !strings.HasPrefix(name, "refs/orchestra/") })
@@ -120,8 +119,7 @@ type Standing struct {
 	sources []source
 }
 
-// With is the state with the stash that stood there before: one that was popped is
-// on no ref any more.
+// With is the state with the stash that stood there before: one that was popped is on no ref any more.
 func (s State) With(before State) State {
 	if id := before.Under[stash]; id != "" {
 		s.Under = maps.Clone(s.Under)
@@ -169,8 +167,7 @@ func (j *Judge) Standing(ctx context.Context, s State, uncommitted []string) *St
 	return standing
 }
 
-// Has reports whether what stands at a path is explained. content is asked where
-// markers have to be compared.
+// Has reports whether what stands at a path is explained. content is asked where markers have to be compared.
 func (s *Standing) Has(ctx context.Context, path string, entry Entry, content func() (string, error)) (bool, error) {
 	is, err := s.judge.madeBy(ctx, s.sources, path, entry)
 	if is || err != nil || entry.ID == "" {
@@ -192,9 +189,8 @@ func (s *Standing) Has(ctx context.Context, path string, entry Entry, content fu
 	return false, nil
 }
 
-// Committed reports whether some trusted commit has a blob at a path: then it is
-// not lost where the file is overwritten. A commit of the agent's own does not
-// count, which could be dropped behind it.
+// Committed reports whether some trusted commit has a blob at a path: then it is not lost where the file is
+// overwritten. A commit of the agent's own does not count, which could be dropped behind it.
 func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
 	if err := j.keepTrusted(ctx); err != nil || len(j.trusted) == 0 {
 		return false, err
@@ -203,8 +199,7 @@ func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
 	return err == nil && slices.Contains(strings.Fields(out), id), err
 }
 
-// marked reports whether a text with conflict markers is what a replay made, but
-// for the names behind the markers.
+// marked reports whether a text with conflict markers is what a replay made, but for the names behind the markers.
 func (s *Standing) marked(ctx context.Context, from source, path string, entry Entry, content func() (string, error)) (made Entry, same bool, err error) {
 	if made, err = s.judge.entry(ctx, from.tree, path); err != nil || made.Mode != entry.Mode || made.ID == "" {
 		return made, false, err
@@ -225,8 +220,7 @@ const (
 	maxLabel = 300
 )
 
-// unnamed is a text without the names behind its conflict markers: git takes
-// them from the words of a line.
+// unnamed is a text without the names behind its conflict markers: git takes them from the words of a line.
 func unnamed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

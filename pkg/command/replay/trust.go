@@ -17,10 +17,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// Trust remembers which commits people put on the refs of a repository: those that
-// stood there before the first command with git, and those that came when no such
-// command ran. What came while one ran, or was killed, is a person's only if a
-// [Judge] explains it. So an agent gains nothing by a new session.
+// Trust remembers which commits people put on the refs of a repository: those that stood there before the first command
+// with git, and those that came when no such command ran. What came while one ran, or was killed, is a person's only if
+// a [Judge] explains it. So an agent gains nothing by a new session.
 //
 // The file tips.json has {"trusted": […], "known": […]}: the names of commits. A
 // command that runs has a file of its own beside it, with a lock that dies with it.
@@ -46,8 +45,7 @@ const (
 	maxTrusted = 500 // beyond those that stand on refs
 )
 
-// Left are the blobs that git left uncommitted out of scope (merge --squash), by
-// path: nobody wrote them by hand.
+// Left are the blobs that git left uncommitted out of scope (merge --squash), by path: nobody wrote them by hand.
 func (t *Trust) Left(ctx context.Context) (left map[string]string, err error) {
 	err = t.locked(ctx, func(dir *durable.Dir) error {
 		now, _, err := read(dir)
@@ -87,9 +85,8 @@ func (t *Trust) Begin(ctx context.Context, now []string) (running *Running, trus
 	return running, trusted, err
 }
 
-// End notes that the command has ended, now being the tips, explained those of
-// them that are as good as a person's, and left what git left uncommitted. Where it
-// is not called, or fails, what came since Begin is nobody's.
+// End notes that the command has ended, now being the tips, explained those of them that are as good as a person's, and
+// left what git left uncommitted. Where it is not called, or fails, what came since Begin is nobody's.
 func (r *Running) End(ctx context.Context, now, explained []string, left map[string]string) error {
 	if r == nil {
 		return nil
@@ -165,8 +162,7 @@ func (t *tips) prune(now []string) {
 	})
 }
 
-// commandsRan reports whether one runs or was killed, and clears up behind those
-// that were.
+// commandsRan reports whether one runs or was killed, and clears up behind those that were.
 func commandsRan(dir *durable.Dir) (ran bool, err error) {
 	entries, err := dir.ReadDir()
 	if err != nil {

@@ -16,8 +16,7 @@ type Ability struct {
 	NoUnix error
 	// Sockets: a command can be kept from making sockets, at Landlock too.
 	Sockets bool
-	// Signals: a command at Landlock can be kept from signalling this process,
-	// and from setting its limits.
+	// Signals: a command at Landlock can be kept from signalling this process, and from setting its limits.
 	Signals bool
 	// ABI is the version of Landlock's interface, 0 where there is none.
 	ABI int
@@ -26,8 +25,7 @@ type Ability struct {
 // DeniesNetwork reports whether the level can keep a command from the network.
 func (a Ability) DeniesNetwork() bool { return a.Level == Full || a.Level == Landlock && a.Sockets }
 
-// Lacks is what this machine's kernel does not hold at the level Landlock,
-// beside what it holds nowhere; "" is nothing.
+// Lacks is what this machine's kernel does not hold at the level Landlock, beside what it holds nowhere; "" is nothing.
 func (a Ability) Lacks() string {
 	var lacks []string
 	if !a.Signals {
@@ -55,8 +53,7 @@ const (
 	abiOfNamedSockets = 9
 )
 
-// Probe finds what works here by trying it, once in the life of the process.
-// It takes some milliseconds the first time.
+// Probe finds what works here by trying it, once in the life of the process. It takes some milliseconds the first time.
 func Probe() Ability { return probe() }
 
 var probe = sync.OnceValue(func() Ability {

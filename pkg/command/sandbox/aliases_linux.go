@@ -34,9 +34,8 @@ func mounts() (all []mounted) {
 	return all
 }
 
-// aliases are the paths with all other paths at which the mounts show the same,
-// or a part of it: of a bind mount, a file system that is mounted twice, a
-// subvolume. What a mount shows that something else is mounted over is no path.
+// aliases are the paths with all other paths at which the mounts show the same, or a part of it: of a bind mount, a
+// file system that is mounted twice, a subvolume. What a mount shows that something else is mounted over is no path.
 func aliases(paths []string) []string {
 	if len(paths) == 0 {
 		return nil
@@ -89,8 +88,7 @@ func aliasesOf(path string, table []mounted) (found []string) {
 	return found
 }
 
-// onward is the way from a directory to a path at or below it: "", or with a
-// slash at its beginning.
+// onward is the way from a directory to a path at or below it: "", or with a slash at its beginning.
 func onward(dir, path string) (way string, ok bool) {
 	if path == dir {
 		return "", true
@@ -99,8 +97,7 @@ func onward(dir, path string) (way string, ok bool) {
 	return way, ok && strings.HasPrefix(way, "/") && dir != ""
 }
 
-// identify says what a path is, without asking a server of files that is gone
-// and without mounting anything.
+// identify says what a path is, without asking a server of files that is gone and without mounting anything.
 func identify(path string) (is unix.Statx_t, ok bool) {
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_INO|unix.STATX_TYPE|unix.STATX_MNT_ID, &is)
 	return is, err == nil && is.Mask&unix.STATX_MNT_ID != 0

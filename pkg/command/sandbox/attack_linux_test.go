@@ -196,6 +196,5 @@ func connectUnix(a []string) error {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: a[0]})
 }
 
-// high puts bits where only a 64-bit kernel has some: a filter must not be
-// fooled by what it does not compare.
+// high puts bits where only a 64-bit kernel has some: a filter must not be fooled by what it does not compare.
 func high(bits uint64) uintptr { return uintptr(bits << 32) }

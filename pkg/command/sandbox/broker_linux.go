@@ -16,10 +16,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
-// broker answers for the signals that a command's processes send, where the
-// kernel cannot tell this process from others (seccomp_unotify(2)). What it
-// allows it sends itself: between an answer and the kernel's own look a process
-// id could become one of this process's threads.
+// broker answers for the signals that a command's processes send, where the kernel cannot tell this process from others
+// (seccomp_unotify(2)). What it allows it sends itself: between an answer and the kernel's own look a process id could
+// become one of this process's threads.
 type broker struct {
 	listener int
 	thread   atomic.Int64 // that it waits on
@@ -70,8 +69,7 @@ func (b *broker) watch() {
 	}
 }
 
-// answer hears one question and answers it. One whose process has died
-// meanwhile needs no answer.
+// answer hears one question and answers it. One whose process has died meanwhile needs no answer.
 func (b *broker) answer() {
 	q, errno := kernel.Receive(b.listener)
 	if errno != 0 {
@@ -91,8 +89,7 @@ func (b *broker) answer() {
 	}
 }
 
-// errKernels: the kernel may go on, for it keeps this process from the sender
-// anyway.
+// errKernels: the kernel may go on, for it keeps this process from the sender anyway.
 var errKernels = errors.New("the kernel decides")
 
 // judge sends the signal that a process wants to send, or says why not.

@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// startGrace is how long a helper may take to start its command: a machine that
-// takes longer is not going to.
+// startGrace is how long a helper may take to start its command: a machine that takes longer is not going to.
 const startGrace = 30 * time.Second
 
 // instruct sends the plan, and returns nil when the command runs.
@@ -53,8 +52,7 @@ func (h *Held) listen(conversation *os.File) {
 	io.Copy(io.Discard, in)
 }
 
-// receive reads one message. A step that failed is an error that wraps its
-// number.
+// receive reads one message. A step that failed is an error that wraps its number.
 func receive(in io.Reader) (kind byte, number uint32, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// cover puts the private directory in the place of the system's temporary ones,
-// and nothing in that of the directories where daemons listen: whoever can talk
-// to one of Docker, or of the user's session, can have anything done outside.
+// cover puts the private directory in the place of the system's temporary ones, and nothing in that of the directories
+// where daemons listen: whoever can talk to one of Docker, or of the user's session, can have anything done outside.
 func (l *layout) cover(p *helper.Plan) {
 	for _, dir := range l.covered() {
 		p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: uint32(len(p.Trees))})
@@ -41,8 +40,7 @@ func (l *layout) coverable(dir string) bool {
 	return isPlain(dir) && !slices.Contains(l.profile.Writable, dir) && l.profile.Workspace != dir
 }
 
-// linksIn are the links that stand in a directory itself: some systems find
-// their programs by one in /run.
+// linksIn are the links that stand in a directory itself: some systems find their programs by one in /run.
 func linksIn(dir string) (links []helper.Link) {
 	entries, _ := durable.ReadDirectory(dir) // what cannot be read is not there
 	for _, entry := range entries {
@@ -54,9 +52,8 @@ func linksIn(dir string) (links []helper.Link) {
 	return links
 }
 
-// kept are the outermost of the paths that must be seen although a cover lies
-// over their place: the workspace, what is writable, the programs, and what
-// names are resolved by.
+// kept are the outermost of the paths that must be seen although a cover lies over their place: the workspace, what is
+// writable, the programs, and what names are resolved by.
 func (l *layout) kept(p *helper.Plan) []string {
 	candidates := append(l.writable(), l.profile.Workspace, p.Dir)
 	for _, variable := range p.Env {

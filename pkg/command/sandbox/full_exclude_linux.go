@@ -15,9 +15,8 @@ import (
 // maxExclude bounds what is read of a repository's list of excluded files.
 const maxExclude = 256 << 10
 
-// exclude keeps git inside the profile from adding the placeholder of a file: the
-// repository's own list of what it leaves out has it as well, in there. Where
-// there is no such list, git adds an empty file.
+// exclude keeps git inside the profile from adding the placeholder of a file: the repository's own list of what it
+// leaves out has it as well, in there. Where there is no such list, git adds an empty file.
 func (l *layout) exclude(path string) error {
 	top, list := excludeList(path)
 	if list == "" {
@@ -43,8 +42,7 @@ func (l *layout) exclude(path string) error {
 
 var gitignoreQuote = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 
-// excludeList finds the work tree that a path is in, and the list; "" if there
-// is none that can be relied on.
+// excludeList finds the work tree that a path is in, and the list; "" if there is none that can be relied on.
 func excludeList(path string) (top, list string) {
 	for top = filepath.Dir(path); ; top = filepath.Dir(top) {
 		if dir := gitDirectory(filepath.Join(top, ".git")); dir != "" {

@@ -211,8 +211,7 @@ func TestFullHides(t *testing.T) {
 	}
 }
 
-// TestFullGivesNothingOfTheHostsTemp: files of other programs there are not
-// seen, and cannot be written.
+// TestFullGivesNothingOfTheHostsTemp: files of other programs there are not seen, and cannot be written.
 func TestFullGivesNothingOfTheHostsTemp(t *testing.T) {
 	theirs, err := os.CreateTemp("/tmp", "orchestra-test-")
 	check.OK(t, err)

@@ -253,8 +253,7 @@ func TestFullLeavesNoRights(t *testing.T) {
 	}
 }
 
-// TestFullHoldsWhatTheOperatorReplaces: a file that is saved by renaming takes
-// its mask away, which comes back.
+// TestFullHoldsWhatTheOperatorReplaces: a file that is saved by renaming takes its mask away, which comes back.
 func TestFullHoldsWhatTheOperatorReplaces(t *testing.T) {
 	space := newWorkspace(t)
 	space.everything()

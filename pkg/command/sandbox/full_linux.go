@@ -16,9 +16,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// namespaces are those of every command at Full. With CLONE_VM and CLONE_VFORK
-// the server's memory is not copied, which takes longer than all the rest; the
-// mappings of ids then have to be written when the helper runs (mapIDs).
+// namespaces are those of every command at Full. With CLONE_VM and CLONE_VFORK the server's memory is not copied, which
+// takes longer than all the rest; the mappings of ids then have to be written when the helper runs (mapIDs).
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
 	unix.CLONE_VM | unix.CLONE_VFORK
 
@@ -56,8 +55,7 @@ func startFullWith(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, err
 	return held, nil
 }
 
-// start starts the helper and tells it what to do. Where that fails, nothing
-// is left running.
+// start starts the helper and tells it what to do. Where that fails, nothing is left running.
 func (h *Held) start(cmd *exec.Cmd, plan *helper.Plan, profile *Profile) error {
 	ours, theirs, err := conversation()
 	if err != nil {
@@ -126,9 +124,8 @@ func conversation() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "helper"), os.NewFile(uintptr(ends[1]), "server"), nil
 }
 
-// mapIDs gives the helper's user namespace the ids of this process, so that a
-// command's files belong to whom they would belong to without it. A user has
-// only the own one; root keeps all, to see whose a file is.
+// mapIDs gives the helper's user namespace the ids of this process, so that a command's files belong to whom they would
+// belong to without it. A user has only the own one; root keeps all, to see whose a file is.
 func mapIDs(pid int) error {
 	proc := "/proc/" + strconv.Itoa(pid)
 	if os.Geteuid() == 0 && mapAll(proc) == nil {
@@ -164,8 +161,7 @@ func mapAll(proc string) error {
 	return nil
 }
 
-// tryFull holds a command that finds out whether it is held, and whether it has
-// sockets.
+// tryFull holds a command that finds out whether it is held, and whether it has sockets.
 func tryFull() (noFull, noUnix error) {
 	dir, err := os.MkdirTemp("", "orchestra-try-")
 	if err != nil {

@@ -83,8 +83,7 @@ func copyOfSelf(path string) error {
 	return os.WriteFile(path, content, 0o755)
 }
 
-// workspace is a directory of two kinds of files, those in scope and others,
-// and a place outside.
+// workspace is a directory of two kinds of files, those in scope and others, and a place outside.
 type workspace struct {
 	t       *testing.T
 	root    string
@@ -134,8 +133,7 @@ func (w *workspace) run(line string) (output string, code int) {
 	return output, code
 }
 
-// surroundings describes everything below the directories but what is in scope: names,
-// modes, times, contents, links.
+// surroundings describes everything below the directories but what is in scope: names, modes, times, contents, links.
 func surroundings(t *testing.T, skip string, dirs ...string) string {
 	t.Helper()
 	var out strings.Builder

@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// TestFullWhereOnlyOthersMayWrite: a path needs no placeholder where the user
-// cannot make anything.
+// TestFullWhereOnlyOthersMayWrite: a path needs no placeholder where the user cannot make anything.
 func TestFullWhereOnlyOthersMayWrite(t *testing.T) {
 	if os.Getuid() == 0 {
 		return // TestFullAsAnOrdinaryUser comes here again
@@ -65,8 +64,7 @@ func TestFullPlaceholdersAreTheOperators(t *testing.T) {
 	}
 }
 
-// TestFullPlaceholdersDoNoHarm: git outside takes them for nothing while the
-// command runs.
+// TestFullPlaceholdersDoNoHarm: git outside takes them for nothing while the command runs.
 func TestFullPlaceholdersDoNoHarm(t *testing.T) {
 	space := newWorkspace(t)
 	space.everything()

@@ -17,8 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// maxMasks is half of the mounts that a namespace may have (fs.mount-max), and
-// takes a second to put in place.
+// maxMasks is half of the mounts that a namespace may have (fs.mount-max), and takes a second to put in place.
 const maxMasks = 50_000
 
 // plan is what the helper does for a command in this layout, which connects its
@@ -89,9 +88,8 @@ func startIn(p *helper.Plan, dir string) error {
 	return err
 }
 
-// landlock is Landlock, which allows writing where the masks do. It knows
-// nothing of what is frozen below. Of reading it leaves out the hidden files: a
-// mask is gone for a moment when its file is replaced.
+// landlock is Landlock, which allows writing where the masks do. It knows nothing of what is frozen below. Of reading
+// it leaves out the hidden files: a mask is gone for a moment when its file is replaced.
 func (l *layout) landlock(p *helper.Plan, abi int) error {
 	p.Landlock.Tree, p.Landlock.File = known(treeRights, abi), known(fileRights, abi)
 	if abi >= abiScope {
@@ -126,8 +124,7 @@ func (l *layout) writable() []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// addPaths adds what the profile names. Of the same path the strictest counts, and
-// below something hidden nothing does.
+// addPaths adds what the profile names. Of the same path the strictest counts, and below something hidden nothing does.
 func (l *layout) addPaths() error {
 	kinds := map[string]helper.Kind{}
 	for _, path := range append(slices.Clip(l.profile.Writable), l.profile.Temp) {
@@ -202,8 +199,7 @@ func (l *layout) addAnchors() {
 	}
 }
 
-// holder is the kind of the deepest entry above a path that says whether it can
-// be written, 0 if there is none.
+// holder is the kind of the deepest entry above a path that says whether it can be written, 0 if there is none.
 func holder(path string, kinds map[string]helper.Kind) helper.Kind {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if kind := kinds[dir]; kind != 0 && kind != helper.Anchor && kind != helper.Content {

@@ -2,9 +2,8 @@ package sandbox
 
 import "syscall"
 
-// Held is a command that Start started. At Full, cmd.Process is the helper,
-// whose death is the death of all that came of the command; at the other levels
-// it is the command.
+// Held is a command that Start started. At Full, cmd.Process is the helper, whose death is the death of all that came
+// of the command; at the other levels it is the command.
 type Held struct {
 	ended   chan struct{} // closed when status is known, or cannot be known any more
 	gone    chan struct{} // closed when the helper is dead, where there is one
@@ -14,9 +13,8 @@ type Held struct {
 	known  bool
 }
 
-// Ended is closed when the command itself has ended, while what it left behind
-// may run on until cmd.Process is killed. It is nil where the end of
-// cmd.Process is the end of the command.
+// Ended is closed when the command itself has ended, while what it left behind may run on until cmd.Process is killed.
+// It is nil where the end of cmd.Process is the end of the command.
 func (h *Held) Ended() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -24,8 +22,7 @@ func (h *Held) Ended() <-chan struct{} {
 	return h.ended
 }
 
-// Status is how the command ended, where that is not how cmd.Process did. It
-// is for when Ended is closed.
+// Status is how the command ended, where that is not how cmd.Process did. It is for when Ended is closed.
 func (h *Held) Status() (status syscall.WaitStatus, known bool) {
 	if h.Ended() == nil {
 		return status, false
@@ -34,8 +31,7 @@ func (h *Held) Status() (status syscall.WaitStatus, known bool) {
 	return h.status, h.known
 }
 
-// Close takes back what was put into the file system for the command, and what
-// answers for it in this process. It is to
+// Close takes back what was put into the file system for the command, and what answers for it in this process. It is to
 // be called once, when cmd.Process was waited for.
 func (h *Held) Close() {
 	if h == nil {

@@ -32,9 +32,8 @@ const (
 	abiScope    = abiOfScopes
 )
 
-// erratumSignals is the second erratum: before its fix, a thread that scopes
-// signals could not signal the other threads of its own process, as Go's
-// runtime does.
+// erratumSignals is the second erratum: before its fix, a thread that scopes signals could not signal the other threads
+// of its own process, as Go's runtime does.
 const erratumSignals = 1 << 1
 
 // startLandlock restricts the calling thread, for good, and starts cmd from it.
@@ -49,8 +48,7 @@ func startLandlock(cmd *exec.Cmd, profile *Profile) (*Held, error) {
 // startLandlockAs does it with no more than what a version of Landlock has.
 func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	if onMainThread() {
-		// The domain would hold the server too, as far as signals go: they are
-		// judged by its main thread.
+		// The domain would hold the server too, as far as signals go: they are judged by its main thread.
 		return nil, errors.New("a command must not be started from the main thread")
 	}
 	not, err := restrict(profile, abi)
@@ -71,8 +69,7 @@ func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	return &Held{release: w.dismiss}, nil
 }
 
-// restrict holds the calling thread, and what it starts, to the profile, and says
-// what is left to isolate.
+// restrict holds the calling thread, and what it starts, to the profile, and says what is left to isolate.
 func restrict(profile *Profile, abi int) (not lacking, err error) {
 	rules, scoped, err := ruleset(profile, abi)
 	not = lacking{signals: scoped&syscall.ScopeSignal == 0, truncation: abi < abiTruncate}
@@ -213,8 +210,7 @@ func allow(rules int, p place, abi int) error {
 	return syscall.LandlockAddPathBeneathRule(rules, &syscall.PathBeneathAttr{AllowedAccess: known(rights, abi), ParentFd: fd}, 0)
 }
 
-// tryLandlock restricts a thread that is thrown away, and sees whether it is
-// kept from writing.
+// tryLandlock restricts a thread that is thrown away, and sees whether it is kept from writing.
 func tryLandlock() (abi int, err error) {
 	victim, remove := writable()
 	defer remove()
@@ -224,8 +220,7 @@ func tryLandlock() (abi int, err error) {
 	return syscall.LandlockGetABIVersion()
 }
 
-// writable is a file that this process may write. In a container either place
-// may be read-only.
+// writable is a file that this process may write. In a container either place may be read-only.
 func writable() (path string, remove func()) {
 	file, err := os.CreateTemp("", "orchestra-try-")
 	if err != nil {

@@ -6,14 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The thread that starts a command at Landlock has the command's domain, and
-// shares this process's memory and descriptors: by Landlock alone the command
-// could trace it, read /proc/TID/mem, or take a descriptor of the ledger.
+// The thread that starts a command at Landlock has the command's domain, and shares this process's memory and
+// descriptors: by Landlock alone the command could trace it, read /proc/TID/mem, or take a descriptor of the ledger.
 
-// closeMemory keeps every other process of this user from the memory, the
-// environment and the descriptors of this one, for good. It takes the right to
-// trace to get there, which dropRights takes from commands. There are no core
-// dumps from then on.
+// closeMemory keeps every other process of this user from the memory, the environment and the descriptors of this one,
+// for good. It takes the right to trace to get there, which dropRights takes from commands. There are no core dumps
+// from then on.
 func closeMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close the server's memory: %w", err)
@@ -21,9 +19,8 @@ func closeMemory() error {
 	return nil
 }
 
-// kept are the rights of root that a build as root uses: over files, owners and
-// users, and to signal. All others are taken: those that reach into other
-// processes or the kernel, make devices, set the clock, listen to the network or
+// kept are the rights of root that a build as root uses: over files, owners and users, and to signal. All others are
+// taken: those that reach into other processes or the kernel, make devices, set the clock, listen to the network or
 // change it.
 var kept = [...]uint{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,

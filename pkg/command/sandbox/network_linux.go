@@ -2,9 +2,8 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// denySockets keeps the calling thread, and what it starts, from making a
-// socket of any family: without a network namespace nothing else keeps UDP and
-// Unix sockets in. Connected pairs stay, because shells and tools talk to their
+// denySockets keeps the calling thread, and what it starts, from making a socket of any family: without a network
+// namespace nothing else keeps UDP and Unix sockets in. Connected pairs stay, because shells and tools talk to their
 // own children by them.
 func denySockets() error {
 	p := native()

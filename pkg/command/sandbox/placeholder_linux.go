@@ -13,10 +13,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 )
 
-// standing is a placeholder that this process holds. Everybody who relies on one has a
-// shared flock on it, and it is removed by who gets an exclusive one: the kernel
-// takes the locks of the dead back, so that after a kill the next command, or
-// Sweep, removes what was left.
+// standing is a placeholder that this process holds. Everybody who relies on one has a shared flock on it, and it is
+// removed by who gets an exclusive one: the kernel takes the locks of the dead back, so that after a kill the next
+// command, or Sweep, removes what was left.
 type standing struct {
 	path      string
 	directory bool
@@ -26,10 +25,9 @@ type standing struct {
 	fd     int
 }
 
-// standIn returns the path to freeze so that what stands at the path of f, or
-// nothing, stays. Where nothing is, the outermost absent directory gets a
-// placeholder; a file in the way of a directory is frozen itself. The
-// path is "" where nothing can come into being.
+// standIn returns the path to freeze so that what stands at the path of f, or nothing, stays. Where nothing is, the
+// outermost absent directory gets a placeholder; a file in the way of a directory is frozen itself. The path is ""
+// where nothing can come into being.
 func (l *layout) standIn(f Frozen) (path string, err error) {
 	path, directory := f.Path, f.Directory
 	for dir := f.Path; ; dir = filepath.Dir(dir) {
@@ -60,9 +58,8 @@ func (l *layout) standIn(f Frozen) (path string, err error) {
 	return path, nil
 }
 
-// closed reports whether nothing was put into a directory because nobody here
-// can: the command, which has no more rights, cannot either, nor give itself
-// the right, as the owner could.
+// closed reports whether nothing was put into a directory because nobody here can: the command, which has no more
+// rights, cannot either, nor give itself the right, as the owner could.
 func closed(dir string, err error) bool {
 	if errors.Is(err, unix.EROFS) {
 		return true
@@ -118,8 +115,7 @@ func (p *standing) share() (done bool, err error) {
 	return false, nil // it is being removed, or it is something else by now
 }
 
-// make makes one under another name, so that it never stands there without its
-// mark and its lock.
+// make makes one under another name, so that it never stands there without its mark and its lock.
 func (p *standing) make(content string, directory bool) (done bool, err error) {
 	temporary := placeholder.NewTemporary()
 	fd, err := makeAt(p.parent, temporary, content, directory)
@@ -200,8 +196,7 @@ func (p *standing) untouched() bool {
 	return err == nil && string(content[:n]) == placeholder.Content(p.path)
 }
 
-// release removes the placeholder if nobody else needs it and nobody has made
-// something of it.
+// release removes the placeholder if nobody else needs it and nobody has made something of it.
 func (p *standing) release() {
 	defer unix.Close(p.parent)
 	defer unix.Close(p.fd)
@@ -212,8 +207,7 @@ func (p *standing) release() {
 	if unix.Unlinkat(p.parent, p.name, unix.AT_REMOVEDIR) != unix.ENOTDIR {
 		return
 	}
-	// A file is taken aside first: what is written into it at this moment must
-	// not be lost.
+	// A file is taken aside first: what is written into it at this moment must not be lost.
 	aside := placeholder.NewTemporary()
 	if unix.Renameat2(p.parent, p.name, p.parent, aside, unix.RENAME_NOREPLACE) != nil {
 		return

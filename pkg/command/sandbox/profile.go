@@ -28,36 +28,29 @@ type Profile struct {
 	// Layers are directories, none in another, that stay as they are: what the
 	// command does to them goes into the layer instead. Only Full has layers.
 	Layers []Layer
-	// Writable are existing directories, with everything below them, and
-	// existing files: what may be changed. Nothing else may be, in the
-	// workspace or out of it, but Temp and the devices that tools need.
+	// Writable are existing directories, with everything below them, and existing files: what may be changed. Nothing
+	// else may be, in the workspace or out of it, but Temp and the devices that tools need.
 	//
 	// A path here may lie below a Frozen one, and a Frozen one below a path
 	// here: of the entries that hold a path the deepest decides.
 	Writable []string
-	// Frozen are paths below Writable that must stay as they are, also those
-	// that do not exist and then may not come into being. Neither they nor a
-	// directory between them and what is Writable above can be renamed or
-	// removed; nor can what is Writable itself. Only Full can hold them: for
-	// Landlock a Profile has no Writable above one. None of the existing ones is
-	// a link.
+	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come
+	// into being. Neither they nor a directory between them and what is Writable above can be renamed or removed; nor
+	// can what is Writable itself. Only Full can hold them: for Landlock a Profile has no Writable above one. None of
+	// the existing ones is a link.
 	Frozen []Frozen
-	// Hidden are files and directories that cannot be read, and at Full not
-	// listed, under any name that the mounts give them. What of them a level
-	// cannot hold, Exposed says.
+	// Hidden are files and directories that cannot be read, and at Full not listed, under any name that the mounts give
+	// them. What of them a level cannot hold, Exposed says.
 	Hidden []string
 	// Emptied are directories whose files cannot be read: at Full an empty one
 	// stands in their place, at Landlock they are like the Hidden.
 	Emptied []string
-	// Lasting: the command may run for hours. Then at Full Hidden files have
-	// their masks only: what Landlock leaves out of reading takes the files beside
-	// them along when an editor replaces one, until the command is started again.
+	// Lasting: the command may run for hours. Then at Full Hidden files have their masks only: what Landlock leaves out
+	// of reading takes the files beside them along when an editor replaces one, until the command is started again.
 	Lasting bool
-	// Temp is a private directory that the command gets as TMPDIR. At Full it
-	// also stands in the place of the system's.
+	// Temp is a private directory that the command gets as TMPDIR. At Full it also stands in the place of the system's.
 	Temp string
-	// DenyNetwork: no connection leaves the machine or reaches another process
-	// of it.
+	// DenyNetwork: no connection leaves the machine or reaches another process of it.
 	DenyNetwork bool
 	// MaxTasks is how many processes and threads there can be, 0 for any number:
 	// a limit where no control group counts them. Only Full has one, and only where
@@ -65,9 +58,8 @@ type Profile struct {
 	MaxTasks int
 }
 
-// Layer is a directory with two others, empty and of one file system, that take
-// its changes (overlayfs). Afterwards Upper has what is new or different, a device
-// with the number 0 where something was removed, and the attribute
+// Layer is a directory with two others, empty and of one file system, that take its changes (overlayfs). Afterwards
+// Upper has what is new or different, a device with the number 0 where something was removed, and the attribute
 // user.overlay.opaque on a directory of which nothing of before is left.
 type Layer struct{ Path, Upper, Work string }
 

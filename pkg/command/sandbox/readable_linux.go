@@ -14,11 +14,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// Landlock only allows, and with a directory all that is below it. So what is
-// not to be read is left out: of each directory above it all other entries are
-// allowed one by one. What comes into such a directory later has no rule either,
-// so a file there that is replaced, as editors do it, cannot be read by a command
-// that runs: neither the secret nor its neighbours. Names can always be listed.
+// Landlock only allows, and with a directory all that is below it. So what is not to be read is left out: of each
+// directory above it all other entries are allowed one by one. What comes into such a directory later has no rule
+// either, so a file there that is replaced, as editors do it, cannot be read by a command that runs: neither the secret
+// nor its neighbours. Names can always be listed.
 
 // maxReadable bounds the rules of one command: each costs about two microseconds.
 const maxReadable = 10_000
@@ -30,8 +29,7 @@ type readable struct {
 	above  map[string]bool
 }
 
-// newReadable makes one for paths that are absolute, clean and free of links. They
-// need not exist.
+// newReadable makes one for paths that are absolute, clean and free of links. They need not exist.
 func newReadable(paths []string) *readable {
 	w := &readable{closed: map[string]bool{}, above: map[string]bool{}}
 	for _, path := range paths {
@@ -47,10 +45,9 @@ func newReadable(paths []string) *readable {
 	return w
 }
 
-// each calls allow for all that is allowed with what is below it: a directory's
-// descriptor and a name in it, or "." for itself, and their path. It returns
-// what is closed and can be read all the same, because a directory above it
-// cannot be listed or has too many entries.
+// each calls allow for all that is allowed with what is below it: a directory's descriptor and a name in it, or "." for
+// itself, and their path. It returns what is closed and can be read all the same, because a directory above it cannot
+// be listed or has too many entries.
 func (w *readable) each(allow func(dir int, name, path string) error) (exposed []string, err error) {
 	whole, left := map[string]bool{}, maxReadable
 	for _, way := range w.ways {
@@ -74,9 +71,8 @@ func (w *readable) each(allow func(dir int, name, path string) error) (exposed [
 	return exposed, nil
 }
 
-// visit is each for one directory. It returns how many entries it has, or -1 if
-// it is allowed whole. One that is not there, or that nobody here may enter,
-// needs no rule.
+// visit is each for one directory. It returns how many entries it has, or -1 if it is allowed whole. One that is not
+// there, or that nobody here may enter, needs no rule.
 func (w *readable) visit(way string, most int, allow func(dir int, name, path string) error) (int, error) {
 	dir, err := openPlain(way)
 	switch err {
@@ -141,8 +137,7 @@ func (b *Profile) readable(level Level) (w *readable, exposed []string) {
 		closed, exposed = divided(aliases(slices.Concat(b.Hidden, b.Emptied)), writable)
 		closed = append(closed, "/dev") // terminals, disks; what of it is needed has rules of its own
 	case Full:
-		// Directories stay hidden by their masks: who saves a file replaces no
-		// directory.
+		// Directories stay hidden by their masks: who saves a file replaces no directory.
 		files := slices.DeleteFunc(aliases(b.Hidden), func(path string) bool {
 			is, ok := identify(path)
 			return !ok || is.Mode&unix.S_IFMT != unix.S_IFREG
@@ -171,9 +166,8 @@ func divided(paths, writable []string) (closed, exposed []string) {
 	return closed, exposed
 }
 
-// Exposed are the paths of what a profile hides that the level cannot keep from the
-// command all the time: at Landlock it can read them, at Full in the moment in
-// which somebody replaces them by another file.
+// Exposed are the paths of what a profile hides that the level cannot keep from the command all the time: at Landlock
+// it can read them, at Full in the moment in which somebody replaces them by another file.
 func Exposed(level Level, profile *Profile) []string {
 	w, exposed := profile.readable(level)
 	if w != nil {

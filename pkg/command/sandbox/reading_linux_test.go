@@ -22,8 +22,7 @@ import (
 // "make" has it make them, "made" says that they are there.
 const mountedEnv = "SANDBOX_MOUNTED"
 
-// TestFullReading and TestLandlockReading run TestReadingInMounts for a level, in
-// a mount namespace of its own.
+// TestFullReading and TestLandlockReading run TestReadingInMounts for a level, in a mount namespace of its own.
 func TestFullReading(t *testing.T) {
 	newWorkspace(t) // the level full must be here
 	inMounts(t, sandbox.Full)
@@ -111,8 +110,7 @@ func places() (paths []string) {
 	return append(paths, "/mnt/part/key", "/mnt/file.key", "/mnt/ws/src/link")
 }
 
-// readers is a program that tries to read each path in each way, and says which
-// ways led there.
+// readers is a program that tries to read each path in each way, and says which ways led there.
 const readers = `
 import ctypes, mmap, os, shutil, struct, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -235,8 +233,7 @@ func readingProfile() *sandbox.Profile {
 	}
 }
 
-// replaced has their owner save the secrets again and again, as editors do it,
-// while a command reads.
+// replaced has their owner save the secrets again and again, as editors do it, while a command reads.
 func replaced(t *testing.T, level sandbox.Level, profile *sandbox.Profile) {
 	files := []string{"/mnt/ws/top.env", "/mnt/ws/conf/deep/key", "/mnt/ws/private/key", "/mnt/ws/.orchestration/state/journal"}
 	begun := filepath.Join(profile.Temp, "begun")

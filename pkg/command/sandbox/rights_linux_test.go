@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// TestLandlockKeepsFromTerminals: what an operator sees and types is not the
-// command's, by whatever path.
+// TestLandlockKeepsFromTerminals: what an operator sees and types is not the command's, by whatever path.
 func TestLandlockKeepsFromTerminals(t *testing.T) {
 	landlockHere(t)
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -10,27 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offsets in struct seccomp_data. The arguments are 64 bits wide, little
-// endian on both architectures; what is compared here are their lower halves,
-// which is all that the kernel takes of these.
+// Offsets in struct seccomp_data. The arguments are 64 bits wide, little endian on both architectures; what is compared
+// here are their lower halves, which is all that the kernel takes of these.
 const (
 	dataNumber       = 0
 	dataArchitecture = 4
 	dataArguments    = 16
 )
 
-// x32Bit marks the system calls of the x32 interface, which a kernel for amd64
-// may have beside its own.
+// x32Bit marks the system calls of the x32 interface, which a kernel for amd64 may have beside its own.
 const x32Bit = 0x40000000
 
 // newNamespaces are the flags of clone that make a namespace.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// seccompFilter is the program that a command at Full lives under. It allows
-// what it does not name: the boundary is the view of the file system. What it
-// names would change that view, reach into other processes, or is a part of the
-// kernel that no build needs and attacks begin with.
+// seccompFilter is the program that a command at Full lives under. It allows what it does not name: the boundary is the
+// view of the file system. What it names would change that view, reach into other processes, or is a part of the kernel
+// that no build needs and attacks begin with.
 //
 // With a supervisor (package internal/helper/supervisor) a command has Unix sockets, and is
 // connected to those of the command only; without one it has only connected pairs.
@@ -117,10 +114,9 @@ func refused(index, value uint32) program {
 	}
 }
 
-// sockets are what a command may have of them: those of the Internet, which the
-// network namespace holds, Unix sockets that are connected before they send, and the
-// kernel's own account of interfaces. Others, such as those to a virtual machine's
-// host, reach around the namespace.
+// sockets are what a command may have of them: those of the Internet, which the network namespace holds, Unix sockets
+// that are connected before they send, and the kernel's own account of interfaces. Others, such as those to a virtual
+// machine's host, reach around the namespace.
 func sockets(unixToo bool) program {
 	p := program{argument(0)}
 	p.deny(allowed, unix.AF_INET, unix.AF_INET6)
@@ -137,9 +133,8 @@ func sockets(unixToo bool) program {
 	)
 }
 
-// connected refuses Unix sockets of datagrams: each message can have another's name
-// on it, in memory, where no filter sees it. Of streams and packets the kernel takes
-// no name but by connect.
+// connected refuses Unix sockets of datagrams: each message can have another's name on it, in memory, where no filter
+// sees it. Of streams and packets the kernel takes no name but by connect.
 func connected() program {
 	const kinds = 0xf
 	return program{
@@ -165,8 +160,7 @@ func argument(index uint32) bpf.Instruction {
 	return bpf.LoadAbsolute{Off: dataArguments + 8*index, Size: 4}
 }
 
-// program is a filter in the making. Between its parts the number of the
-// system call is loaded.
+// program is a filter in the making. Between its parts the number of the system call is loaded.
 type program []bpf.Instruction
 
 // deny answers each of some numbers with one instruction.

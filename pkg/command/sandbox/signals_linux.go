@@ -8,12 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A signal reaches a process by the id of any of its threads. The thread that
-// starts a command has the command's domain of Landlock, so what Landlock keeps
-// from this process it does not keep from that thread, and before Linux 6.12 it
-// knows nothing of signals at all. A filter of system calls holds the rest: of
-// the thread it knows the id. The others come and go, so where Landlock does not
-// hold them, kill and tkill are put to the server (broker). What has no second
+// A signal reaches a process by the id of any of its threads. The thread that starts a command has the command's domain
+// of Landlock, so what Landlock keeps from this process it does not keep from that thread, and before Linux 6.12 it
+// knows nothing of signals at all. A filter of system calls holds the rest: of the thread it knows the id. The others
+// come and go, so where Landlock does not hold them, kill and tkill are put to the server (broker). What has no second
 // way for programs is compared, what has one is refused.
 
 // reachesProcesses is the part of a filter that keeps a command from changing
@@ -77,8 +75,7 @@ func isolation(from starter, not lacking) ([]byte, error) {
 	return p.assemble()
 }
 
-// passedOn passes on what kill is to reach. Process ids have 32 bits; the kernel
-// does not look at the rest.
+// passedOn passes on what kill is to reach. Process ids have 32 bits; the kernel does not look at the rest.
 func passedOn(from starter) program {
 	return program{
 		argument(0),
@@ -93,9 +90,8 @@ func passedOn(from starter) program {
 	}
 }
 
-// isolate keeps the calling thread, and what it starts, from signalling this
-// process, from its limits and from its memory, as far as Landlock does not,
-// and from emptying files; until the broker is dismissed, where there is one.
+// isolate keeps the calling thread, and what it starts, from signalling this process, from its limits and from its
+// memory, as far as Landlock does not, and from emptying files; until the broker is dismissed, where there is one.
 func isolate(not lacking) (*broker, error) {
 	if err := dropRights(); err != nil {
 		return nil, err
@@ -134,8 +130,7 @@ func emptiesFiles(p *program) {
 	p.deny(answer(unix.ENOSYS), append(ring(), unix.SYS_OPENAT2)...) // their flags cannot be seen
 }
 
-// emptied refuses to empty what is not opened for writing, by the flags in an
-// argument.
+// emptied refuses to empty what is not opened for writing, by the flags in an argument.
 func emptied(flags uint32) program {
 	return program{
 		argument(flags),

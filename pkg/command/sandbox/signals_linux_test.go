@@ -16,8 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// versions of Landlock's interface: of Debian 12, of Ubuntu 24.04, and of this
-// kernel.
+// versions of Landlock's interface: of Debian 12, of Ubuntu 24.04, and of this kernel.
 func versions(t *testing.T) []int {
 	a := landlockHere(t)
 	if !a.Signals {
@@ -71,8 +70,7 @@ def reached(what):
     print('REACHED', what)
 `
 
-// TestLandlockKeepsSignalsIn: the server and its threads get no signal and no
-// limits, by whichever call.
+// TestLandlockKeepsSignalsIn: the server and its threads get no signal and no limits, by whichever call.
 func TestLandlockKeepsSignalsIn(t *testing.T) {
 	attacks := `
 iov = (ctypes.c_void_p * 2)(ctypes.cast(info, ctypes.c_void_p), 8)
@@ -128,8 +126,7 @@ except OSError: pass
 	}
 }
 
-// TestLandlockKeepsFilesFromBeingEmptied, by what writes nothing; what may be
-// written may be emptied as usual.
+// TestLandlockKeepsFilesFromBeingEmptied, by what writes nothing; what may be written may be emptied as usual.
 func TestLandlockKeepsFilesFromBeingEmptied(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	const program = `
@@ -221,8 +218,7 @@ func TestTheStarterLimitsTasks(t *testing.T) {
 	}
 }
 
-// TestTheWardenGoes with its command, also where a process is killed while it
-// asks, and where some are left.
+// TestTheWardenGoes with its command, also where a process is killed while it asks, and where some are left.
 func TestTheWardenGoes(t *testing.T) {
 	before := listeners(t)
 	const storm = `

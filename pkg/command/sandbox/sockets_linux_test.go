@@ -29,8 +29,7 @@ var (
 	socketsOwn string
 )
 
-// TestFullReachesNoListenerOutside: whatever its name is, where it was bound, and
-// how a command names it.
+// TestFullReachesNoListenerOutside: whatever its name is, where it was bound, and how a command names it.
 func TestFullReachesNoListenerOutside(t *testing.T) {
 	for _, denied := range []bool{false, true} {
 		t.Run(fmt.Sprint(denied), func(t *testing.T) {
@@ -44,8 +43,7 @@ func TestFullReachesNoListenerOutside(t *testing.T) {
 	}
 }
 
-// TestFullConnectsItsOwn: what programs do with sockets among themselves works as it
-// does outside.
+// TestFullConnectsItsOwn: what programs do with sockets among themselves works as it does outside.
 func TestFullConnectsItsOwn(t *testing.T) {
 	for denied, parts := range map[bool]string{false: "own internet libraries", true: "own internet"} {
 		w := newWorkspace(t)
@@ -71,8 +69,7 @@ func TestFullKeepsBoxesApart(t *testing.T) {
 	}
 }
 
-// TestFullWithoutSupervisor: where nobody can connect sockets for a command, it has
-// none but connected pairs.
+// TestFullWithoutSupervisor: where nobody can connect sockets for a command, it has none but connected pairs.
 func TestFullWithoutSupervisor(t *testing.T) {
 	w := newWorkspace(t)
 	for line, passes := range map[string]bool{

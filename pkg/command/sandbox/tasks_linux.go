@@ -8,13 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reservedPIDs are what the kernel leaves out once it has gone through all
-// process ids (RESERVED_PIDS of kernel/pid.c).
+// reservedPIDs are what the kernel leaves out once it has gone through all process ids (RESERVED_PIDS of kernel/pid.c).
 const reservedPIDs = 300
 
-// maxPID is the greatest process id of a namespace that has room for that many
-// tasks; 0 where each namespace has not its own. To write it there would change
-// that of the machine.
+// maxPID is the greatest process id of a namespace that has room for that many tasks; 0 where each namespace has not
+// its own. To write it there would change that of the machine.
 func maxPID(tasks int) uint32 {
 	if tasks <= 0 || tasks > math.MaxInt32-reservedPIDs || !ownPIDMax() {
 		return 0
@@ -22,8 +20,7 @@ func maxPID(tasks int) uint32 {
 	return uint32(tasks + reservedPIDs)
 }
 
-// ownPIDMax reports whether kernel.pid_max belongs to the process namespace, as
-// it does from Linux 6.14 on.
+// ownPIDMax reports whether kernel.pid_max belongs to the process namespace, as it does from Linux 6.14 on.
 var ownPIDMax = sync.OnceValue(func() bool {
 	var name unix.Utsname
 	var major, minor int
@@ -36,9 +33,8 @@ var ownPIDMax = sync.OnceValue(func() bool {
 	return major > 6 || major == 6 && minor >= 14
 })
 
-// LimitTasks lets an ordinary user's process, and what comes of it, make no more
-// processes and threads when the user has that many more than the machine has
-// now (RLIMIT_NPROC). From Linux 5.14 on those of a user namespace count apart.
+// LimitTasks lets an ordinary user's process, and what comes of it, make no more processes and threads when the user
+// has that many more than the machine has now (RLIMIT_NPROC). From Linux 5.14 on those of a user namespace count apart.
 // Root's may make as many as before.
 func LimitTasks(pid, more int) {
 	done := make(chan struct{})
@@ -54,9 +50,8 @@ func LimitTasks(pid, more int) {
 	<-done
 }
 
-// LimitStarted is LimitTasks for what this process starts until it is taken
-// back, which a process could undo for itself: between its start and LimitTasks
-// it has that at least.
+// LimitStarted is LimitTasks for what this process starts until it is taken back, which a process could undo for
+// itself: between its start and LimitTasks it has that at least.
 func LimitStarted(more int) (back func()) {
 	var now unix.Rlimit
 	limit, ok := tasksAnd(more)
@@ -69,8 +64,7 @@ func LimitStarted(more int) (back func()) {
 	return func() { _ = unix.Prlimit(0, unix.RLIMIT_NPROC, &now, nil) }
 }
 
-// tasksAnd is how many tasks the machine has, which is at least as many as a
-// user has, and some more.
+// tasksAnd is how many tasks the machine has, which is at least as many as a user has, and some more.
 func tasksAnd(more int) (uint64, bool) {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

@@ -2,15 +2,13 @@ package sandbox
 
 import "fmt"
 
-// Want is what an operator wants of the sandbox. The zero Want is the best that
-// there is.
+// Want is what an operator wants of the sandbox. The zero Want is the best that there is.
 type Want struct {
 	// Off holds nothing.
 	Off bool
 	// AtLeast is the lowest level at which a command may run.
 	AtLeast Level
-	// Ability stands in for Probe where a lower level than the machine's is
-	// wanted, as tests do; nil is Probe.
+	// Ability stands in for Probe where a lower level than the machine's is wanted, as tests do; nil is Probe.
 	Ability func() Ability
 }
 

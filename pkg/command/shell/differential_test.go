@@ -29,9 +29,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "of the random lines")
 )
 
-// Whatever a real shell starts or writes for a line is in its reading, or the
-// reading says that it does not know. Programs are stand-ins that log their
-// name and print their arguments, so that what one prints can name another.
+// Whatever a real shell starts or writes for a line is in its reading, or the reading says that it does not know.
+// Programs are stand-ins that log their name and print their arguments, so that what one prints can name another.
 func TestRealShells(t *testing.T) {
 	for _, c := range []struct {
 		program string

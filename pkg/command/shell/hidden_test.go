@@ -16,9 +16,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
-// Whatever hides a program from a rule that names it is seen, or said to be
-// unjudged: each way of hiding is read in each wrapping, and what is not seen is
-// run by the real shell. Only what that really ran counts.
+// Whatever hides a program from a rule that names it is seen, or said to be unjudged: each way of hiding is read in
+// each wrapping, and what is not seen is run by the real shell. Only what that really ran counts.
 func TestHiddenPrograms(t *testing.T) {
 	program := check.Value(exec.LookPath("bash"))(t)
 	stage := newStage(t, program, shell.Bash)

@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// arrange makes the view of the file system. What is taken before a step keeps
-// the rights that it had then.
+// arrange makes the view of the file system. What is taken before a step keeps the rights that it had then.
 func arrange(plan *Plan) {
 	root, errno := open("/", syscall.O_DIRECTORY)
 	must(errno, "open", "/")
@@ -191,9 +190,8 @@ func lay(mask Mask) (step string, errno syscall.Errno) {
 	return "mount on", attach(tree, target)
 }
 
-// takeBlank is what stands in for something hidden: nobody may open it, and
-// nobody here has the right to open it all the same. Of what is emptied, that
-// can be opened and has nothing in it.
+// takeBlank is what stands in for something hidden: nobody may open it, and nobody here has the right to open it all
+// the same. Of what is emptied, that can be opened and has nothing in it.
 func takeBlank(hidden int, mask Mask) int {
 	var info syscall.Stat_t
 	check(syscall.Fstat(hidden, &info), "look at", mask.Path)

@@ -10,8 +10,7 @@ const (
 	otherContent   = "/dev/.other-content"
 )
 
-// takeDevices takes the devices while they can still be used as such; -1 is
-// one that does not exist.
+// takeDevices takes the devices while they can still be used as such; -1 is one that does not exist.
 func takeDevices(paths []string) []int {
 	devices := make([]int, len(paths))
 	for i, path := range paths {
@@ -28,8 +27,7 @@ func takeDevices(paths []string) []int {
 	return devices
 }
 
-// makeDev makes a /dev of its own: a read-only mount does not keep anybody
-// from writing to a disk.
+// makeDev makes a /dev of its own: a read-only mount does not keep anybody from writing to a disk.
 func makeDev(paths []string, devices []int) {
 	mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=4m")
 	for i, path := range paths {
@@ -83,8 +81,7 @@ func takeContent(content, path string) int {
 	return take(otherContent)
 }
 
-// removeContent takes the name away when the file has its place: what has no
-// name cannot be mounted.
+// removeContent takes the name away when the file has its place: what has no name cannot be mounted.
 func removeContent() {
 	check(syscall.Unlink(otherContent), "tidy", "/dev")
 }

@@ -21,8 +21,7 @@ func init() {
 	}
 }
 
-// run is the life of a helper. It is on the process's main thread: an init
-// function is.
+// run is the life of a helper. It is on the process's main thread: an init function is.
 func run() {
 	runtime.LockOSThread() // other threads do not come of what this one gives up
 	syscall.CloseOnExec(conversation)
@@ -127,8 +126,7 @@ func limitPIDs(greatest uint32) {
 	syscall.Close(fd)
 }
 
-// enter makes the directory the working one: by its path in the new view, for
-// a descriptor from outside would lead out.
+// enter makes the directory the working one: by its path in the new view, for a descriptor from outside would lead out.
 func enter(plan *Plan) syscall.Errno {
 	fd, errno := open(plan.Dir, syscall.O_DIRECTORY)
 	if errno != 0 {
@@ -166,9 +164,8 @@ func start(plan *Plan) int {
 	return pid
 }
 
-// watch waits for the command, then for what it left, and returns the exit
-// status. It is process 1 here: all orphans are its children. How long it may
-// wait for them is the server's to say.
+// watch waits for the command, then for what it left, and returns the exit status. It is process 1 here: all orphans
+// are its children. How long it may wait for them is the server's to say.
 func watch(command int) (code int) {
 	for {
 		var status syscall.WaitStatus

@@ -16,13 +16,11 @@ const (
 	late = 50_000_000 // nanoseconds
 )
 
-// keepMasks puts masks back for as long as the command runs. The kernel takes a
-// mount away when somebody outside of the namespace replaces or removes what it
-// lies on, which an editor or git does to save a file. Until a mask is back, for
+// keepMasks puts masks back for as long as the command runs. The kernel takes a mount away when somebody outside of the
+// namespace replaces or removes what it lies on, which an editor or git does to save a file. Until a mask is back, for
 // a moment, the new file can be written.
 //
-// It has a thread of its own, with the rights of before the surrender, and
-// returns when that waits.
+// It has a thread of its own, with the rights of before the surrender, and returns when that waits.
 func keepMasks(plan *Plan) {
 	var masks, others []Mask // those that hide come first
 	for _, mask := range plan.Masks {
@@ -63,8 +61,7 @@ func keepMasks(plan *Plan) {
 	<-ready
 }
 
-// awaitMounts returns when the mounts have changed, which it reports, or after
-// a while in nanoseconds; 0 is any.
+// awaitMounts returns when the mounts have changed, which it reports, or after a while in nanoseconds; 0 is any.
 func awaitMounts(table int, pause int64) (changed bool) {
 	watched := struct {
 		fd              int32
@@ -84,8 +81,7 @@ func isMounted(path string) bool {
 	return errno == 0 && info.Attributes&kernel.MountRoot != 0
 }
 
-// restore puts a mask on what is there now; false if nothing is. Where it
-// cannot, the command ends with the helper.
+// restore puts a mask on what is there now; false if nothing is. Where it cannot, the command ends with the helper.
 func restore(mask Mask) bool {
 	step, errno := lay(mask)
 	switch errno {

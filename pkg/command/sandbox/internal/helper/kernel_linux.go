@@ -18,8 +18,7 @@ const (
 	sysLandlockSelf    = 446
 )
 
-// Values of linux/mount.h, linux/prctl.h, linux/securebits.h,
-// linux/seccomp.h and linux/landlock.h.
+// Values of linux/mount.h, linux/prctl.h, linux/securebits.h, linux/seccomp.h and linux/landlock.h.
 const (
 	atRecursive      = 0x8000
 	openTreeClone    = 1
@@ -50,8 +49,7 @@ func open(path string, flags uint64) (int, syscall.Errno) {
 
 var empty = [1]byte{}
 
-// cloneTree is a detached copy of the mount at an open path, with all that is
-// mounted below.
+// cloneTree is a detached copy of the mount at an open path, with all that is mounted below.
 func cloneTree(fd int, recursive bool) (int, syscall.Errno) {
 	flags := uintptr(openTreeClone | syscall.O_CLOEXEC | kernel.AtEmpty)
 	if recursive {

@@ -1,18 +1,14 @@
 package helper
 
-// Plan is what a helper does, in the order of the fields. Paths are absolute
-// and have no links in them.
+// Plan is what a helper does, in the order of the fields. Paths are absolute and have no links in them.
 type Plan struct {
-	// Devices are bound into a /dev that has nothing else; those that do not
-	// exist are left out.
+	// Devices are bound into a /dev that has nothing else; those that do not exist are left out.
 	Devices []string
 	// Layers lie over directories before anything is taken.
 	Layers []Layer
-	// Trees are taken while they can still be written. Covers and Masks name
-	// them by their index, each one once.
+	// Trees are taken while they can still be written. Covers and Masks name them by their index, each one once.
 	Trees []string
-	// Kept are taken after everything was made read-only, and put back where a
-	// cover lies over them.
+	// Kept are taken after everything was made read-only, and put back where a cover lies over them.
 	Kept []string
 	// Covers replace whole directories.
 	Covers []Cover
@@ -32,9 +28,8 @@ type Plan struct {
 	// Supervised is 1 where the filter puts calls to a supervisor.
 	Supervised uint8
 
-	// Dir is where the command starts. It must be the directory with the
-	// number Inode on Device: it was checked by descriptor. Under a Layer numbers
-	// say nothing, and what happens there stays in the layer.
+	// Dir is where the command starts. It must be the directory with the number Inode on Device: it was checked by
+	// descriptor. Under a Layer numbers say nothing, and what happens there stays in the layer.
 	Dir           string
 	Device, Inode uint64
 	// Path, Args and Env are the command.
@@ -57,8 +52,7 @@ type Cover struct {
 // Link is a symbolic link to be made.
 type Link struct{ Path, Target string }
 
-// Sees reports whether a path is what it is outside: no cover lies over it, or
-// it was kept.
+// Sees reports whether a path is what it is outside: no cover lies over it, or it was kept.
 func (p *Plan) Sees(path string) bool {
 	for _, kept := range p.Kept {
 		if path == kept || Below(path, kept) {

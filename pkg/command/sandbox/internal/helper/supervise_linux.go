@@ -7,10 +7,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/supervisor"
 )
 
-// supervise starts the thread that connects sockets for the command, with the
-// rights of before the surrender and without its filter, and returns when that waits
-// for the listener. Others come of it, or of a thread that the runtime started before
-// the surrender, too: run is locked to its own.
+// supervise starts the thread that connects sockets for the command, with the rights of before the surrender and
+// without its filter, and returns when that waits for the listener. Others come of it, or of a thread that the runtime
+// started before the surrender, too: run is locked to its own.
 func supervise() chan<- int {
 	listener := make(chan int)
 	ready := make(chan struct{})

@@ -7,9 +7,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
-// surrender gives up, on this thread and for what it starts, every right that
-// the command must not have. It returns the descriptor that a supervisor of the
-// filter is asked by, where there is one.
+// surrender gives up, on this thread and for what it starts, every right that the command must not have. It returns the
+// descriptor that a supervisor of the filter is asked by, where there is one.
 func surrender(plan *Plan) (listener int) {
 	for capability := uintptr(0); ; capability++ {
 		errno := prctl(prCapbsetDrop, capability, 0)
@@ -46,8 +45,7 @@ func filterCalls(program []byte, flags uintptr) (listener int, errno syscall.Err
 	return int(fd), errno
 }
 
-// landlock allows writing where the view allows it, once more, and reading where
-// the plan does.
+// landlock allows writing where the view allows it, once more, and reading where the plan does.
 func landlock(rules *Landlock) {
 	attributes := struct{ files, network, scoped uint64 }{files: rules.Tree | rules.Read, scoped: rules.Scoped}
 	size := unsafe.Sizeof(attributes)
@@ -103,9 +101,8 @@ func addRule(set, fd int, rights uint64) syscall.Errno {
 	return errno
 }
 
-// ignoreSignals keeps the helper alive when its process group is asked to end:
-// it has to see how the command ends. It ignores those for which Go's runtime
-// has a handler, because these the runtime gives back to the kernel in what it
+// ignoreSignals keeps the helper alive when its process group is asked to end: it has to see how the command ends. It
+// ignores those for which Go's runtime has a handler, because these the runtime gives back to the kernel in what it
 // starts; the others do nothing to process 1.
 func ignoreSignals() {
 	const ignore = 1

@@ -98,8 +98,7 @@ func (s *Supervisor) request(shown uint32) syscall.Errno {
 	return 0
 }
 
-// matches reports whether a listener (struct unix_diag_msg and its attributes) is
-// what is looked for.
+// matches reports whether a listener (struct unix_diag_msg and its attributes) is what is looked for.
 func (a *ask) matches(listener []byte) (cookie uint64, is bool) {
 	if len(listener) < headerSize {
 		return 0, false

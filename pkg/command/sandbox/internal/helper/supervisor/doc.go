@@ -1,10 +1,9 @@
 // Package supervisor connects sockets for processes that may not do it
 // themselves, and connects none of them to a Unix socket of somebody else.
 //
-// A Unix socket is reached by whatever name leads to it: relative, renamed, linked,
-// from another network namespace. A list of names keeps nobody from it. Here it is
-// decided by what connects: a filter of system calls puts connect and listen to a
-// [Supervisor] (seccomp_unotify(2)).
+// A Unix socket is reached by whatever name leads to it: relative, renamed, linked, from another network namespace. A
+// list of names keeps nobody from it. Here it is decided by what connects: a filter of system calls puts connect and
+// listen to a [Supervisor] (seccomp_unotify(2)).
 //
 //   - For listen it notes the socket, by the number that the kernel gives to no
 //     other (SO_COOKIE), and lets the kernel go on. Whatever is in the caller's hands
@@ -17,9 +16,8 @@
 //     them were noted. A file belongs to one listener for ever, so there is
 //     nothing to be exchanged between.
 //
-// Datagram sockets are no part of this: each message can carry a name, so the filter
-// must refuse them. What listens sees the supervisor as its peer (SO_PEERCRED): the
-// process id is not the caller's.
+// Datagram sockets are no part of this: each message can carry a name, so the filter must refuse them. What listens
+// sees the supervisor as its peer (SO_PEERCRED): the process id is not the caller's.
 //
 // Like package helper it imports only what is initialised before almost all other
 // packages: syscall, and what that needs itself.

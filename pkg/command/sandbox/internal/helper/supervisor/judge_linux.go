@@ -7,14 +7,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
-// isUnix reports whether the kernel looks for a listener by this address: others it
-// refuses.
+// isUnix reports whether the kernel looks for a listener by this address: others it refuses.
 func isUnix(address []byte) bool {
 	return len(address) > 2 && *(*uint16)(unsafe.Pointer(&address[0])) == syscall.AF_UNIX
 }
 
-// judge finds who listens at an address, and returns one that leads to no other, and
-// what must be held for that, or -1.
+// judge finds who listens at an address, and returns one that leads to no other, and what must be held for that, or -1.
 func (s *Supervisor) judge(q *kernel.Question, address []byte) (held int, allowed []byte, errno syscall.Errno) {
 	path := address[2:]
 	if path[0] == 0 {
@@ -94,8 +92,7 @@ func mountedOn(file int) (device uint32, known bool) {
 	return deviceOf(info.Mount, table)
 }
 
-// deviceOf finds a mount in the table: the first and third field are its number and
-// its device.
+// deviceOf finds a mount in the table: the first and third field are its number and its device.
 func deviceOf(mount uint64, table []byte) (device uint32, known bool) {
 	for len(table) > 0 {
 		number, rest := parse(table)

@@ -28,9 +28,8 @@ func New(listener int) *Supervisor {
 	return &Supervisor{listener: listener, listening: map[uint64]bool{}}
 }
 
-// Serve answers questions for as long as there are any. Before something may take
-// long, and nobody else is free, it calls another, which is to have Serve called on
-// another thread.
+// Serve answers questions for as long as there are any. Before something may take long, and nobody else is free, it
+// calls another, which is to have Serve called on another thread.
 func (s *Supervisor) Serve(another func()) {
 	for {
 		s.free.Add(1)
