@@ -50,8 +50,7 @@ func TestForkBomb(t *testing.T) {
 	}
 	if parent, err := cgroup.Find(); err == nil {
 		t.Run("control group", func(t *testing.T) {
-			outer, err := parent.New("bombs", bombBound)
-			check.OK(t, err)
+			outer := check.Value(parent.New("bombs", bombBound))(t)
 			t.Cleanup(func() {
 				if err := outer.Remove(); err != nil {
 					t.Errorf("the bombs left something: %v", err)
@@ -76,16 +75,13 @@ func TestForkBomb(t *testing.T) {
 // publicCopy copies a program to where every user can run it.
 func publicCopy(t *testing.T, program string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "bomb")
-	check.OK(t, err)
+	dir := check.Value(os.MkdirTemp("", "bomb"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	check.OK(t, os.Chmod(dir, 0o755))
-	in, err := os.Open(program)
-	check.OK(t, err)
+	in := check.Value(os.Open(program))(t)
 	defer in.Close()
 	path := filepath.Join(dir, "test")
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-	check.OK(t, err)
+	out := check.Value(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
 	if _, err := io.Copy(out, in); err != nil {
 		t.Fatal(err)
 	}
@@ -156,19 +152,16 @@ type bang struct {
 // setOff sets the bombs off one after the other, in a process that is bounded.
 func setOff(t *testing.T) {
 	b := newBench(t)
-	runner, err := command.NewRunner(command.Options{AdoptOrphans: true}) // as the server does; else the dead would count for a while
-	check.OK(t, err)
+	runner := check.Value(command.NewRunner(command.Options{AdoptOrphans: true}))(t) // as the server does; else the dead would count for a while
 	for name, line := range bombs() {
 		// The bound is the bomb's own: this process must be able to start threads when it is reached. Where the runner's is
 		// lower, it stays.
 		spec := b.spec(fmt.Sprintf("ulimit -u %d 2> /dev/null; %s", bombBound+tasksOfUser(os.Getuid()), line))
 		spec.MaxProcesses, spec.Timeout = bombLimit, 2*time.Second
 		begun := time.Now()
-		result, err := runner.Run(context.Background(), spec)
-		check.OK(t, err)
+		result := check.Value(runner.Run(context.Background(), spec))(t)
 		result.Output = ""
-		line, err := json.Marshal(bang{name, time.Since(begun), tasksOfUser(os.Getuid()), result})
-		check.OK(t, err)
+		line := check.Value(json.Marshal(bang{name, time.Since(begun), tasksOfUser(os.Getuid()), result}))(t)
 		os.Stdout.WriteString("\n" + string(line) + "\n")
 	}
 }

@@ -49,9 +49,7 @@ func TestJobsAreTheirOwners(t *testing.T) {
 	if listed := jobs.List("one"); len(listed) != 1 || listed[0].Running || jobs.Writes(state.ArtifactID) {
 		t.Errorf("%+v", listed)
 	}
-	if err := jobs.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, jobs.Close(t.Context()))
 	if _, err := jobs.Open(command.JobSpec{Owner: "one"}); !errors.Is(err, command.ErrServerEnded) {
 		t.Errorf("%v", err)
 	}
@@ -73,9 +71,7 @@ func TestJobThatNeverRan(t *testing.T) {
 			t.Errorf("%+v: %+v", c, state)
 		}
 	}
-	if err := jobs.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, jobs.Close(t.Context()))
 }
 
 func TestJobsAreBounded(t *testing.T) {
@@ -110,9 +106,7 @@ func TestJobsAreBounded(t *testing.T) {
 	if n := len(jobs.List("z")); n > 100 {
 		t.Errorf("%d are remembered", n)
 	}
-	if err := jobs.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, jobs.Close(t.Context()))
 }
 
 // A job ends when what it was started for is over, and says why.
@@ -134,9 +128,7 @@ func TestJobIsOver(t *testing.T) {
 	if state := jobs.List("one")[0]; state.EndedBy != "its day is over" {
 		t.Errorf("%+v", state)
 	}
-	if err := jobs.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, jobs.Close(t.Context()))
 }
 
 // Close waits no longer than it may.

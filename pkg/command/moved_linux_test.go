@@ -19,8 +19,7 @@ func TestFilesReplacedAtTheStart(t *testing.T) {
 		t.Log("this machine has no level full")
 		return
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.OK(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	file, temp := filepath.Join(dir, "shared.txt"), t.TempDir()
 	replace := func() {
 		if err := os.WriteFile(file+".new", []byte("content\n"), 0o644); err != nil {
@@ -31,10 +30,8 @@ func TestFilesReplacedAtTheStart(t *testing.T) {
 		}
 	}
 	replace()
-	runner, err := command.NewRunner(command.Options{})
-	check.OK(t, err)
-	opened, err := os.Open(dir)
-	check.OK(t, err)
+	runner := check.Value(command.NewRunner(command.Options{}))(t)
+	opened := check.Value(os.Open(dir))(t)
 	defer opened.Close()
 	stop := make(chan struct{})
 	var replacing sync.WaitGroup

@@ -16,10 +16,8 @@ import (
 // is started runs once, with its output, unless that never ends.
 func TestStartedAgain(t *testing.T) {
 	for moved, starts := range map[int]int{0: 1, 1: 2, command.StartsAgain: command.StartsAgain + 1, 1000: command.StartsAgain + 1} {
-		runner, err := command.NewRunner(command.Options{})
-		check.OK(t, err)
-		dir, err := os.Open(t.TempDir())
-		check.OK(t, err)
+		runner := check.Value(command.NewRunner(command.Options{}))(t)
+		dir := check.Value(os.Open(t.TempDir()))(t)
 		defer dir.Close()
 		tried := runner.MovedAtFirst(moved)
 		result, err := runner.Run(t.Context(), command.Spec{Command: "echo out; read line; echo $line", Input: []byte("in\n"), Dir: dir, Unkept: true})

@@ -96,8 +96,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestInvalidSpecStartsNothing(t *testing.T) {
 	b := newBench(t)
-	file, err := os.Create(filepath.Join(b.dir, "file"))
-	check.OK(t, err)
+	file := check.Value(os.Create(filepath.Join(b.dir, "file")))(t)
 	defer file.Close()
 	for name, change := range map[string]func(*command.Spec){
 		"empty":            func(s *command.Spec) { s.Command = "" },
@@ -154,8 +153,7 @@ func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
 
 func TestNoDescriptorOfTheServer(t *testing.T) {
 	b := newBench(t)
-	leaked, err := syscall.Dup(0) // stays open in children, unlike what package os opens
-	check.OK(t, err)
+	leaked := check.Value(syscall.Dup(0))(t) // stays open in children, unlike what package os opens
 	defer syscall.Close(leaked)
 	if output := b.run("exec ls /dev/fd").Output; output != "0\n1\n2\n3\n" { // 3 is the directory that ls reads
 		t.Errorf("descriptors in the command:\n%s", output)
@@ -182,46 +180,35 @@ func TestManyAtOnce(t *testing.T) {
 
 func TestTimeoutAndCancel(t *testing.T) {
 	b := newBench(t)
-	t.Run("timeout", func(t *testing.T) {
-		t.Parallel()
-		spec := b.spec("echo begun; sleep 1000")
-		spec.Timeout = 2 * time.Second
-		result := b.runSpec(context.Background(), spec)
-		if !result.TimedOut || result.Cancelled || result.ExitCode != 128+15 || result.Output != "begun\n" {
-			t.Errorf("%+v", result)
-		}
-		if result.Duration < spec.Timeout || result.Duration > time.Minute {
-			t.Errorf("took %v", result.Duration)
-		}
-	})
-	t.Run("deaf to SIGTERM", func(t *testing.T) {
-		t.Parallel()
-		spec := b.spec("trap '' TERM; echo begun; while :; do sleep 1000; done")
-		spec.Timeout = 2 * time.Second
-		result := b.runSpec(context.Background(), spec)
-		if !result.TimedOut || result.Signal != "SIGKILL" || result.ExitCode != 128+9 {
-			t.Errorf("%+v", result)
-		}
-	})
-	t.Run("cleans up", func(t *testing.T) {
-		t.Parallel()
-		spec := b.spec("trap 'echo bye; exit 5' TERM; echo begun; sleep 1000 & wait")
-		spec.Timeout = 2 * time.Second
-		result := b.runSpec(context.Background(), spec)
-		if !result.TimedOut || result.ExitCode != 5 || result.Output != "begun\nbye\n" {
-			t.Errorf("%+v", result)
-		}
-	})
-	t.Run("cancel", func(t *testing.T) {
-		t.Parallel()
-		ctx, cancel := context.WithCancel(context.Background())
-		spec := b.spec("echo begun; sleep 1000")
-		spec.Progress = func(string) { cancel() }
-		result := b.runSpec(ctx, spec)
-		if !result.Cancelled || result.TimedOut || result.ExitCode != 128+15 {
-			t.Errorf("%+v", result)
-		}
-	})
+	for _, c := range []struct {
+		name, line, output, signal string
+		code                       int
+		cancel                     bool
+	}{
+		{name: "timeout", line: "echo begun; sleep 1000", output: "begun\n", signal: "SIGTERM", code: 128 + 15},
+		{name: "deaf to SIGTERM", line: "trap '' TERM; echo begun; while :; do sleep 1000; done", output: "begun\n", signal: "SIGKILL", code: 128 + 9},
+		{name: "cleans up", line: "trap 'echo bye; exit 5' TERM; echo begun; sleep 1000 & wait", output: "begun\nbye\n", code: 5},
+		{name: "cancel", line: "echo begun; sleep 1000", output: "begun\n", signal: "SIGTERM", code: 128 + 15, cancel: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			spec := b.spec(c.line)
+			if c.cancel {
+				spec.Progress = func(string) { cancel() }
+			} else {
+				spec.Timeout = 2 * time.Second
+			}
+			r := b.runSpec(ctx, spec)
+			if r.Cancelled != c.cancel || r.TimedOut == c.cancel || r.ExitCode != c.code || r.Signal != c.signal || r.Output != c.output {
+				t.Errorf("%+v", r)
+			}
+			if !c.cancel && r.Duration < spec.Timeout || r.Duration > time.Minute {
+				t.Errorf("took %v", r.Duration)
+			}
+		})
+	}
 }
 
 func TestProgress(t *testing.T) {
@@ -230,9 +217,7 @@ func TestProgress(t *testing.T) {
 	spec := b.spec(`printf 'one\033[1m\n'; until [ -e told ]; do sleep 0.01; done; echo two`)
 	spec.Progress = func(chunk string) {
 		chunks = append(chunks, chunk)
-		if err := os.WriteFile(filepath.Join(b.dir, "told"), nil, 0o600); err != nil {
-			t.Error(err)
-		}
+		os.WriteFile(filepath.Join(b.dir, "told"), nil, 0o600)
 	}
 	b.runSpec(context.Background(), spec)
 	if len(chunks) != 2 || chunks[0] != "one\n" || chunks[1] != "two\n" {

@@ -43,6 +43,13 @@ func sleeping(t testing.TB, seconds string) (found []string) {
 	return found
 }
 
+func noneSleeps(t testing.TB, seconds string) {
+	t.Helper()
+	if left := sleeping(t, seconds); len(left) > 0 {
+		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
+	}
+}
+
 // trees are command lines that leave processes behind; @ stands for a number of seconds.
 func trees() map[string]string {
 	return map[string]string{
@@ -86,9 +93,7 @@ func (b *bench) leavesNothing(name, line, seconds string) {
 	if err != nil {
 		b.Errorf("%s: %v", name, err)
 	}
-	if left := sleeping(b.TB, seconds); len(left) > 0 {
-		b.Errorf("%s: left over:\n%s", name, strings.Join(left, "\n"))
-	}
+	noneSleeps(b.TB, seconds)
 	if result.TimedOut == endsItself || (endsItself && result.Output != "gone\n") || len(result.Survivors)+len(result.Warnings) > 0 {
 		b.Errorf("%s: %+v", name, result)
 	}
@@ -103,9 +108,7 @@ func TestEndOfContextKillsTheTree(t *testing.T) {
 	if result := b.runSpec(ctx, spec); !result.Cancelled {
 		t.Errorf("%+v", result)
 	}
-	if left := sleeping(t, seconds); len(left) > 0 {
-		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
-	}
+	noneSleeps(t, seconds)
 }
 
 func TestOneCommandDoesNotKillAnother(t *testing.T) {
@@ -134,8 +137,7 @@ func TestSwappedDirectoryIsNotEntered(t *testing.T) {
 	b := newBench(t)
 	inside, outside := filepath.Join(b.dir, "inside"), t.TempDir()
 	check.OK(t, os.Mkdir(inside, 0o755))
-	open, err := os.Open(inside)
-	check.OK(t, err)
+	open := check.Value(os.Open(inside))(t)
 	defer open.Close()
 	check.OK(t, os.Rename(inside, inside+".moved"))
 	check.OK(t, os.Symlink(outside, inside))
@@ -161,8 +163,7 @@ func TestAdoptedOrphans(t *testing.T) {
 		return
 	}
 	b := newBench(t)
-	runner, err := command.NewRunner(command.Options{AdoptOrphans: true})
-	check.OK(t, err)
+	runner := check.Value(command.NewRunner(command.Options{AdoptOrphans: true}))(t)
 	b.runner = runner
 	t.Run("daemon", b.adoptsDaemon)
 	t.Run("beside another", b.adoptsBesideAnother)
@@ -179,9 +180,7 @@ func (b *bench) adoptsDaemon(t *testing.T) {
 	if result := b.run(strings.ReplaceAll(daemon, "@", seconds)); result.Output != "gone\n" {
 		t.Errorf("%+v", result)
 	}
-	if left := sleeping(t, seconds); len(left) > 0 {
-		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
-	}
+	noneSleeps(t, seconds)
 }
 
 // adoptsBesideAnother: while another command runs that could have started the daemon, it is spared; then it goes.
@@ -205,15 +204,12 @@ func (b *bench) adoptsBesideAnother(t *testing.T) {
 	if result := <-other; !strings.Contains(result.Output, "mine-lived") {
 		t.Errorf("the daemon of a running command was killed: %+v", result)
 	}
-	if left := sleeping(t, seconds); len(left) > 0 {
-		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
-	}
+	noneSleeps(t, seconds)
 }
 
 func childZombies(t *testing.T) (zombies []string) {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	check.OK(t, err)
+	stats := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	for _, path := range stats {
 		line, err := os.ReadFile(path)
 		if err != nil {
@@ -231,8 +227,7 @@ func TestDeletedDirectory(t *testing.T) {
 	b := newBench(t)
 	dir := filepath.Join(b.dir, "gone")
 	check.OK(t, os.Mkdir(dir, 0o755))
-	open, err := os.Open(dir)
-	check.OK(t, err)
+	open := check.Value(os.Open(dir))(t)
 	defer open.Close()
 	check.OK(t, os.Remove(dir))
 	spec := b.spec("true")
@@ -267,9 +262,7 @@ func TestKilledServer(t *testing.T) {
 	if len(ended) < 2 {
 		t.Errorf("ended: %v", ended)
 	}
-	if left := sleeping(t, "sleep\x007"+seconds); len(left) > 0 {
-		t.Errorf("left over:\n%s", strings.Join(left, "\n"))
-	}
+	noneSleeps(t, "sleep\x007"+seconds)
 	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("somebody else's process is gone: %v", err)
 	}

@@ -54,8 +54,7 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 	if parent == nil {
 		return
 	}
-	g, err := parent.New(fmt.Sprintf("test.%d", os.Getpid()), 4)
-	check.OK(t, err)
+	g := check.Value(parent.New(fmt.Sprintf("test.%d", os.Getpid()), 4))(t)
 	// The shell ends when it may not fork; what it has started stays. It begins when
 	// the thread that started it has left the group, where that counts too.
 	cmd, in := start(t, g, "read go; for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 < /dev/null > /dev/null 2>&1 & done")
@@ -85,9 +84,7 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 			_ = syscall.Kill(id, syscall.SIGKILL)
 		}
 		in.Close()
-		if err := left.Remove(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, left.Remove())
 	}
 }
 

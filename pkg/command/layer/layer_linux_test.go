@@ -61,13 +61,11 @@ func put(t *testing.T, dir string, names ...string) {
 }
 
 func TestTouched(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.OK(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	put(t, dir, "stays", "changed", "removed", "whole/a", "whole/b/c", "again/old", "again/kept/x", "becomes/in", "file", "touched")
 	v := inLayer(t, dir, `echo x > changed; rm removed; rm -r whole; rm -r again; mkdir again; echo y > again/new; mkdir again/kept; rm -r becomes; echo z > becomes
 		rm file; mkdir file; echo w > file/in; ln -s stays link; mkdir -p fresh/deep; echo v > fresh/deep/f; cp touched t; mv t touched`)
-	all, err := v.Touched()
-	check.OK(t, err)
+	all := check.Value(v.Touched())(t)
 	var got []string
 	for _, at := range all {
 		kind := func(n layer.Node) string {
@@ -106,8 +104,7 @@ func TestTouched(t *testing.T) {
 
 // A command can make neither the mark of something removed nor that of an opaque directory.
 func TestMarksAreNotTheCommands(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check.OK(t, err)
+	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	put(t, dir, "d/stays", "other")
 	v := inLayer(t, dir, `mknod d/w c 0 0 2>/dev/null && exit 1; setfattr -n user.overlay.opaque -v y d 2>/dev/null || true; touch d/t`)
 	for _, name := range []string{"d/stays", "other", "d/t"} {

@@ -81,9 +81,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	r := rules(t, "go test")[0]
-	if err := r.Check([]string{"go test ./...", "cd x && go -C y test"}, []string{"go run .", "echo go test"}); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, r.Check([]string{"go test ./...", "cd x && go -C y test"}, []string{"go run .", "echo go test"}))
 	if err := r.Check([]string{"go run ."}, nil); err == nil || !strings.Contains(err.Error(), "must match") {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -17,9 +18,8 @@ import (
 func box(t *testing.T, m *profile.Builder, req profile.Request) *sandbox.Profile {
 	t.Helper()
 	req.Dir = "."
-	r, err := m.Make(req)
-	must(t, err)
-	must(t, r.Close())
+	r := check.Value(m.Make(req))(t)
+	check.OK(t, r.Close())
 	r.Sandbox.Temp = ""
 	return r.Sandbox
 }
@@ -27,28 +27,26 @@ func box(t *testing.T, m *profile.Builder, req profile.Request) *sandbox.Profile
 // TestKeptListings: a directory that did not change is not listed again, and one that did is.
 func TestKeptListings(t *testing.T) {
 	root := tree(t, "src/a/b/x", "src/c/y", "docs/z")
-	m := profile.New(root, []string{"HOME=" + t.TempDir()})
+	m := profile.New(root, home(t))
 	m.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
 	req := profile.Request{Level: sandbox.Full, Scope: []string{"**"}}
 	box(t, m, req)
 	if m.Kept() != 6 {
 		t.Fatalf("%d directories are kept", m.Kept())
 	}
-	before, err := os.Lstat(filepath.Join(root, "src/a/b"))
-	must(t, err)
+	before := check.Value(os.Lstat(filepath.Join(root, "src/a/b")))(t)
 	frozen := filepath.Join(root, "src/a/b/.vscode")
 	for changed := false; !changed; { // until the clock of the file system has moved on
 		os.Remove(frozen)
-		must(t, os.Mkdir(frozen, 0o755))
-		after, err := os.Lstat(filepath.Join(root, "src/a/b"))
-		must(t, err)
+		check.OK(t, os.Mkdir(frozen, 0o755))
+		after := check.Value(os.Lstat(filepath.Join(root, "src/a/b")))(t)
 		changed = !after.ModTime().Equal(before.ModTime())
 	}
 	if got := fmt.Sprint(box(t, m, req).Frozen); !strings.Contains(got, frozen) {
 		t.Error(got)
 	}
 	m.SetClock(time.Now)
-	must(t, os.Remove(frozen))
+	check.OK(t, os.Remove(frozen))
 	if got := fmt.Sprint(box(t, m, req).Frozen); strings.Contains(got, frozen) {
 		t.Error(got)
 	}
@@ -58,8 +56,8 @@ func TestKeptListings(t *testing.T) {
 // remembers makes the profile of one that does not.
 func TestListingsAgree(t *testing.T) {
 	root := tree(t, "src/a/b/x", "src/c/y.ts", "docs/z", "link -> docs")
-	home := []string{"HOME=" + t.TempDir()}
-	m := profile.New(root, home)
+	environ := home(t)
+	m := profile.New(root, environ)
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"src", "src/a", "src/a/b", "src/c", "docs", "new", "src/.vscode", "src/c/y.ts", "docs/.env", "docs/n", "src/a/.git"}
 	requests := []profile.Request{
@@ -83,7 +81,7 @@ func TestListingsAgree(t *testing.T) {
 			os.Symlink(other, name)
 		}
 		for j, req := range requests {
-			got, want := box(t, m, req), box(t, profile.New(root, home), req)
+			got, want := box(t, m, req), box(t, profile.New(root, environ), req)
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("step %d, request %d:\n%+v, without memory\n%+v", i, j, got, want)
 			}

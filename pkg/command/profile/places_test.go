@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -37,14 +38,13 @@ func TestPlaces(t *testing.T) {
 			root := tree(t, names...)
 			for _, name := range test.tree {
 				if name, text, ok := strings.Cut(name, ":"); ok {
-					must(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+					check.OK(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
 				}
 			}
 			before := list(t, root)
 			for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
-				m := profile.New(root, []string{"HOME=" + t.TempDir()})
-				r, err := m.Make(profile.Request{Level: level, Scope: []string{"a"}, Dir: test.dir})
-				must(t, err)
+				m := profile.New(root, home(t))
+				r := check.Value(m.Make(profile.Request{Level: level, Scope: []string{"a"}, Dir: test.dir}))(t)
 				if got := sorted(strings.Join(r.Places, " ")); got != sorted(test.places) {
 					t.Errorf("%s: %s, want %s", level, got, test.places)
 				}
@@ -53,7 +53,7 @@ func TestPlaces(t *testing.T) {
 						t.Errorf("%s: %s is not writable", level, place)
 					}
 				}
-				must(t, r.Close())
+				check.OK(t, r.Close())
 			}
 			if after := list(t, root); after != before {
 				t.Errorf("left behind: %s, before %s", after, before)
@@ -78,11 +78,10 @@ func TestPlacesThatAnAgentDeclares(t *testing.T) {
 		for _, dir := range []string{".", "docs/deep"} {
 			at := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
 			root := tree(t, at(file), at(place)+"/kept", "src/a")
-			m := profile.New(root, []string{"HOME=" + t.TempDir()})
+			m := profile.New(root, home(t))
 			opens := func(req profile.Request) bool {
 				req.Level, req.Dir = sandbox.Full, dir
-				r, err := m.Make(req)
-				must(t, err)
+				r := check.Value(m.Make(req))(t)
 				defer r.Close()
 				return slices.Contains(r.Places, at(place))
 			}
@@ -109,7 +108,7 @@ func TestPlacesThatAnAgentDeclares(t *testing.T) {
 func list(t *testing.T, root string) string {
 	t.Helper()
 	var names []string
-	must(t, filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
 		names = append(names, p)
 		return err
 	}))
@@ -119,19 +118,17 @@ func list(t *testing.T, root string) string {
 // TestPlacesOfTwoCommands: what one command made for itself stays for another.
 func TestPlacesOfTwoCommands(t *testing.T) {
 	root := tree(t, "Cargo.toml")
-	m := profile.New(root, []string{"HOME=" + t.TempDir()})
+	m := profile.New(root, home(t))
 	req := profile.Request{Level: sandbox.Landlock, Scope: []string{"src/**"}, Dir: "."}
-	first, err := m.Make(req)
-	must(t, err)
-	second, err := m.Make(req)
-	must(t, err)
+	first := check.Value(m.Make(req))(t)
+	second := check.Value(m.Make(req))(t)
 	target := filepath.Join(root, "target")
-	must(t, first.Close())
+	check.OK(t, first.Close())
 	if _, err := os.Stat(target); err != nil {
 		t.Fatal(err)
 	}
-	must(t, os.WriteFile(filepath.Join(target, "x"), nil, 0o644))
-	must(t, second.Close())
+	check.OK(t, os.WriteFile(filepath.Join(target, "x"), nil, 0o644))
+	check.OK(t, second.Close())
 	if _, err := os.Stat(target); err != nil {
 		t.Error("what was used is gone")
 	}
@@ -140,7 +137,7 @@ func TestPlacesOfTwoCommands(t *testing.T) {
 // TestGitignoreInScope: who may change .gitignore cannot open a directory by it.
 func TestGitignoreInScope(t *testing.T) {
 	root := tree(t, "go.mod", "bin/run.sh")
-	must(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("bin\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("bin\n"), 0o644))
 	got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{".gitignore"}})
 	if got != ".gitignore" {
 		t.Error(got)
@@ -149,8 +146,7 @@ func TestGitignoreInScope(t *testing.T) {
 
 func TestOperatorPlaces(t *testing.T) {
 	root := tree(t, "gen/a", "src/b", ".git/config", "l -> /", "locked/x")
-	outside, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	outside := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	got, r := reached(t, root, profile.Request{
 		Level: sandbox.Full, Scope: []string{"src/**"},
 		Rules:    profile.Rules{Ignored: func(p string) bool { return p == "locked/" }},
@@ -184,15 +180,14 @@ func TestGuardedNamesAreProtected(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	root, home := tree(t, "go.mod"), t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(home, "go/pkg/mod/cache/download"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(home, "go/pkg/mod/cache/download"), 0o755))
 	// As an installation of Go says what it uses where nobody has said otherwise.
-	must(t, os.MkdirAll(filepath.Join(home, "sdk/bin"), 0o755))
-	must(t, os.WriteFile(filepath.Join(home, "sdk/bin/go"), nil, 0o755))
-	must(t, os.WriteFile(filepath.Join(home, "sdk/go.env"), []byte("# comment\nGOPROXY=https://proxy.example,direct\n"), 0o644))
+	check.OK(t, os.MkdirAll(filepath.Join(home, "sdk/bin"), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(home, "sdk/bin/go"), nil, 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(home, "sdk/go.env"), []byte("# comment\nGOPROXY=https://proxy.example,direct\n"), 0o644))
 	path := filepath.Join(home, "sdk/bin") + ":/bin"
 	environ := []string{"HOME=" + home, "GOCACHE=/users/own", "MAVEN_ARGS=-q", "PATH=" + path}
-	r, err := profile.New(root, environ).Make(profile.Request{Level: sandbox.Landlock, Dir: "."})
-	must(t, err)
+	r := check.Value(profile.New(root, environ).Make(profile.Request{Level: sandbox.Landlock, Dir: "."}))(t)
 	env := r.Environment(environ)
 	cache := filepath.Join(home, ".cache", "orchestra-mcp", "build")
 	for name, want := range map[string]string{"GOCACHE": cache, "npm_config_cache": cache, "PIP_CACHE_DIR": cache, "CARGO_HOME": cache, "PNPM_HOME": cache, "POETRY_CACHE_DIR": cache, "WORKON_HOME": cache, "COMPOSER_CACHE_DIR": cache,
@@ -207,9 +202,9 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: %q, want %s", name, values, want)
 		}
 	}
-	must(t, os.MkdirAll(filepath.Join(r.Sandbox.Temp, "a/b"), 0o755))
-	must(t, os.Chmod(filepath.Join(r.Sandbox.Temp, "a"), 0))
-	must(t, r.Close())
+	check.OK(t, os.MkdirAll(filepath.Join(r.Sandbox.Temp, "a/b"), 0o755))
+	check.OK(t, os.Chmod(filepath.Join(r.Sandbox.Temp, "a"), 0))
+	check.OK(t, r.Close())
 	if _, err := os.Stat(r.Sandbox.Temp); !os.IsNotExist(err) {
 		t.Errorf("the temporary directory is still there: %v", err)
 	}
@@ -217,10 +212,9 @@ func TestEnvironment(t *testing.T) {
 
 // TestNoLevel: what holds nothing has a temporary directory all the same.
 func TestNoLevel(t *testing.T) {
-	r, err := profile.New(tree(t), nil).Make(profile.Request{Level: sandbox.None, Dir: "."})
-	must(t, err)
+	r := check.Value(profile.New(tree(t), nil).Make(profile.Request{Level: sandbox.None, Dir: "."}))(t)
 	if env := r.Environment(nil); r.Sandbox != nil || len(env) != 3 {
 		t.Errorf("%v, %q", r.Sandbox, env)
 	}
-	must(t, r.Close())
+	check.OK(t, r.Close())
 }

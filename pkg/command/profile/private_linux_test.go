@@ -85,9 +85,7 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 			if n := len(before); n < 20 || names(before[slices.Sorted(maps.Keys(before))[0]]) != 2 {
 				t.Fatalf("%d objects that are not shared", n)
 			}
-			m := profile.New(top, []string{"HOME=" + t.TempDir()})
-			r := check.Value(m.Make(profile.Request{Level: c.level, Git: c.git, Dir: "."}))(t)
-			check.OK(t, r.Close())
+			r := made(t, top, profile.Request{Level: c.level, Git: c.git})
 			after := files(t, objects)
 			for path, was := range before {
 				is := after[path]
@@ -123,9 +121,7 @@ func TestCopyOfAWholeRepository(t *testing.T) {
 	if out, err := exec.Command("cp", "-al", top, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r, err := profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."})
-	check.OK(t, err)
-	defer r.Close()
+	r := made(t, top, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
 	for path, info := range files(t, filepath.Join(top, ".git")) {
 		if names(info) > 1 && r.CanWrite(path) {
 			t.Errorf("%s has %d names and can be written", path, names(info))
@@ -158,8 +154,7 @@ func TestRepositoryThatTheOperatorNamed(t *testing.T) {
 	packs, _ := filepath.Glob(filepath.Join(top, ".git/objects/pack/*.pack"))
 	check.OK(t, os.Link(packs[0], filepath.Join(t.TempDir(), "pack")))
 	store := filepath.Join(top, ".git")
-	r := check.Value(profile.New(tree, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: ".", Writable: []string{store}}))(t)
-	defer r.Close()
+	r := made(t, tree, profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Writable: []string{store}})
 	for path, info := range files(t, store) {
 		if names(info) > 1 && r.CanWrite(path) {
 			t.Errorf("%s has %d names and can be written", path, names(info))
@@ -173,17 +168,15 @@ func TestRepositoryThatTheOperatorNamed(t *testing.T) {
 // TestNoStoreForCopies: where a copy cannot stand anywhere, .git stays closed.
 func TestNoStoreForCopies(t *testing.T) {
 	top := tree(t, "src/a", ".git/HEAD")
-	m := profile.New(top, []string{"HOME=" + t.TempDir()})
 	for _, shared := range []bool{false, true} {
 		if shared {
 			check.OK(t, os.Link(filepath.Join(top, ".git/HEAD"), filepath.Join(t.TempDir(), "HEAD")))
 		}
-		r := check.Value(m.Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: profile.GitOpen, Dir: "."}))(t)
+		r := made(t, top, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: profile.GitOpen})
 		told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
 		if open := r.CanWrite(filepath.Join(top, ".git/index")); told != shared || open == shared {
 			t.Errorf("shared %v: open %v, %q", shared, open, r.Warnings)
 		}
-		check.OK(t, r.Close())
 	}
 }
 
@@ -230,8 +223,7 @@ const killedEnv = "REACH_PRIVATE_KILLED"
 // TestKilledWhileCopying: killed at any time, every object is there and whole, and the other clone's too.
 func TestKilledWhileCopying(t *testing.T) {
 	if top := os.Getenv(killedEnv); top != "" {
-		r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."}))(t)
-		check.OK(t, r.Close())
+		made(t, top, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
 		return
 	}
 	top, clone := cloned(t, 200)
@@ -259,8 +251,7 @@ func TestKilledWhileCopying(t *testing.T) {
 		for _, dir := range []string{top, clone} {
 			git(t, dir, "fsck", "--strict", "--no-dangling")
 		}
-		r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Dir: "."}))(t)
-		check.OK(t, r.Close())
+		made(t, top, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
 		for path, info := range files(t, store) {
 			if names(info) > 1 {
 				t.Errorf("%s has %d names", path, names(info))

@@ -1,6 +1,7 @@
 package profile_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,57 +22,53 @@ func tree(t *testing.T, names ...string) string {
 	for _, name := range names {
 		name, target, link := strings.Cut(name, " -> ")
 		p := filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		check.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
 		switch {
 		case link:
-			must(t, os.Symlink(target, p))
+			check.OK(t, os.Symlink(target, p))
 		case strings.HasSuffix(name, "/"):
-			must(t, os.MkdirAll(p, 0o755))
+			check.OK(t, os.MkdirAll(p, 0o755))
 		default:
-			must(t, os.WriteFile(p, []byte(name), 0o644))
+			check.OK(t, os.WriteFile(p, []byte(name), 0o644))
 		}
 	}
 	return root
 }
 
-func must(t *testing.T, err error) {
+// home is an environment with a home directory of its own.
+func home(t *testing.T) []string {
 	t.Helper()
-	check.OK(t, err)
+	return []string{"HOME=" + t.TempDir()}
+}
+
+// made is the profile of a request for a whole workspace.
+func made(t *testing.T, root string, req profile.Request) *profile.Profile {
+	t.Helper()
+	req.Dir = cmp.Or(req.Dir, ".")
+	r := check.Value(profile.New(root, home(t)).Make(req))(t)
+	t.Cleanup(func() { check.OK(t, r.Close()) })
+	return r
 }
 
 // reached is a profile as text: workspace-relative names, frozen ones with a minus, hidden ones with a star.
 func reached(t *testing.T, root string, req profile.Request) (string, *profile.Profile) {
 	t.Helper()
-	if req.Dir == "" {
-		req.Dir = "."
-	}
-	r, err := profile.New(root, []string{"HOME=" + t.TempDir()}).Make(req)
-	must(t, err)
-	t.Cleanup(func() { must(t, r.Close()) })
+	r := made(t, root, req)
 	var all []string
-	name := func(p string) string {
-		if p == root {
-			return "."
-		}
-		return strings.TrimPrefix(p, root+"/")
-	}
 	for _, p := range r.Sandbox.Writable {
-		if n := name(p); !filepath.IsAbs(n) {
-			all = append(all, n)
+		if p == root {
+			all = append(all, ".")
+		} else if inside, is := strings.CutPrefix(p, root+"/"); is {
+			all = append(all, inside)
 		}
 	}
 	for _, f := range r.Sandbox.Frozen {
-		n := "-" + name(f.Path)
-		if f.Directory {
-			n += "/"
-		}
-		all = append(all, n)
+		all = append(all, "-"+strings.TrimPrefix(f.Path, root+"/")+map[bool]string{true: "/"}[f.Directory])
 	}
 	for _, p := range slices.Concat(r.Sandbox.Hidden, r.Sandbox.Emptied) {
-		all = append(all, "*"+name(p))
+		all = append(all, "*"+strings.TrimPrefix(p, root+"/"))
 	}
-	slices.Sort(all)
-	return strings.Join(all, " "), r
+	return sorted(strings.Join(all, " ")), r
 }
 
 const absent = "-.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.mcp.json -.orchestration/ -.roo/ -.roomodes -.vscode/"
@@ -197,8 +194,8 @@ func TestRules(t *testing.T) {
 // TestHiddenByAllNames: a hard link of a secret is one; what cannot be hidden is said.
 func TestHiddenByAllNames(t *testing.T) {
 	root := tree(t, "src/a", "docs/x", "private/key", "deep/er/.env")
-	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "docs/other")))
-	must(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "src/mine")))
+	check.OK(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "docs/other")))
+	check.OK(t, os.Link(filepath.Join(root, "private/key"), filepath.Join(root, "src/mine")))
 	rules := profile.Rules{Secret: func(p string) bool { return strings.HasPrefix(p, "private/") || strings.HasSuffix(p, ".env") }}
 	names := []profile.Name{
 		{Dir: "private", Name: "key", Dev: 1, Inode: 7, Links: 3}, {Dir: "docs", Name: "other", Dev: 1, Inode: 7, Links: 3},

@@ -29,16 +29,14 @@ func TestProjectsAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
-	dir, err := os.MkdirTemp("", "user")
-	must(t, err)
+	dir := check.Value(os.MkdirTemp("", "user"))(t)
 	defer os.RemoveAll(dir)
-	must(t, os.Chmod(dir, 0o755))
-	content, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
+	check.OK(t, os.Chmod(dir, 0o755))
+	content := check.Value(os.ReadFile("/proc/self/exe"))(t)
 	program, home := filepath.Join(dir, "program"), filepath.Join(dir, "home")
-	must(t, os.WriteFile(program, content, 0o755))
-	must(t, os.Mkdir(home, 0o755))
-	must(t, os.Chown(home, nobody, nobody))
+	check.OK(t, os.WriteFile(program, content, 0o755))
+	check.OK(t, os.Mkdir(home, 0o755))
+	check.OK(t, os.Chown(home, nobody, nobody))
 	cmd := exec.Command(program, "-test.run", "^TestProject$", "-test.v", "-test.short")
 	cmd.Dir = home
 	// Tools below the home directory of root are none that an ordinary user has.
@@ -167,13 +165,12 @@ type shell struct {
 // root is the project in a repository.
 func (p project) root(t *testing.T, home string) string {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	for name, content := range p.files {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o644))
+		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o644))
 	}
-	must(t, os.MkdirAll(filepath.Join(root, ".orchestration"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(root, ".orchestration"), 0o755))
 	env := environment(home)
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
@@ -196,9 +193,9 @@ func (p project) shell(t *testing.T, level sandbox.Level, root, home string) *sh
 	s := &shell{t: t, root: root, env: env, maker: profile.New(root, env), req: profile.Request{Level: level, Scope: p.scope, Dir: "."}}
 	var err error
 	s.runner, err = command.NewRunner(command.Options{})
-	must(t, err)
+	check.OK(t, err)
 	s.open, err = os.Open(root)
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { s.open.Close() })
 	return s
 }
@@ -207,13 +204,12 @@ func (s *shell) run(line string, git profile.Git) command.Result {
 	s.t.Helper()
 	req := s.req
 	req.Git = git
-	made, err := s.maker.Make(req)
-	must(s.t, err)
+	made := check.Value(s.maker.Make(req))(s.t)
 	result, err := s.runner.Run(context.Background(), command.Spec{
 		Command: line, Dir: s.open, Env: made.Environment(s.env), Level: req.Level, Profile: made.Sandbox, Timeout: 2 * time.Minute,
 	})
-	must(s.t, err)
-	must(s.t, made.Close())
+	check.OK(s.t, err)
+	check.OK(s.t, made.Close())
 	return result
 }
 
@@ -266,15 +262,14 @@ func publish(t *testing.T, download string) {
 	t.Helper()
 	source := tree(t, "money/", "x")
 	source = filepath.Join(source, "money")
-	must(t, os.WriteFile(filepath.Join(source, "go.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(source, "money.go"), []byte("package money\n\nfunc Cents(n int) int { return n * 100 }\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(source, "go.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(source, "money.go"), []byte("package money\n\nfunc Cents(n int) int { return n * 100 }\n"), 0o644))
 	at := filepath.Join(download, "example.com", "money", "@v")
-	must(t, os.MkdirAll(at, 0o755))
-	must(t, os.WriteFile(filepath.Join(at, "list"), []byte("v1.0.0\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(at, "v1.0.0.info"), []byte(`{"Version":"v1.0.0","Time":"2026-01-01T00:00:00Z"}`), 0o644))
-	must(t, os.WriteFile(filepath.Join(at, "v1.0.0.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
-	archive, err := os.Create(filepath.Join(at, "v1.0.0.zip"))
-	must(t, err)
+	check.OK(t, os.MkdirAll(at, 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(at, "list"), []byte("v1.0.0\n"), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(at, "v1.0.0.info"), []byte(`{"Version":"v1.0.0","Time":"2026-01-01T00:00:00Z"}`), 0o644))
+	check.OK(t, os.WriteFile(filepath.Join(at, "v1.0.0.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
+	archive := check.Value(os.Create(filepath.Join(at, "v1.0.0.zip")))(t)
 	defer archive.Close()
-	must(t, zip.CreateFromDir(archive, module.Version{Path: "example.com/money", Version: "v1.0.0"}, source))
+	check.OK(t, zip.CreateFromDir(archive, module.Version{Path: "example.com/money", Version: "v1.0.0"}, source))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -38,9 +39,9 @@ func in(t *testing.T, tree string) *shell {
 	s := &shell{t: t, root: tree, env: env, maker: profile.New(tree, env), req: profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Dir: "."}}
 	var err error
 	s.runner, err = command.NewRunner(command.Options{})
-	must(t, err)
+	check.OK(t, err)
 	s.open, err = os.Open(tree)
-	must(t, err)
+	check.OK(t, err)
 	t.Cleanup(func() { s.open.Close() })
 	return s
 }
@@ -51,8 +52,7 @@ func stateOf(t *testing.T, common string) map[string]string {
 	state := map[string]string{}
 	for _, pattern := range []string{"HEAD", "index", "logs/HEAD", "config", "config.worktree", "commondir", "hooks/*", "modules", "info/attributes",
 		"MERGE_HEAD", "worktrees/other/*", "worktrees/other/logs/HEAD", "worktrees/tree/gitdir", "worktrees/tree/commondir", "worktrees/tree/config.worktree"} {
-		paths, err := filepath.Glob(filepath.Join(common, pattern))
-		must(t, err)
+		paths := check.Value(filepath.Glob(filepath.Join(common, pattern)))(t)
 		for _, path := range paths {
 			content, _ := os.ReadFile(path)
 			state[path] = string(content)
@@ -115,45 +115,44 @@ func TestLinkedWorkTree(t *testing.T) {
 func TestPointersThatStayClosed(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, common, tree string){
 		"relative pointers are as good": func(t *testing.T, _, tree string) {
-			must(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: ../ws/.git/worktrees/tree\n"), 0o644))
-			must(t, os.WriteFile(filepath.Join(tree, "../ws/.git/worktrees/tree/gitdir"), []byte("../../../../tree/.git\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: ../ws/.git/worktrees/tree\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(tree, "../ws/.git/worktrees/tree/gitdir"), []byte("../../../../tree/.git\n"), 0o644))
 		},
 		"another's": func(t *testing.T, common, tree string) {
-			must(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"/worktrees/other\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"/worktrees/other\n"), 0o644))
 		},
 		"the repository": func(t *testing.T, common, tree string) {
-			must(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"\n"), 0o644))
 		},
 		"another repository": func(t *testing.T, common, tree string) {
-			must(t, os.WriteFile(filepath.Join(common, "worktrees/tree/commondir"), []byte("../../../../clone/.git\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(common, "worktrees/tree/commondir"), []byte("../../../../clone/.git\n"), 0o644))
 		},
 		"moved": func(t *testing.T, common, _ string) {
-			must(t, os.WriteFile(filepath.Join(common, "worktrees/tree/gitdir"), []byte("/nowhere/.git\n"), 0o644))
+			check.OK(t, os.WriteFile(filepath.Join(common, "worktrees/tree/gitdir"), []byte("/nowhere/.git\n"), 0o644))
 		},
 		"a link where hooks are": func(t *testing.T, common, _ string) {
-			must(t, os.RemoveAll(filepath.Join(common, "hooks")))
-			must(t, os.Symlink(t.TempDir(), filepath.Join(common, "hooks")))
+			check.OK(t, os.RemoveAll(filepath.Join(common, "hooks")))
+			check.OK(t, os.Symlink(t.TempDir(), filepath.Join(common, "hooks")))
 		},
 		"branches in one table": func(t *testing.T, common, _ string) {
-			must(t, os.Mkdir(filepath.Join(common, "reftable"), 0o755))
+			check.OK(t, os.Mkdir(filepath.Join(common, "reftable"), 0o755))
 		},
 		"a submodule": func(t *testing.T, common, tree string) {
-			must(t, os.MkdirAll(filepath.Join(common, "modules/sub"), 0o755))
-			must(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"/modules/sub\n"), 0o644))
+			check.OK(t, os.MkdirAll(filepath.Join(common, "modules/sub"), 0o755))
+			check.OK(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+common+"/modules/sub\n"), 0o644))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			common, tree, _ := linkedTree(t, false)
 			change(t, common, tree)
 			for _, git := range []profile.Git{profile.GitOpen, profile.GitTrusted} {
-				r, err := profile.New(tree, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Git: git, Dir: "."})
-				must(t, err)
+				r := made(t, tree, profile.Request{Level: sandbox.Full, Git: git})
 				open := r.CanWrite(filepath.Join(common, "objects/x")) || r.CanWrite(filepath.Join(common, "worktrees/tree/index"))
 				told := strings.Contains(strings.Join(r.Warnings, "\n"), "cannot write .git")
 				if good := strings.HasSuffix(name, "as good"); open != good || told == good {
 					t.Errorf("open %v, told %v: %q", open, told, r.Warnings)
 				}
-				must(t, r.Close())
+				check.OK(t, r.Close())
 			}
 		})
 	}
@@ -165,10 +164,7 @@ func TestWorkTreeInItsGitDirectory(t *testing.T) {
 	store := filepath.Join(filepath.Dir(top), "store")
 	git(t, top, "clone", "-q", "--bare", top, store)
 	git(t, store, "worktree", "add", "-q", "-b", "work", filepath.Join(store, "work"))
-	r, err := profile.New(filepath.Join(store, "work"), []string{"HOME=" + t.TempDir()}).Make(profile.Request{
-		Level: sandbox.Full, Git: profile.GitOpen, Dir: ".", Scope: []string{"src/**"}})
-	must(t, err)
-	defer r.Close()
+	r := made(t, filepath.Join(store, "work"), profile.Request{Level: sandbox.Full, Git: profile.GitOpen, Scope: []string{"src/**"}})
 	if r.CanWrite(filepath.Join(store, "work", "out")) || r.CanWrite(filepath.Join(store, "objects/x")) || len(r.Warnings) == 0 {
 		t.Errorf("%v %q", r.Sandbox.Writable, r.Warnings)
 	}

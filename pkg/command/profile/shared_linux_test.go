@@ -81,8 +81,7 @@ func TestNamesElsewhere(t *testing.T) {
 				}
 				check.OK(t, os.Link(filepath.Join(top, link[0]), to))
 			}
-			r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: c.scope, Dir: ".", Writable: c.writable}))(t)
-			defer r.Close()
+			r := made(t, top, profile.Request{Level: sandbox.Full, Scope: c.scope, Writable: c.writable})
 			r.CloseShared(linked(t, top), nil)
 			for _, name := range c.want {
 				if r.CanWrite(filepath.Join(top, name)) {
@@ -109,8 +108,7 @@ func TestNamesElsewhere(t *testing.T) {
 // TestMoreNamesThanCounted: a directory of which not all such files were counted is closed.
 func TestMoreNamesThanCounted(t *testing.T) {
 	top := tree(t, "src/a", "lib/b")
-	r := check.Value(profile.New(top, []string{"HOME=" + t.TempDir()}).Make(profile.Request{Level: sandbox.Full, Scope: []string{"src/**", "lib/**"}, Dir: "."}))(t)
-	defer r.Close()
+	r := made(t, top, profile.Request{Level: sandbox.Full, Scope: []string{"src/**", "lib/**"}})
 	r.CloseShared(nil, []string{"src", "docs"})
 	if r.CanWrite(filepath.Join(top, "src/a")) || !r.CanWrite(filepath.Join(top, "lib/b")) {
 		t.Errorf("%v, frozen %v", r.Sandbox.Writable, r.Sandbox.Frozen)

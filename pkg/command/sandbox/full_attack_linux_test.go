@@ -64,8 +64,7 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 
 // TestFullDeniesUDP: a datagram is sent without an answer, so what counts is whether it arrives.
 func TestFullDeniesUDP(t *testing.T) {
-	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
-	check.OK(t, err)
+	listener := check.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	port := listener.LocalAddr().(*net.UDPAddr).Port
 	w := newWorkspace(t)

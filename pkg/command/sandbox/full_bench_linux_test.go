@@ -39,16 +39,7 @@ func BenchmarkStart(b *testing.B) {
 				cmd := exec.Command("/bin/true")
 				cmd.Dir = dir
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-				done := make(chan error)
-				sandbox.Go(func() {
-					held, err := sandbox.Start(cmd, c.level, c.profile)
-					if err == nil {
-						err = cmd.Wait()
-						held.Close()
-					}
-					done <- err
-				})
-				check.OK(b, <-done)
+				check.OK(b, inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, c.level, c.profile) }))
 			}
 		})
 	}

@@ -50,9 +50,7 @@ func (w *workspace) begin(line string) *running {
 			held.Close()
 		}
 	})
-	if err := <-started; err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, <-started)
 	write.Close()
 	w.t.Cleanup(func() { read.Close() })
 	if first, err := r.out.ReadString('\n'); err != nil {
@@ -133,16 +131,12 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 			c.change(space)
 			cmd := exec.Command("/bin/sh", "-c", "echo x > "+space.path("src/ran"))
 			cmd.Dir = space.root
-			failed := make(chan error)
-			sandbox.Go(func() {
-				_, err := sandbox.Start(cmd, sandbox.Full, space.profile)
-				failed <- err
-			})
 			is := sandbox.ErrUnavailable
 			if name == "no such place" {
 				is = sandbox.ErrMoved
 			}
-			if err := <-failed; !errors.Is(err, is) || !strings.Contains(err.Error(), c.want) {
+			err := inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, sandbox.Full, space.profile) })
+			if !errors.Is(err, is) || !strings.Contains(err.Error(), c.want) {
 				t.Error(err)
 			}
 			absent(t, space.path("src/ran"))
@@ -162,7 +156,7 @@ func absent(t *testing.T, paths ...string) {
 
 func noPlaceholders(t *testing.T, root string) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -170,10 +164,7 @@ func noPlaceholders(t *testing.T, root string) {
 			t.Errorf("%s stayed (%v)", path, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func isPlaceholder(t *testing.T, path string) {
@@ -192,15 +183,7 @@ func serve(arguments []string) error {
 	cmd := exec.Command("/bin/sh", "-c", "echo running; sleep 1000 & (setsid sleep 1000 &); wait")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = profile.Workspace, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	failed := make(chan error)
-	sandbox.Go(func() {
-		_, err := sandbox.Start(cmd, sandbox.Full, &profile)
-		if err == nil {
-			cmd.Wait()
-		}
-		failed <- err
-	})
-	return <-failed
+	return inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, sandbox.Full, &profile) })
 }
 
 // TestFullDiesWithTheServer: nothing survives a kill, and what it left in the
@@ -213,11 +196,9 @@ func TestFullDiesWithTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			space := newWorkspace(t)
 			space.everything()
-			profile, err := json.Marshal(space.profile)
-			check.OK(t, err)
+			profile := check.Value(json.Marshal(space.profile))(t)
 			server := exec.Command("attack", "serve", string(profile))
-			pipe, err := server.StdoutPipe()
-			check.OK(t, err)
+			pipe := check.Value(server.StdoutPipe())(t)
 			check.OK(t, server.Start())
 			out := bufio.NewReader(pipe)
 			if line, err := out.ReadString('\n'); err != nil || line != "running\n" {

@@ -52,9 +52,8 @@ func TestFullAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
-	newWorkspace(t)                      // where root has no namespaces, nobody has
-	dir, err := os.MkdirTemp("", "user") // a short name: there will be sockets in it
-	check.OK(t, err)
+	newWorkspace(t)                                 // where root has no namespaces, nobody has
+	dir := check.Value(os.MkdirTemp("", "user"))(t) // a short name: there will be sockets in it
 	defer os.RemoveAll(dir)
 	check.OK(t, os.Chmod(dir, 0o755))
 	program := filepath.Join(dir, "program")
@@ -125,10 +124,10 @@ func (w *workspace) everything() {
 	}
 }
 
-// run runs a line in the profile, its root as $W and a place outside of it as $O.
+// run runs a line in the profile, its root as $W, a place outside of it as $O and this process as $S.
 func (w *workspace) run(line string) (output string, code int) {
 	w.t.Helper()
-	output, code = held(w.t, sandbox.Full, w.profile, "W="+w.root+" O="+w.outside+"\n"+line)
+	output, code = held(w.t, sandbox.Full, w.profile, fmt.Sprintf("W=%s O=%s S=%d\n%s", w.root, w.outside, os.Getpid(), line))
 	w.t.Logf("%d %s", code, output)
 	return output, code
 }

@@ -115,17 +115,9 @@ func TestFullManyAtOnce(t *testing.T) {
 		all.Go(func() {
 			cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(`echo x > made%d; test -f .intentignore && ! echo x > .intentignore`, i))
 			cmd.Dir = space.root
-			ended := make(chan error)
-			sandbox.Go(func() {
-				held, err := sandbox.Start(cmd, sandbox.Full, space.profile)
-				if err == nil {
-					err = cmd.Wait()
-					held.Close()
-				}
-				ended <- err
-			})
-			if err := <-ended; err != nil {
-				t.Errorf("command %d: %v", i, err)
+			err := inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, sandbox.Full, space.profile) })
+			if err != nil || !cmd.ProcessState.Success() {
+				t.Errorf("command %d: %v %v", i, err, cmd.ProcessState)
 			}
 		})
 	}

@@ -19,23 +19,34 @@ import (
 func held(t *testing.T, level sandbox.Level, profile *sandbox.Profile, line string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", line)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Dir = profile.Workspace
 	cmd.Env = append(os.Environ(), "TMPDIR="+profile.Temp)
+	return ended(t, cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, level, profile) })
+}
+
+// ended is a command that was started to its end, and what it printed.
+func ended(t *testing.T, cmd *exec.Cmd, start func() (*sandbox.Held, error)) (output string, code int) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := inThread(cmd, start); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// inThread starts a command where it may be, waits for it, and returns why it was not started.
+func inThread(cmd *exec.Cmd, start func() (*sandbox.Held, error)) error {
 	done := make(chan error)
 	sandbox.Go(func() {
-		held, err := sandbox.Start(cmd, level, profile)
+		held, err := start()
 		if err == nil {
 			cmd.Wait()
 			held.Close()
 		}
 		done <- err
 	})
-	if err := <-done; err != nil {
-		t.Fatalf("start: %v", err)
-	}
-	return out.String(), cmd.ProcessState.ExitCode()
+	return <-done
 }
 
 // landlockHere fails where the kernel has no Landlock: CI must have it.

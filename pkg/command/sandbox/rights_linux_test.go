@@ -16,12 +16,10 @@ import (
 // TestLandlockKeepsFromTerminals: what an operator sees and types is not the command's, by whatever path.
 func TestLandlockKeepsFromTerminals(t *testing.T) {
 	landlockHere(t)
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	check.OK(t, err)
+	control := check.Value(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	defer control.Close()
 	check.OK(t, unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	check.OK(t, err)
+	number := check.Value(unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN))(t)
 	terminal := fmt.Sprint("/dev/pts/", number)
 	if _, err := control.WriteString("typed\n"); err != nil {
 		t.Fatal(err)

@@ -77,17 +77,9 @@ func TestFullWithoutSupervisor(t *testing.T) {
 	} {
 		cmd := exec.Command("attack", line)
 		cmd.Dir = w.root
-		done := make(chan error)
-		sandbox.Go(func() {
-			held, err := sandbox.StartFullWith(cmd, w.profile, false)
-			if err == nil {
-				err = cmd.Wait()
-				held.Close()
-			}
-			done <- err
-		})
-		if err := <-done; (err == nil) != passes {
-			t.Errorf("%s: %v", line, err)
+		out, code := ended(t, cmd, func() (*sandbox.Held, error) { return sandbox.StartFullWith(cmd, w.profile, false) })
+		if (code == 0) != passes {
+			t.Errorf("%s: %d %s", line, code, out)
 		}
 	}
 }
@@ -102,10 +94,8 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 	}
 	outside := exec.Command("python3", "-c", socketsOutside, w.path("docs/s"), w.path("src/s"), w.profile.Temp, ask, told)
 	outside.Stderr = os.Stderr
-	in, err := outside.StdinPipe()
-	check.OK(t, err)
-	read, err := outside.StdoutPipe()
-	check.OK(t, err)
+	in := check.Value(outside.StdinPipe())(t)
+	read := check.Value(outside.StdoutPipe())(t)
 	check.OK(t, outside.Start())
 	defer outside.Wait()
 	defer in.Close()
@@ -117,8 +107,7 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 	check.OK(t, os.WriteFile(program, []byte(socketsInside), 0o644))
 	output, _ := held(t, level, w.profile, fmt.Sprintf("python3 %s %s %s %s", program, w.path("src/s"), ask, told))
 	in.Close()
-	all, err := io.ReadAll(out)
-	check.OK(t, err)
+	all := check.Value(io.ReadAll(out))(t)
 	if err := json.Unmarshal(all, &hits); err != nil {
 		t.Fatalf("%v in %q", err, all)
 	}

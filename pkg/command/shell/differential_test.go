@@ -124,8 +124,7 @@ func (s *stage) run(t *testing.T, line string) (started, written []string) {
 	if err := cmd.Run(); errors.Is(err, exec.ErrWaitDelay) || ctx.Err() != nil {
 		endBelow(own)
 	}
-	log, err := os.ReadFile(filepath.Join(own, "log"))
-	check.OK(t, err)
+	log := check.Value(os.ReadFile(filepath.Join(own, "log")))(t)
 	return strings.FieldsFunc(string(log), func(c rune) bool { return c == '\n' }), files(t, at)
 }
 
