@@ -64,13 +64,13 @@ func (r *reader) variables(name string, args []Arg, strict bool) {
 			r.unjudged("%s evaluates %s", name, clip(a.Text))
 		case syntax.ValidName(a.Text):
 			r.assignName(a.Text)
-			r.numbers.taint(a.Text)
-			r.numbers.arrays[a.Text] = r.numbers.arrays[a.Text] || name != "unset" && name != "getopts"
+			r.taint(a.Text)
+			r.arrays[a.Text] = r.arrays[a.Text] || name != "unset" && name != "getopts"
 		}
 	}
 	if Among("read mapfile readarray", name) {
-		r.numbers.taint("REPLY")
-		r.numbers.taint("MAPFILE")
+		r.taint("REPLY")
+		r.taint("MAPFILE")
 	}
 }
 
@@ -94,9 +94,9 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 			given := Arg{Text: value, Exact: a.Exact, from: a.from}
 			r.variable(variable, given, s)
 			if !isNumber(given) {
-				r.numbers.tainted[variable] = true
+				r.tainted[variable] = true
 			}
-			r.numbers.set(variable, given)
+			r.set(variable, given)
 			if a.Many {
 				r.assignName(variable)
 			}
@@ -105,7 +105,7 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 			}
 			r.declaredList(variable, given, array)
 		case syntax.ValidName(a.Text) && a.Exact:
-			r.numbers.arrays[a.Text] = r.numbers.arrays[a.Text] || array
+			r.arrays[a.Text] = r.arrays[a.Text] || array
 		case !a.Exact:
 			r.unjudged("%s sets a variable whose name is not literal", name)
 		}
@@ -115,16 +115,16 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 // declaredList judges a value that is read as the list of an array if the variable is one: its text is expanded once more.
 func (r *reader) declaredList(variable string, value Arg, array bool) {
 	if value.Text != "" && !value.Begins("(") || value.Text == "" && len(value.from) == 0 {
-		r.numbers.arrays[variable] = r.numbers.arrays[variable] || array
+		r.arrays[variable] = r.arrays[variable] || array
 		return
 	}
 	if array {
-		r.numbers.arrays[variable] = true
+		r.arrays[variable] = true
 	}
-	if known, ok := r.numbers.lists[variable]; ok {
+	if known, ok := r.lists[variable]; ok {
 		value = Arg{Text: known.Text + value.Text, from: append(known.from, value.from...)}
 	}
-	r.numbers.lists[variable] = value
+	r.lists[variable] = value
 }
 
 // list judges the text of an array.
@@ -134,7 +134,7 @@ func (r *reader) list(name string, value Arg) {
 		r.unjudged("%s", why)
 	}
 	for _, from := range value.from {
-		if r.numbers.wild(from, map[string]bool{}) {
+		if r.wild(from, map[string]bool{}) {
 			r.unjudged("%s", why)
 		}
 	}
@@ -178,7 +178,7 @@ func (r *reader) printf(args []Arg) {
 	case slices.ContainsFunc(args[1:], func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "[") || runs(a.Text) }):
 		r.unjudged("the first argument of printf is not literal, and can set a variable: give a format first")
 	case first.Many:
-		r.numbers.hold(first, "the first argument of printf is not quoted, and can be an option that evaluates text", r)
+		r.hold(first, "the first argument of printf is not quoted, and can be an option that evaluates text")
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *reader) test(args []Arg) {
 	const loose = "a word of [ that is not literal can be -v with a name that is evaluated: quote it, and write the operators literally"
 	for i, a := range args {
 		if !a.Exact && a.Many {
-			r.numbers.hold(a, loose, r)
+			r.hold(a, loose)
 		}
 		if i+1 == len(args) {
 			return
@@ -201,7 +201,7 @@ func (r *reader) test(args []Arg) {
 		case sure && !next.Exact:
 			r.unjudged("the name of a variable is not literal")
 		case could && !next.Exact:
-			r.numbers.hold(next, loose, r)
+			r.hold(next, loose)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (r *reader) wait(args []Arg) {
 		if a.Exact && a.Begins("-") && strings.Contains(a.Text, "p") && i+1 < len(args) && !args[i+1].Exact {
 			r.unjudged("wait sets a variable whose name is not literal")
 		}
-		r.numbers.hold(a, "wait evaluates an argument that is not literal", r)
+		r.hold(a, "wait evaluates an argument that is not literal")
 	}
 	r.variables("wait", args, false)
 }

@@ -39,10 +39,10 @@ func (r *reader) run(args []Arg, c command) flow {
 		return stay(c.in)
 	case c.depth > maxDepth:
 		r.unjudged("commands are nested too deeply to be read")
-		return flow{elsewhere, elsewhere}
+		return lost
 	case !args[0].Exact:
 		r.unjudged("the name of a program is not literal: %s…", clip(args[0].Text))
-		return flow{elsewhere, elsewhere}
+		return lost
 	case strings.ContainsFunc(args[0].Text, hidden):
 		r.unjudged("the name of a program has invisible characters: %q", clip(args[0].Text))
 	}
@@ -59,7 +59,7 @@ func (r *reader) run(args []Arg, c command) flow {
 		r.source(args[1:], c)
 		r.moves++
 		r.moved = true
-		return flow{elsewhere, elsewhere}
+		return lost
 	}
 	return stay(c.in)
 }
@@ -114,7 +114,7 @@ func (r *reader) eval(args []Arg, c command) flow {
 	text, ok := join(args)
 	if !ok || c.fed {
 		r.unjudged("the text of eval is not literal")
-		return flow{elsewhere, elsewhere}
+		return lost
 	}
 	return r.text(text, c.language(), c.scope)
 }
@@ -151,7 +151,7 @@ func (r *reader) builtinWrapper(name string, args []Arg, c command) (flow, bool)
 	}
 	rest, ok := r.unwrap(name, wrappers()[name], args, &c)
 	if !ok {
-		return flow{elsewhere, elsewhere}, true
+		return lost, true
 	}
 	return r.run(rest, c), true
 }
@@ -216,7 +216,7 @@ func (r *reader) source(args []Arg, c command) {
 		r.unjudged(why)
 	default: // a variable of the environment is as good as a literal
 		for _, name := range args[0].from {
-			r.numbers.fixed[name] = why
+			r.fixed[name] = why
 		}
 	}
 }

@@ -18,7 +18,6 @@ const code = "$`["
 type numbers struct {
 	// used are variables that are evaluated as arithmetic, tainted those that can hold something else than a number.
 	used, tainted map[string]bool
-	everything    bool // any variable can hold anything
 	counted       bool // a program was trusted to print a number
 	// from says of a variable what it gets its values from; anything for what can hold code.
 	from map[string][]string
@@ -35,32 +34,32 @@ func newNumbers() numbers {
 }
 
 // taint says that a variable gets a value that is not known.
-func (n *numbers) taint(name string) {
-	n.tainted[name] = true
-	n.from[name] = append(n.from[name], anything)
+func (r *reader) taint(name string) {
+	r.tainted[name] = true
+	r.from[name] = append(r.from[name], anything)
 }
 
 // set says what a variable gets as its value.
-func (n *numbers) set(name string, value Arg) {
-	n.from[name] = append(n.from[name], value.from...)
+func (r *reader) set(name string, value Arg) {
+	r.from[name] = append(r.from[name], value.from...)
 	if strings.ContainsAny(value.Text, code) {
-		n.from[name] = append(n.from[name], anything)
+		r.from[name] = append(r.from[name], anything)
 	}
 }
 
 // hold judges a word that is evaluated if it holds code.
-func (n *numbers) hold(a Arg, why string, r *reader) {
+func (r *reader) hold(a Arg, why string) {
 	for _, name := range a.from {
 		if name == anything {
 			r.unjudged("%s", why)
 			return
 		}
-		n.held[name] = why
+		r.held[name] = why
 	}
 }
 
 // wild reports whether a variable can hold code. What the line does not set comes from the environment of the server.
-func (n *numbers) wild(name string, seen map[string]bool) bool {
+func (r *reader) wild(name string, seen map[string]bool) bool {
 	if name == anything {
 		return true
 	}
@@ -68,53 +67,53 @@ func (n *numbers) wild(name string, seen map[string]bool) bool {
 		return false
 	}
 	seen[name] = true
-	return slices.ContainsFunc(n.from[name], func(next string) bool { return n.wild(next, seen) })
+	return slices.ContainsFunc(r.from[name], func(next string) bool { return r.wild(next, seen) })
 }
 
-func (n *numbers) judge(r *reader) {
-	for name, value := range n.lists {
-		if n.arrays[name] {
+func (r *reader) judge() {
+	for name, value := range r.lists {
+		if r.arrays[name] {
 			r.list(name, value)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.held)) {
-		if n.everything || n.wild(name, map[string]bool{}) {
-			r.unjudged("%s", n.held[name])
+	for _, name := range slices.Sorted(maps.Keys(r.held)) {
+		if r.wild(name, map[string]bool{}) {
+			r.unjudged("%s", r.held[name])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.fixed)) {
-		if _, set := n.from[name]; set || n.everything || n.tainted[name] {
-			r.unjudged("%s", n.fixed[name])
+	for _, name := range slices.Sorted(maps.Keys(r.fixed)) {
+		if _, set := r.from[name]; set || r.tainted[name] {
+			r.unjudged("%s", r.fixed[name])
 		}
 	}
-	if n.counted && r.functions {
+	if r.counted && r.functions {
 		r.unjudged("the output of a command is evaluated as arithmetic, and functions can make it anything")
 	}
-	for name := range n.used {
-		if n.tainted[name] || n.everything {
+	for name := range r.used {
+		if r.tainted[name] {
 			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
 			return
 		}
 	}
 }
 
-func (n *numbers) arithmetic(x syntax.ArithmExpr, r *reader) {
+func (r *reader) arithmetic(x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}
 	syntax.Walk(x, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.Lit:
-			n.text(node.Value, r)
+			r.evaluated(node.Value)
 		case *syntax.SglQuoted:
-			n.text(node.Value, r)
+			r.evaluated(node.Value)
 		case *syntax.CmdSubst:
-			if !n.counts(node) {
+			if !r.counts(node) {
 				r.unjudged("the output of a command is evaluated as arithmetic, and can hold commands")
 			}
 			return false
 		case *syntax.ParamExp:
-			n.parameter(node, r)
+			r.parameter(node)
 		}
 		return true
 	})
@@ -123,12 +122,12 @@ func (n *numbers) arithmetic(x syntax.ArithmExpr, r *reader) {
 var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // text is literal text that is evaluated as arithmetic: the names in it are.
-func (n *numbers) text(text string, r *reader) {
+func (r *reader) evaluated(text string) {
 	if strings.ContainsAny(text, "$`\\") {
 		r.unjudged("a number is quoted so that it can hold commands")
 	}
 	for _, name := range identifier.FindAllString(text, -1) {
-		n.used[name] = true
+		r.used[name] = true
 		if runs(name) {
 			r.unjudged("%s stands in arithmetic, which can change what runs", name)
 		}
@@ -136,12 +135,12 @@ func (n *numbers) text(text string, r *reader) {
 }
 
 // parameter is an expansion inside of arithmetic.
-func (n *numbers) parameter(p *syntax.ParamExp, r *reader) {
+func (r *reader) parameter(p *syntax.ParamExp) {
 	switch {
 	case p.Param == nil || p.Length:
 	case Among("# ? $ !", p.Param.Value):
 	case syntax.ValidName(p.Param.Value):
-		n.used[p.Param.Value] = true
+		r.used[p.Param.Value] = true
 		if p.Exp != nil || p.Repl != nil || p.Excl {
 			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
 		}
@@ -151,13 +150,13 @@ func (n *numbers) parameter(p *syntax.ParamExp, r *reader) {
 }
 
 // expansion looks at what is evaluated in an expansion itself.
-func (n *numbers) expansion(p *syntax.ParamExp, r *reader) {
+func (r *reader) expansion(p *syntax.ParamExp) {
 	if p.Index != nil && !wholeArray(p.Index) {
-		n.arithmetic(p.Index, r)
+		r.arithmetic(p.Index)
 	}
 	if p.Slice != nil {
-		n.arithmetic(p.Slice.Offset, r)
-		n.arithmetic(p.Slice.Length, r)
+		r.arithmetic(p.Slice.Offset)
+		r.arithmetic(p.Slice.Length)
 	}
 	if p.Param == nil {
 		return
@@ -175,7 +174,7 @@ func (n *numbers) expansion(p *syntax.ParamExp, r *reader) {
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		r.assignName(p.Param.Value)
-		n.taint(p.Param.Value)
+		r.taint(p.Param.Value)
 	}
 }
 
@@ -184,18 +183,18 @@ func wholeArray(index syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-func (n *numbers) binaryTest(t *syntax.BinaryTest, r *reader) {
+func (r *reader) binaryTest(t *syntax.BinaryTest) {
 	switch t.Op {
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 		for _, x := range []syntax.TestExpr{t.X, t.Y} {
 			if w, ok := x.(*syntax.Word); ok {
-				n.arithmetic(w, r)
+				r.arithmetic(w)
 			}
 		}
 	}
 }
 
-func (n *numbers) unaryTest(t *syntax.UnaryTest, r *reader) {
+func (r *reader) unaryTest(t *syntax.UnaryTest) {
 	if t.Op != syntax.TsVarSet && t.Op != syntax.TsRefVar {
 		return
 	}
@@ -209,7 +208,7 @@ func isNumber(a Arg) bool {
 }
 
 // isArithmetic reports whether a value can only be a number.
-func (n *numbers) isArithmetic(w *syntax.Word) bool {
+func (r *reader) isArithmetic(w *syntax.Word) bool {
 	if w == nil || len(w.Parts) != 1 {
 		return false
 	}
@@ -219,13 +218,13 @@ func (n *numbers) isArithmetic(w *syntax.Word) bool {
 	case *syntax.ParamExp:
 		return p.Length || p.Short && p.Param != nil && (Among("# ? $ ! EPOCHSECONDS", p.Param.Value) || isInteger(p.Param.Value))
 	case *syntax.CmdSubst:
-		return n.counts(p)
+		return r.counts(p)
 	}
 	return false
 }
 
 // counts knows commands in daily use that print nothing but a number, as long as the line has no function of the name.
-func (n *numbers) counts(c *syntax.CmdSubst) bool {
+func (r *reader) counts(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false
 	}
@@ -251,7 +250,7 @@ func (n *numbers) counts(c *syntax.CmdSubst) bool {
 	}
 	switch strings.Join(words, " ") {
 	case "wc -l", "wc -c", "wc -w", "date +%s", "date +%s%N", "nproc", "id -u":
-		n.counted = true
+		r.counted = true
 		return true
 	}
 	return false

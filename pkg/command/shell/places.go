@@ -18,6 +18,9 @@ var elsewhere = places{unknown: true}
 // flow is where the shell can be behind a command that succeeded, and behind one that failed.
 type flow struct{ success, failure places }
 
+// lost is where a shell is of which nothing is known.
+var lost = flow{elsewhere, elsewhere}
+
 func (f flow) both() places { return f.success.or(f.failure) }
 
 func stay(in places) flow { return flow{in, in} }
@@ -78,7 +81,7 @@ func (r *reader) finish() {
 	for _, target := range r.pending {
 		r.resolve(target)
 	}
-	r.numbers.judge(r)
+	r.judge()
 }
 
 // lose says that where pending targets stand is not known.

@@ -107,11 +107,11 @@ func Read(line string, dialect Dialect) (reading Reading) {
 
 // reader collects a Reading.
 type reader struct {
-	out     *Reading
-	seen    map[string]int // where in out.Programs
-	left    int            // bytes that may still be parsed
-	numbers numbers
-	inGit   int // how deep in what git runs
+	out  *Reading
+	seen map[string]int // where in out.Programs
+	left int            // bytes that may still be parsed
+	numbers
+	inGit int // how deep in what git runs
 
 	pending []redirected
 	// moves counts what changes the directory of the shell that is read at the moment, moved whether anything ever did.
@@ -138,7 +138,7 @@ func (r *reader) text(text string, dialect Dialect, s scope) flow {
 	r.left -= len(text)
 	if why := r.unreadable(text, s); why != "" {
 		r.unjudged("%s", why)
-		return flow{elsewhere, elsewhere}
+		return lost
 	}
 	s.dialect = dialect
 	if dialect == Bash {
@@ -206,7 +206,7 @@ func (r *reader) parse(text string, lang syntax.LangVariant, s scope) flow {
 	var before []*syntax.Stmt
 	_ = syntax.NewParser(syntax.Variant(lang)).Stmts(strings.NewReader(text), func(s *syntax.Stmt) bool { before = append(before, s); return true })
 	r.stmts(before, s)
-	return flow{elsewhere, elsewhere}
+	return lost
 }
 
 func (r *reader) unjudged(format string, args ...any) {

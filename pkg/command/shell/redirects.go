@@ -16,7 +16,7 @@ func (r *reader) redirect(d *syntax.Redirect, s scope) {
 	if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
 		name, subscript, _ := strings.Cut(strings.Trim(d.N.Value, "{}"), "[")
 		r.assignName(name)
-		r.numbers.text(subscript, r)
+		r.evaluated(subscript)
 	}
 	if d.Hdoc != nil {
 		r.inside(d.Hdoc, s)

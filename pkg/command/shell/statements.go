@@ -45,7 +45,6 @@ func (r *reader) subshell(list []*syntax.Stmt, s scope) flow {
 func (r *reader) command(cmd syntax.Command, redirs []*syntax.Redirect, s scope) flow {
 	switch c := cmd.(type) {
 	case nil:
-		return stay(s.in)
 	case *syntax.CallExpr:
 		return r.call(c, redirs, s)
 	case *syntax.BinaryCmd:
@@ -67,7 +66,6 @@ func (r *reader) command(cmd syntax.Command, redirs []*syntax.Redirect, s scope)
 		return r.choice(c, s)
 	case *syntax.FuncDecl:
 		r.declare(c, s)
-		return stay(s.in)
 	case *syntax.TimeClause:
 		return r.stmt(c.Stmt, s)
 	case *syntax.CoprocClause:
@@ -76,16 +74,15 @@ func (r *reader) command(cmd syntax.Command, redirs []*syntax.Redirect, s scope)
 			r.assignName(c.Name.Lit())
 		}
 		r.apart(func() { r.stmt(c.Stmt, s) })
-		return stay(s.in)
 	case *syntax.DeclClause:
 		r.declClause(c, s)
-		return stay(s.in)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		r.inside(c, s)
-		return stay(s.in)
+	default:
+		r.unjudged("the line has a construct that is not known: %T", cmd)
+		return lost
 	}
-	r.unjudged("the line has a construct that is not known: %T", cmd)
-	return flow{elsewhere, elsewhere}
+	return stay(s.in)
 }
 
 func (r *reader) binary(c *syntax.BinaryCmd, s scope) flow {
@@ -108,8 +105,7 @@ func (r *reader) condition(c *syntax.IfClause, s scope) flow {
 	cond := r.stmts(c.Cond, s)
 	then := r.stmts(c.Then, s.at(cond.success))
 	if c.Else == nil {
-		out := then.both().or(cond.failure)
-		return stay(out)
+		return stay(then.both().or(cond.failure))
 	}
 	otherwise := r.condition(c.Else, s.at(cond.failure))
 	return stay(then.both().or(otherwise.both()))
@@ -123,7 +119,7 @@ func (r *reader) loop(s scope, body func()) flow {
 		return stay(s.in)
 	}
 	r.lose(from, len(r.pending))
-	return flow{elsewhere, elsewhere}
+	return lost
 }
 
 func (r *reader) iteration(c *syntax.ForClause, s scope) {
@@ -132,12 +128,12 @@ func (r *reader) iteration(c *syntax.ForClause, s scope) {
 		for _, item := range list.Items {
 			value := r.word(item, s)
 			if !isNumber(value) {
-				r.numbers.tainted[list.Name.Value] = true
+				r.tainted[list.Name.Value] = true
 			}
-			r.numbers.set(list.Name.Value, value)
+			r.set(list.Name.Value, value)
 		}
 		if len(list.Items) == 0 || c.Select {
-			r.numbers.taint(list.Name.Value)
+			r.taint(list.Name.Value)
 		}
 	} else {
 		r.inside(c.Loop, s)

@@ -10,7 +10,7 @@ import (
 func (r *reader) assign(a *syntax.Assign, s scope) {
 	if a.Index != nil {
 		r.inside(a.Index, s)
-		r.numbers.arithmetic(a.Index, r)
+		r.arithmetic(a.Index)
 	}
 	r.elements(a, s)
 	value := r.word(a.Value, s)
@@ -19,12 +19,12 @@ func (r *reader) assign(a *syntax.Assign, s scope) {
 	}
 	name := a.Name.Value
 	if a.Array != nil || a.Index != nil {
-		r.numbers.arrays[name] = true
+		r.arrays[name] = true
 	}
-	if a.Array != nil || !isNumber(value) && !r.numbers.isArithmetic(a.Value) {
-		r.numbers.tainted[name] = true
+	if a.Array != nil || !isNumber(value) && !r.isArithmetic(a.Value) {
+		r.tainted[name] = true
 	}
-	r.numbers.set(name, value)
+	r.set(name, value)
 	r.variable(name, value, s)
 }
 
@@ -36,11 +36,11 @@ func (r *reader) elements(a *syntax.Assign, s scope) {
 	for _, e := range a.Array.Elems {
 		if e.Index != nil {
 			r.inside(e.Index, s)
-			r.numbers.arithmetic(e.Index, r)
+			r.arithmetic(e.Index)
 		}
 		value := r.word(e.Value, s)
 		if a.Name != nil {
-			r.numbers.set(a.Name.Value, value)
+			r.set(a.Name.Value, value)
 			if isCommandLine(a.Name.Value) {
 				r.assignName(a.Name.Value)
 			}

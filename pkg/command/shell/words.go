@@ -40,24 +40,24 @@ func (r *reader) inside(n syntax.Node, s scope) {
 			r.subshell(n.Stmts, s)
 			return false
 		case *syntax.ParamExp:
-			r.numbers.expansion(n, r)
+			r.expansion(n)
 		case *syntax.ArithmExp:
-			r.numbers.arithmetic(n.X, r)
+			r.arithmetic(n.X)
 		case *syntax.ArithmCmd:
-			r.numbers.arithmetic(n.X, r)
+			r.arithmetic(n.X)
 		case *syntax.LetClause:
 			for _, x := range n.Exprs {
-				r.numbers.arithmetic(x, r)
+				r.arithmetic(x)
 				r.let(x)
 			}
 		case *syntax.CStyleLoop:
-			r.numbers.arithmetic(n.Init, r)
-			r.numbers.arithmetic(n.Cond, r)
-			r.numbers.arithmetic(n.Post, r)
+			r.arithmetic(n.Init)
+			r.arithmetic(n.Cond)
+			r.arithmetic(n.Post)
 		case *syntax.BinaryTest:
-			r.numbers.binaryTest(n, r)
+			r.binaryTest(n)
 		case *syntax.UnaryTest:
-			r.numbers.unaryTest(n, r)
+			r.unaryTest(n)
 		}
 		return true
 	})
@@ -111,21 +111,25 @@ func (b *builder) part(part syntax.WordPart, first bool) {
 		b.write(p.Value)
 	case *syntax.DblQuoted:
 		if p.Dollar {
-			b.inexact = true
-			b.from = append(b.from, anything)
+			b.unknown(anything)
 		}
 		for _, inner := range p.Parts {
 			b.quoted(inner)
 		}
 	case *syntax.ProcSubst, *syntax.ArithmExp:
-		b.inexact = true
-		b.from = append(b.from, sources(p)...)
+		b.unknown(sources(p)...)
 	case *syntax.ExtGlob:
 		b.inexact, b.many = true, true
 	default:
-		b.inexact, b.many, b.open = true, true, true
-		b.from = append(b.from, sources(part)...)
+		b.many, b.open = true, true
+		b.unknown(sources(part)...)
 	}
+}
+
+// unknown says that more comes from somewhere.
+func (b *builder) unknown(from ...string) {
+	b.inexact = true
+	b.from = append(b.from, from...)
 }
 
 // write adds to what is known of the word; behind the first unknown character nothing is.
@@ -141,11 +145,10 @@ func (b *builder) unquoted(text string) {
 		case '\\':
 			if i+1 < len(text) {
 				i++
-				if text[i] == '\n' {
-					continue
-				}
 			}
-			b.write(text[i : i+1])
+			if text[i] != '\n' {
+				b.write(text[i : i+1])
+			}
 			continue
 		case '*', '?':
 			b.inexact, b.many = true, true
@@ -186,14 +189,12 @@ func (b *builder) quoted(part syntax.WordPart) {
 	case *syntax.Lit:
 		b.write(unescape(p.Value, "$`\"\\"))
 	case *syntax.ParamExp:
-		b.inexact = true
-		b.from = append(b.from, sources(p)...)
+		b.unknown(sources(p)...)
 		if !oneField(p) {
 			b.many, b.open = true, true
 		}
 	default:
-		b.inexact = true
-		b.from = append(b.from, sources(part)...)
+		b.unknown(sources(part)...)
 	}
 }
 
@@ -257,8 +258,7 @@ func (b *builder) ansi(text string) {
 		if c == '\\' {
 			i++
 			if i == len(text) {
-				b.inexact = true
-				b.from = append(b.from, anything)
+				b.unknown(anything)
 				return
 			}
 			switch text[i] {
@@ -269,8 +269,7 @@ func (b *builder) ansi(text string) {
 			case '\\', '\'', '"':
 				c = text[i]
 			default:
-				b.inexact = true
-				b.from = append(b.from, anything)
+				b.unknown(anything)
 				return
 			}
 		}
