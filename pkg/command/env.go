@@ -16,19 +16,14 @@ const reservedPrefix = "ORCHESTRA_"
 // SecretPatterns are the globs over names, in any letter case, of variables that FilterEnv takes for secrets.
 // A variable whose value holds a URL with a password is taken for one as well, whatever its name.
 func SecretPatterns() []string {
-	return []string{
-		"*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*CREDENTIAL*", "*COOKIE*",
-		"*_PASS", "*_PWD", "*_PAT", "*_KEY", "*_KEY_*", "*APIKEY*", "*_AUTH", "*_AUTH_*", "*_DSN", "*CONNECTION_STRING*",
-		"*WEBHOOK*", "DATABASE_URL", "XAUTHORITY", "GPG_AGENT_INFO",
-		"AWS_*", "AZURE_*", "VAULT_*",
-	}
+	return strings.Fields(`*TOKEN* *SECRET* *PASSWORD* *PASSWD* *PASSPHRASE* *CREDENTIAL* *COOKIE*
+		*_PASS *_PWD *_PAT *_KEY *_KEY_* *APIKEY* *_AUTH *_AUTH_* *_DSN *CONNECTION_STRING*
+		*WEBHOOK* DATABASE_URL XAUTHORITY GPG_AGENT_INFO AWS_* AZURE_* VAULT_*`)
 }
 
 // shellStartupPatterns are variables that make a shell run other code than the line that was judged. They are always
 // dropped.
-func shellStartupPatterns() []string {
-	return []string{"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "BASH_FUNC_*"}
-}
+const shellStartupPatterns = "BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND BASH_FUNC_*"
 
 // urlPassword finds scheme://user:password@ in a value.
 var urlPassword = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
@@ -53,7 +48,7 @@ func IsSecret(name, value string) bool {
 }
 
 func forbidden(name string) bool {
-	return strings.HasPrefix(strings.ToUpper(name), reservedPrefix) || matchesAny(shellStartupPatterns(), name)
+	return strings.HasPrefix(strings.ToUpper(name), reservedPrefix) || matchesAny(strings.Fields(shellStartupPatterns), name)
 }
 
 // matchesAny ignores letter case. A glob that does not compile matches nothing, so a mistake in an allow list lets

@@ -130,14 +130,6 @@ func wholeRunes(text []byte, more bool) []byte {
 	return text
 }
 
-func compileSearch(search string) (expression *regexp.Regexp, literal bool) {
-	expression, err := regexp.Compile("(?i)" + search)
-	if err == nil {
-		return expression, false
-	}
-	return regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(search, "\ufffd"))), true
-}
-
 // pageBuilder reads an output once, whatever its lines look like, and keeps what belongs on the page.
 type pageBuilder struct {
 	page   Page
@@ -149,8 +141,13 @@ type pageBuilder struct {
 
 func newPage(offset, limit int, search string) *pageBuilder {
 	b := &pageBuilder{from: max(offset, 1), limit: cmp.Or(limit, DefaultPageLines), room: OutputLimit}
-	if search != "" {
-		b.search, b.page.Literal = compileSearch(search)
+	if search == "" {
+		return b
+	}
+	var err error
+	if b.search, err = regexp.Compile("(?i)" + search); err != nil {
+		b.page.Literal = true
+		b.search = regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(search, "\ufffd")))
 	}
 	return b
 }
@@ -181,12 +178,8 @@ type candidate struct {
 
 // line reads one line piece by piece, keeps its start or the surroundings of its match, and returns its size.
 func (b *pageBuilder) line(reader *bufio.Reader, number int, offset int64) (candidate, int64, error) {
-	c := candidate{Line: Line{Number: number, Offset: offset}}
-	if number < b.from {
-		size, err := skipLine(reader)
-		return c, size, err
-	}
-	c.wanted = b.search == nil
+	considered := number >= b.from
+	c := candidate{Line: Line{Number: number, Offset: offset}, wanted: considered && b.search == nil}
 	var size int64
 	var carry []byte
 	for {
@@ -195,7 +188,9 @@ func (b *pageBuilder) line(reader *bufio.Reader, number int, offset int64) (cand
 		first := size == 0
 		size += int64(len(piece))
 		unfinished := errors.Is(err, bufio.ErrBufferFull)
-		b.consider(&c, first, unfinished, append(carry, piece...), at)
+		if considered {
+			b.consider(&c, first, unfinished, append(carry, piece...), at)
+		}
 		if !unfinished {
 			return c, size, err
 		}
@@ -246,17 +241,6 @@ func (b *pageBuilder) take(c candidate) {
 	}
 	b.room -= length
 	b.page.Lines = append(b.page.Lines, c.Line)
-}
-
-func skipLine(reader *bufio.Reader) (int64, error) {
-	var size int64
-	for {
-		piece, err := reader.ReadSlice('\n')
-		size += int64(len(piece))
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return size, err
-		}
-	}
 }
 
 func trimLineEnd(line []byte) []byte {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -43,7 +44,7 @@ func FindIn(proc, systemd string) (*Parent, error) {
 	}
 	var tried []error
 	for _, m := range mounts {
-		own, ok := groups[m.controllers()]
+		own, ok := groups[m.version]
 		if !ok {
 			continue
 		}
@@ -59,13 +60,13 @@ func FindIn(proc, systemd string) (*Parent, error) {
 	return nil, fmt.Errorf("%w: %w", ErrNone, errors.Join(append(tried, errors.New("no hierarchy with the pids controller is open to this user"))...))
 }
 
-// ownGroups reads the group of the process in the hierarchy of version 2, under "", and in that of pids.
-func ownGroups(path string) (map[string]string, error) {
+// ownGroups reads the group of the process in the hierarchy of each version, of version 1 in that of pids.
+func ownGroups(path string) (map[int]string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	groups := map[string]string{}
+	groups := map[int]string{}
 	for line := range strings.Lines(string(content)) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(fields) != 3 {
@@ -73,34 +74,22 @@ func ownGroups(path string) (map[string]string, error) {
 		}
 		switch {
 		case fields[0] == "0" && fields[1] == "":
-			groups[""] = fields[2]
+			groups[2] = fields[2]
 		case hasWord(fields[1], "pids", ","):
-			groups["pids"] = fields[2]
+			groups[1] = fields[2]
 		}
 	}
 	return groups, nil
 }
 
 func hasWord(text, word, separator string) bool {
-	for w := range strings.SplitSeq(strings.TrimSpace(text), separator) {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(strings.TrimSpace(text), separator), word)
 }
 
 // hierarchy is a mounted one: of version 2, or of version 1 with pids.
 type hierarchy struct {
 	version     int
 	root, point string // the group that is mounted, and where
-}
-
-func (h hierarchy) controllers() string {
-	if h.version == 1 {
-		return "pids"
-	}
-	return ""
 }
 
 // hierarchies reads /proc/PID/mountinfo (proc_pid_mountinfo(5)), version 2 first.

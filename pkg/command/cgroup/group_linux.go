@@ -65,10 +65,8 @@ func (g *Group) Enter(attributes *syscall.SysProcAttr) (leave func() error, err 
 }
 
 // Processes are the ids of those in the group, and in groups that they made below it.
-func (g *Group) Processes() []int { return processes(g.dir) }
-
-func processes(dir string) (ids []int) {
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+func (g *Group) Processes() (ids []int) {
+	_ = filepath.WalkDir(g.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return nil // it ends meanwhile
 		}

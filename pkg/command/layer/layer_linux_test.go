@@ -54,9 +54,7 @@ func inLayer(t *testing.T, dir, line string) layer.View {
 func put(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		at := filepath.Join(dir, name)
-		check.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
-		check.OK(t, os.WriteFile(at, []byte(name), 0o644))
+		check.Write(t, dir, name, name)
 	}
 }
 

@@ -89,8 +89,7 @@ func (m *Builder) survey(req Request) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, rules: req.Rules, places: map[string]bool{}, open: req.Open,
-		named: req.Scope, tracked: req.Tracked}
+	s := &survey{Request: req, root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, places: map[string]bool{}}
 	s.touch(req.Touched)
 	if s.all {
 		return s, nil
@@ -174,8 +173,8 @@ func shape(r *Profile, s *survey, req Request) {
 		if req.Touched != nil {
 			r.Crowded = true
 		}
-		if s.open != nil {
-			s.open, s.seen, s.short = nil, 0, false
+		if s.Open != nil {
+			s.Open, s.seen, s.short = nil, 0, false
 			if mask(r, s) {
 				return
 			}

@@ -29,7 +29,7 @@ func (m *masked) visit(dir string, at states, inside bool) error {
 	found, known := m.list(dir)
 	entries := found.entries
 	open := known && (m.touchedIn(dir) ||
-		(m.roomy(at, entries) || slices.Contains(m.survey.open, dir)) && !m.heldByLink(dir, m.undecided(found, at), at))
+		(m.roomy(at, entries) || slices.Contains(m.Open, dir)) && !m.heldByLink(dir, m.undecided(found, at), at))
 	if open {
 		entries = m.undecided(found, at)
 	}
@@ -51,7 +51,7 @@ func (m *masked) visit(dir string, at states, inside bool) error {
 }
 
 func (m *masked) most() int {
-	if m.touched != nil {
+	if m.Touched != nil {
 		return maxFrozenRehearsed
 	}
 	return maxFrozen

@@ -66,10 +66,10 @@ func (s *survey) buildPlaces(dir string) []buildPlace {
 			outside = append(outside, place.path)
 		}
 	}
-	if len(outside) == 0 || s.tracked == nil {
+	if len(outside) == 0 || s.Tracked == nil {
 		return found
 	}
-	tracked := s.tracked(outside)
+	tracked := s.Tracked(outside)
 	return slices.DeleteFunc(found, func(p buildPlace) bool { return slices.Contains(tracked, p.path) })
 }
 
@@ -81,7 +81,7 @@ func (s *survey) declares(file string) (there, byAgent bool) {
 	if !s.isFile(file) {
 		return false, false
 	}
-	return true, (s.inScope(file) || is(s.rules.Unscoped, file)) && !slices.Contains(s.named, file)
+	return true, (s.inScope(file) || is(s.Rules.Unscoped, file)) && !slices.Contains(s.Scope, file)
 }
 
 func (s *survey) declaredPlaces(dir string) []buildPlace {
@@ -137,7 +137,7 @@ func (s *survey) placeable(place string) (exists, usable bool) {
 		case err != nil:
 			exists = false
 		}
-		if is(s.rules.Ignored, at+"/") || is(s.rules.Secret, at+"/") {
+		if is(s.Rules.Ignored, at+"/") || is(s.Rules.Secret, at+"/") {
 			return false, false
 		}
 	}
@@ -175,7 +175,7 @@ func (s *survey) ignoredIn(dir string) func(name string) bool {
 
 func (s *survey) gitignore(dir string) gitignore.List {
 	name := path.Join(dir, ".gitignore")
-	if !s.all && (s.inScope(name) || is(s.rules.Unscoped, name)) || !s.isFile(name) {
+	if !s.all && (s.inScope(name) || is(s.Rules.Unscoped, name)) || !s.isFile(name) {
 		return nil
 	}
 	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), gitignoreLimit)

@@ -16,11 +16,12 @@ import (
 
 // Bounds of giving files of git a content of their own.
 const (
-	maxStore   = 100_000    // entries of one git directory
-	maxPrivate = 64 << 20   // bytes of one file
-	maxCopied  = 2 << 30    // bytes for one command
-	atOnce     = 1000       // copies between two flushes
-	maxDeep    = 64         // directories below each other
+	maxStore   = 100_000  // entries of one git directory
+	maxPrivate = 64 << 20 // bytes of one file
+	maxCopied  = 2 << 30  // bytes for one command
+	atOnce     = 1000     // copies between two flushes
+	maxDeep    = 64       // directories below each other
+	directory  = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	copyPrefix = "tmp_obj_" // git removes such files in time, where a crash leaves them
 )
 
@@ -40,14 +41,14 @@ var (
 // of which are on disk before the first takes its place; what is left is a file of a name that git clears away. Names
 // are followed one by one and never through a link.
 func makePrivate(gitDir string, skip func(name string) bool) (large []string, err error) {
-	top, err := unix.Open(gitDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	top, err := unix.Open(gitDir, directory, 0)
 	if err != nil {
 		return nil, err
 	}
 	p := &privately{skip: skip, objects: -1}
 	defer p.close()
 	// Copies stand in the directory of the objects first: what is in that of a branch's name is a branch.
-	p.objects, err = unix.Openat(top, "objects", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	p.objects, err = unix.Openat(top, "objects", directory, 0)
 	if err != nil {
 		p.objects = -1 // a matter of who has something to copy
 	}
@@ -118,7 +119,7 @@ func (p *privately) visit(dir *os.File, at string, depth int) error {
 }
 
 func (p *privately) below(dir *os.File, name, at string, depth int) error {
-	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(int(dir.Fd()), name, directory, 0)
 	if gone(err) {
 		return nil
 	}

@@ -96,7 +96,7 @@ func (s *survey) secrets() []string {
 		for _, e := range listed.entries {
 			p := path.Join(dir, e.name)
 			switch isDir := e.kind.IsDir(); {
-			case isDir && s.rules.Secret(p+"/"), !isDir && s.rules.Secret(p):
+			case isDir && s.Rules.Secret(p+"/"), !isDir && s.Rules.Secret(p):
 				if !isLink(e) {
 					found = append(found, p)
 				}

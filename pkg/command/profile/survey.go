@@ -20,17 +20,13 @@ const longest = 4096 - 1 - 255 - 64
 
 // survey looks at the workspace with the eyes of one request.
 type survey struct {
+	Request
 	root     string
 	listings *listings
 	patterns []*pathglob.Pattern
 	all      bool // there is no scope: everything is in it
-	rules    Rules
 	places   map[string]bool
-	named    []string // Request.Scope: what it names without a wildcard, the operator has named
-	doubted  []string // places that only a file declares which an agent can have made
-	tracked  func(places []string) []string
-	open     []string // Request.Open
-	touched  *Touched
+	doubted  []string        // places that only a file declares which an agent can have made
 	ways     map[string]bool // towards what was touched
 	seen     int
 	short    bool // maxEntries was reached
@@ -85,7 +81,7 @@ func (s *survey) matches(at states) bool {
 
 // alive reports whether something below can be in scope.
 func (s *survey) alive(at states) bool {
-	if at.all || s.rules.Unscoped != nil {
+	if at.all || s.Rules.Unscoped != nil {
 		return true
 	}
 	for i, p := range s.patterns {
@@ -98,7 +94,7 @@ func (s *survey) alive(at states) bool {
 
 // towards reports whether a directory, or one in it, is to be opened.
 func (s *survey) towards(dir string) bool {
-	return s.ways[dir] || slices.ContainsFunc(s.open, func(open string) bool { return dir == "." || within(dir, open) })
+	return s.ways[dir] || slices.ContainsFunc(s.Open, func(open string) bool { return dir == "." || within(dir, open) })
 }
 
 // touch has what a rehearsal touched opened.
@@ -106,7 +102,7 @@ func (s *survey) touch(t *Touched) {
 	if t == nil {
 		return
 	}
-	s.touched, s.ways = t, map[string]bool{}
+	s.ways = map[string]bool{}
 	for dir := range t.Dirs {
 		for _, way := range prefixes(dir) {
 			s.ways[way] = true
@@ -115,7 +111,7 @@ func (s *survey) touch(t *Touched) {
 }
 
 // touchedIn reports whether a rehearsal made or removed names in a directory, or changed what has them.
-func (s *survey) touchedIn(dir string) bool { return s.touched != nil && s.touched.Dirs[dir] }
+func (s *survey) touchedIn(dir string) bool { return s.Touched != nil && s.Touched.Dirs[dir] }
 
 // roomy reports whether the scope has room, directly in a directory, for something that does not exist.
 func (s *survey) roomy(at states, entries []entry) bool {
@@ -172,13 +168,13 @@ func (s *survey) list(dir string) (*listing, bool) {
 }
 
 // ruled reports whether any name can be closed by a rule.
-func (s *survey) ruled() bool { return s.rules.Ignored != nil || s.rules.Secret != nil }
+func (s *survey) ruled() bool { return s.Rules.Ignored != nil || s.Rules.Secret != nil }
 
 func (s *survey) ignored(p string, kind fs.FileMode) bool {
 	if kind.IsDir() {
 		p += "/"
 	}
-	return is(s.rules.Ignored, p) || is(s.rules.Secret, p)
+	return is(s.Rules.Ignored, p) || is(s.Rules.Secret, p)
 }
 
 // undecided are the entries of a directory, to be written as a whole, that
@@ -226,5 +222,5 @@ func (s *survey) unexamined(dir string) bool {
 
 // openTo reports whether an entry may be changed by itself.
 func (s *survey) openTo(dir string, e entry, at states) bool {
-	return !e.closed && (s.matches(at) || s.touched != nil && s.touched.Files[path.Join(dir, e.name)] || is(s.rules.Unscoped, path.Join(dir, e.name)))
+	return !e.closed && (s.matches(at) || s.Touched != nil && s.Touched.Files[path.Join(dir, e.name)] || is(s.Rules.Unscoped, path.Join(dir, e.name)))
 }

@@ -20,10 +20,6 @@ func Line(line string) (without string, redacted bool) {
 	var b strings.Builder
 	at := 0
 	for _, s := range spans {
-		if s.from < at {
-			at = max(at, s.to)
-			continue
-		}
 		b.WriteString(line[at:s.from])
 		b.WriteString(Mark)
 		at = s.to
@@ -41,7 +37,7 @@ func Text(text string) string {
 // span is a part of a text, from the first byte to the one after the last.
 type span struct{ from, to int }
 
-// find returns what is to be left out, by its beginning. Spans may overlap.
+// find returns what is to be left out, by its beginning. No two of them overlap.
 func find(line string) []span {
 	var spans []span
 	for _, v := range views(line) {

@@ -28,20 +28,19 @@ func (a Ability) DeniesNetwork() bool { return a.Level == Full || a.Level == Lan
 // Lacks is what this machine's kernel does not hold at the level Landlock, beside what it holds nowhere; "" is nothing.
 func (a Ability) Lacks() string {
 	var lacks []string
-	if !a.Signals {
-		lacks = append(lacks, "a command can signal the server, and read its memory")
-	}
-	if a.ABI < abiOfScopes {
-		lacks = append(lacks, "it can signal your other programs and reach their abstract Unix sockets (from Linux 6.12 it cannot)")
-	}
-	if a.ABI < abiOfNamedSockets {
-		lacks = append(lacks, "it can give orders to daemons by Unix sockets with a name (from Linux 7.1 it cannot)")
-	}
-	if a.ABI < abiOfTruncation && !a.Signals {
-		lacks = append(lacks, "it can empty files (from Linux 6.2 it cannot)")
-	}
-	if !a.Sockets {
-		lacks = append(lacks, "it cannot be kept from the network")
+	for _, can := range []struct {
+		it   bool
+		what string
+	}{
+		{!a.Signals, "a command can signal the server, and read its memory"},
+		{a.ABI < abiOfScopes, "it can signal your other programs and reach their abstract Unix sockets (from Linux 6.12 it cannot)"},
+		{a.ABI < abiOfNamedSockets, "it can give orders to daemons by Unix sockets with a name (from Linux 7.1 it cannot)"},
+		{a.ABI < abiOfTruncation && !a.Signals, "it can empty files (from Linux 6.2 it cannot)"},
+		{!a.Sockets, "it cannot be kept from the network"},
+	} {
+		if can.it {
+			lacks = append(lacks, can.what)
+		}
 	}
 	return strings.Join(lacks, "; ")
 }

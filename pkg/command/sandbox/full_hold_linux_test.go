@@ -11,7 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// Lines of the shell that must fail, by a name, in chapters.
+// Lines of the shell, some of them with a name, in chapters.
 //
 //go:embed testdata/tries.txt
 var allTries string
@@ -22,11 +22,15 @@ func tries(t *testing.T, chapter string) map[string]string {
 	_, text, _ := strings.Cut(allTries, "# "+chapter+"\n")
 	text, _, _ = strings.Cut(text, "# ")
 	for row := range strings.Lines(text) {
-		name, line, _ := strings.Cut(strings.TrimSuffix(row, "\n"), "\t")
+		row = strings.TrimSuffix(row, "\n")
+		name, line, named := strings.Cut(row, "\t")
+		if !named {
+			line = row
+		}
 		lines[name] = strings.ReplaceAll(line, `\n`, "\n")
 	}
 	if len(lines) < 10 {
-		t.Fatalf("only %d tries %s", len(lines), chapter)
+		t.Fatalf("only %d lines: %s", len(lines), chapter)
 	}
 	return lines
 }

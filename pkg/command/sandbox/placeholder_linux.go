@@ -170,17 +170,13 @@ func (p *standing) mark() error {
 
 // stands reports whether what is open is still a placeholder, and under its
 // name. That a directory is empty is seen when it is removed.
-func (p *standing) stands() bool {
-	var open, named unix.Stat_t
-	return unix.Fstat(p.fd, &open) == nil &&
-		unix.Fstatat(p.parent, p.name, &named, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		open.Ino == named.Ino && open.Dev == named.Dev && p.untouched()
-}
+func (p *standing) stands() bool { return p.untouched(p.name) }
 
-// untouched reports whether what is open says what a placeholder says.
-func (p *standing) untouched() bool {
-	var info unix.Stat_t
-	if unix.Fstat(p.fd, &info) != nil {
+// untouched reports whether what is open has a name, and says what a placeholder says.
+func (p *standing) untouched(name string) bool {
+	var info, named unix.Stat_t
+	if unix.Fstat(p.fd, &info) != nil || unix.Fstatat(p.parent, name, &named, unix.AT_SYMLINK_NOFOLLOW) != nil ||
+		info.Ino != named.Ino || info.Dev != named.Dev {
 		return false
 	}
 	kind := map[uint32]fs.FileMode{unix.S_IFREG: 0, unix.S_IFDIR: fs.ModeDir}
@@ -212,9 +208,7 @@ func (p *standing) release() {
 	if unix.Renameat2(p.parent, p.name, p.parent, aside, unix.RENAME_NOREPLACE) != nil {
 		return
 	}
-	var open, taken unix.Stat_t
-	if unix.Fstat(p.fd, &open) == nil && unix.Fstatat(p.parent, aside, &taken, unix.AT_SYMLINK_NOFOLLOW) == nil &&
-		open.Ino == taken.Ino && p.untouched() {
+	if p.untouched(aside) {
 		unix.Unlinkat(p.parent, aside, 0)
 		return
 	}

@@ -2,25 +2,25 @@ package helper
 
 // Encode is the plan as bytes, for a helper of the same program.
 func (p *Plan) Encode() []byte {
-	var e encoder
-	p.walk(&e)
-	return e.out
+	var c codec
+	p.walk(&c)
+	return c.bytes
 }
 
 // Decode reports whether the bytes are a whole plan, and reads it.
 func (p *Plan) Decode(in []byte) bool {
-	d := decoder{in: in}
-	p.walk(&d)
-	return !d.short && len(d.in) == 0
+	c := codec{bytes: in, reads: true}
+	p.walk(&c)
+	return !c.short && len(c.bytes) == 0
 }
 
-// walker visits the fields, so that both directions have one order.
-type walker interface {
-	number(*uint64)
-	text(*string)
+// codec visits the fields, so that both directions have one order.
+type codec struct {
+	bytes        []byte // that are written, or left to be read
+	reads, short bool
 }
 
-func (p *Plan) walk(w walker) {
+func (p *Plan) walk(w *codec) {
 	list(w, &p.Devices, w.text)
 	list(w, &p.Layers, func(l *Layer) {
 		w.text(&l.Path)
@@ -63,18 +63,18 @@ func (p *Plan) walk(w walker) {
 	list(w, &p.Env, w.text)
 }
 
-func small[T ~uint8 | ~uint32](w walker, value *T) {
+func small[T ~uint8 | ~uint32](w *codec, value *T) {
 	number := uint64(*value)
 	w.number(&number)
 	*value = T(number)
 }
 
-func list[T any](w walker, values *[]T, visit func(*T)) {
+func list[T any](w *codec, values *[]T, visit func(*T)) {
 	length := uint64(len(*values))
 	w.number(&length)
 	for i := uint64(0); i < length; i++ {
 		if i == uint64(len(*values)) {
-			if d, ok := w.(*decoder); ok && d.short {
+			if w.short {
 				return // what the length promised is not there
 			}
 			var value T
@@ -84,44 +84,34 @@ func list[T any](w walker, values *[]T, visit func(*T)) {
 	}
 }
 
-type encoder struct{ out []byte }
-
-func (e *encoder) number(value *uint64) {
-	for shift := 0; shift < 64; shift += 8 {
-		e.out = append(e.out, byte(*value>>shift))
+func (c *codec) number(value *uint64) {
+	if !c.reads {
+		for shift := 0; shift < 64; shift += 8 {
+			c.bytes = append(c.bytes, byte(*value>>shift))
+		}
+		return
 	}
-}
-
-func (e *encoder) text(value *string) {
-	length := uint64(len(*value))
-	e.number(&length)
-	e.out = append(e.out, *value...)
-}
-
-type decoder struct {
-	in    []byte
-	short bool
-}
-
-func (d *decoder) take(length uint64) []byte {
-	if uint64(len(d.in)) < length {
-		d.in, d.short = nil, true
-		return nil
-	}
-	taken := d.in[:length]
-	d.in = d.in[length:]
-	return taken
-}
-
-func (d *decoder) number(value *uint64) {
 	*value = 0
-	for i, b := range d.take(8) {
+	for i, b := range c.take(8) {
 		*value |= uint64(b) << (8 * i)
 	}
 }
 
-func (d *decoder) text(value *string) {
-	var length uint64
-	d.number(&length)
-	*value = string(d.take(length))
+func (c *codec) text(value *string) {
+	length := uint64(len(*value))
+	if c.number(&length); c.reads {
+		*value = string(c.take(length))
+	} else {
+		c.bytes = append(c.bytes, *value...)
+	}
+}
+
+func (c *codec) take(length uint64) []byte {
+	if uint64(len(c.bytes)) < length {
+		c.bytes, c.short = nil, true
+		return nil
+	}
+	taken := c.bytes[:length]
+	c.bytes = c.bytes[length:]
+	return taken
 }

@@ -54,28 +54,14 @@ func run() {
 // hear reads the plan.
 func hear() []byte {
 	var length [4]byte
-	if !fill(length[:]) {
+	if !whole(syscall.Read, length[:]) {
 		return nil
 	}
 	plan := make([]byte, uint32(length[0])|uint32(length[1])<<8|uint32(length[2])<<16|uint32(length[3])<<24)
-	if !fill(plan) {
+	if !whole(syscall.Read, plan) {
 		return nil
 	}
 	return plan
-}
-
-func fill(into []byte) bool {
-	for len(into) > 0 {
-		n, err := syscall.Read(conversation, into)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return false
-		}
-		into = into[n:]
-	}
-	return true
 }
 
 func say(kind byte, number uint32, text string) {
@@ -84,16 +70,22 @@ func say(kind byte, number uint32, text string) {
 		text = text[:min(len(text), 255)]
 		message = append(append(message, byte(len(text))), text...)
 	}
-	for len(message) > 0 {
-		n, err := syscall.Write(conversation, message)
+	whole(syscall.Write, message)
+}
+
+// whole reads or writes all of some bytes of the conversation.
+func whole(call func(fd int, data []byte) (int, error), data []byte) bool {
+	for len(data) > 0 {
+		n, err := call(conversation, data)
 		if err == syscall.EINTR {
 			continue
 		}
-		if err != nil {
-			return
+		if err != nil || n <= 0 {
+			return false
 		}
-		message = message[n:]
+		data = data[n:]
 	}
+	return true
 }
 
 // must ends the helper, with nothing started, where a step failed.
