@@ -1,11 +1,11 @@
-// Package reach works out what a command may reach: the profile for package sandbox, from the scope of the intent, the
+// Package profile works out what a command may reach: the profile for package sandbox, from the scope of the intent, the
 // workspace as it stands, the rules of .intentignore, and the toolchains that it is built with.
 //
 // # What may be written
 //
 // The smallest existing directories that hold what the scope can match: what is wholly in scope, or where the scope has
 // room for something that does not exist yet. Elsewhere the existing files that match, one by one. Beside the scope,
-// where build tools of the workspace put their output ([Place]), a private temporary directory, and private caches
+// where build tools of the workspace put their output, a private temporary directory, and private caches
 // below the user's own cache directory, which stand in for the user's.
 //
 // # What may not
