@@ -32,14 +32,14 @@ func (p *Parent) New(name string, tasks int) (*Group, error) {
 		return nil, err
 	}
 	err := g.write("pids.max", strconv.Itoa(tasks))
-	if err == nil && p.version == 2 {
+	switch {
+	case err != nil:
+	case p.version == 2:
 		g.entry, err = os.OpenFile(g.dir, unix.O_DIRECTORY|unix.O_RDONLY, 0)
-	}
-	if err == nil && p.version == 1 {
-		g.entry, err = os.OpenFile(filepath.Join(g.dir, "tasks"), os.O_WRONLY, 0)
-	}
-	if err == nil && p.version == 1 {
-		g.home, err = os.OpenFile(p.home, os.O_WRONLY, 0)
+	default:
+		if g.entry, err = os.OpenFile(filepath.Join(g.dir, "tasks"), os.O_WRONLY, 0); err == nil {
+			g.home, err = os.OpenFile(p.home, os.O_WRONLY, 0)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Remove())

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"os"
 	"runtime"
@@ -139,8 +137,8 @@ func readSender(thread int) (s sender, err error) {
 		return s, err
 	}
 	const kill = 1 << unix.CAP_KILL
-	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), ":")
+	for line := range strings.Lines(string(content)) {
+		name, value, _ := strings.Cut(line, ":")
 		fields := strings.Fields(value)
 		switch name {
 		case "Tgid":

@@ -165,7 +165,7 @@ func mapAll(proc string) error {
 func tryFull() (noFull, noUnix error) {
 	dir, err := os.MkdirTemp("", "orchestra-try-")
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err), nil
+		return unavailable(err), nil
 	}
 	defer os.RemoveAll(dir)
 	try := func(supervised bool) error { return onThread(func() error { return tryIn(dir, supervised) }) }
@@ -178,7 +178,7 @@ func tryFull() (noFull, noUnix error) {
 func tryIn(dir string, supervised bool) error {
 	dir, err := resolved(dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return unavailable(err)
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{helper.Variable + "=" + helper.Try}

@@ -80,21 +80,13 @@ func TestFullPlaceholdersDoNoHarm(t *testing.T) {
 		}
 		return string(out)
 	}
-	git("init", "-q")
-	git("config", "user.email", "a@example.com")
-	git("config", "user.name", "a")
-	git("add", "src")
-	git("commit", "-qm", "one")
+	for _, line := range []string{"init -q", "config user.email a@example.com", "config user.name a", "add src", "commit -qm one"} {
+		git(strings.Fields(line)...)
+	}
 	r := space.begin("echo; sleep 1000")
-	git("status")
-	git("add", "docs")
-	git("commit", "-qm", "two")
-	git("branch", "side")
-	git("checkout", "-q", "side")
-	git("log", "--oneline")
-	git("stash", "list")
-	git("gc", "-q")
-	git("fsck")
+	for _, line := range []string{"status", "add docs", "commit -qm two", "branch side", "checkout -q side", "log --oneline", "stash list", "gc -q", "fsck"} {
+		git(strings.Fields(line)...)
+	}
 	r.finish()
 	noPlaceholders(t, space.root)
 	if out, code := space.run(fmt.Sprintf("export HOME=%s GIT_CONFIG_NOSYSTEM=1; echo x > new && git add -A && git commit -qm three && git status --porcelain && git log --stat -1", space.outside)); code != 0 ||

@@ -40,7 +40,7 @@ const erratumSignals = 1 << 1
 func startLandlock(cmd *exec.Cmd, profile *Profile) (*Held, error) {
 	abi, err := syscall.LandlockGetABIVersion()
 	if err != nil {
-		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+		return nil, unavailable(fmt.Errorf("Landlock: %w", err))
 	}
 	return startLandlockAs(cmd, profile, abi)
 }
@@ -53,14 +53,14 @@ func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	}
 	not, err := restrict(profile, abi)
 	if err != nil {
-		return nil, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+		return nil, unavailable(fmt.Errorf("Landlock: %w", err))
 	}
 	if err := closeMemory(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	w, err := isolate(not)
 	if err != nil && Probe().Signals {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, unavailable(err)
 	}
 	if err := cmd.Start(); err != nil {
 		w.dismiss()
@@ -215,7 +215,7 @@ func tryLandlock() (abi int, err error) {
 	victim, remove := writable()
 	defer remove()
 	if err := onThread(func() error { return tryOnThread(victim) }); err != nil {
-		return 0, fmt.Errorf("%w: Landlock: %w", ErrUnavailable, err)
+		return 0, unavailable(fmt.Errorf("Landlock: %w", err))
 	}
 	return syscall.LandlockGetABIVersion()
 }
@@ -259,3 +259,5 @@ func explained(err error) error {
 	}
 	return err
 }
+
+func onMainThread() bool { return unix.Gettid() == unix.Getpid() }

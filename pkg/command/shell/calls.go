@@ -91,7 +91,7 @@ func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
 	case "eval":
 		return r.eval(args, c), true
 	case "command", "builtin", "exec", "time":
-		return r.builtinWrapper(name, args, c)
+		return r.builtinWrapper(name, args, c), true
 	case "trap":
 		r.trap(args, c)
 	case "sh", "bash", "dash", "ash", "rbash":
@@ -116,15 +116,7 @@ func (r *reader) eval(args []Arg, c command) flow {
 		r.unjudged("the text of eval is not literal")
 		return lost
 	}
-	return r.text(text, c.language(), c.scope)
-}
-
-// language is the dialect of code for the shell that runs the command.
-func (c command) language() Dialect {
-	if c.dialect == "" {
-		return POSIX
-	}
-	return c.dialect
+	return r.text(text, c.dialect, c.scope)
 }
 
 func join(args []Arg) (string, bool) {
@@ -139,21 +131,21 @@ func join(args []Arg) (string, bool) {
 }
 
 // builtinWrapper reads what runs its arguments in this shell.
-func (r *reader) builtinWrapper(name string, args []Arg, c command) (flow, bool) {
+func (r *reader) builtinWrapper(name string, args []Arg, c command) flow {
 	if name == "command" && len(args) > 0 && args[0].Exact && args[0].Begins("-") && strings.ContainsAny(args[0].Text, "vV") {
-		return stay(c.in), true
+		return stay(c.in)
 	}
 	if name == "builtin" {
-		return r.run(args, c), true
+		return r.run(args, c)
 	}
 	if name == "time" {
 		c.apart = true
 	}
 	rest, ok := r.unwrap(name, wrappers()[name], args, &c)
 	if !ok {
-		return lost, true
+		return lost
 	}
-	return r.run(rest, c), true
+	return r.run(rest, c)
 }
 
 // trap takes code for later.
@@ -165,7 +157,7 @@ func (r *reader) trap(args []Arg, c command) {
 		r.unjudged("the text of trap is not literal")
 	case Among("- -l -p -P", args[0].Text):
 	default:
-		r.afterwards(func() { r.text(args[0].Text, c.language(), c.scope) })
+		r.afterwards(func() { r.text(args[0].Text, c.dialect, c.scope) })
 	}
 }
 

@@ -9,26 +9,27 @@ import (
 func (r *reader) awk(name string, args []Arg) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
+		text, operand := "", !a.Begins("-") || a.Text == "-"
 		switch {
-		case !a.Begins("-") || a.Text == "-":
-			if awkRuns(a.Text) {
-				r.unjudged("the text of %s runs commands", name)
-			}
-			return
+		case operand:
+			text = a.Text
 		case a.Text == "--":
 		case a.Begins("-f --file -E --exec"):
 			return // a script is its own matter
 		case Among("-F -v -i -l --assign --field-separator", a.Text):
 			i++
 		case Among("-e --source", a.Text):
-			if i+1 < len(args) && awkRuns(args[i+1].Text) {
-				r.unjudged("the text of %s runs commands", name)
+			if i++; i < len(args) {
+				text = args[i].Text
 			}
-			i++
 		case a.Begins("-e --source="):
-			if awkRuns(strings.TrimPrefix(strings.TrimPrefix(a.Text, "-e"), "--source=")) {
-				r.unjudged("the text of %s runs commands", name)
-			}
+			text = strings.TrimPrefix(strings.TrimPrefix(a.Text, "-e"), "--source=")
+		}
+		if awkRuns(text) {
+			r.unjudged("the text of %s runs commands", name)
+		}
+		if operand {
+			return
 		}
 	}
 }
