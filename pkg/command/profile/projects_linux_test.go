@@ -3,6 +3,7 @@ package profile_test
 import (
 	"bytes"
 	"context"
+	"embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
@@ -50,8 +52,7 @@ func TestProjectsAsAnOrdinaryUser(t *testing.T) {
 
 // project is an ordinary project, and what its people type.
 type project struct {
-	name  string
-	files map[string]string
+	name  string // of the archive with its files
 	scope []string
 	lines []string // pass at every level
 	long  []string // too, and compile much of Go's library
@@ -59,43 +60,25 @@ type project struct {
 	kept  []string // were made by none of them
 }
 
+//go:embed testdata/*.txtar
+var archives embed.FS
+
 func projects() []project {
 	return []project{
 		{
-			name: "go",
-			files: map[string]string{
-				"go.mod": "module example.com/shop\n\ngo 1.24\n\nrequire example.com/money v1.0.0\n", "go.sum": "",
-				"price/price.go":      "package price\n\nimport \"example.com/money\"\n\nfunc Of(n int) int { return money.Cents(n) }\n",
-				"price/price_test.go": "package price\n\nimport \"testing\"\n\nfunc TestOf(t *testing.T) {\n\tif t.TempDir() == \"\" || Of(2) != 200 {\n\t\tt.Fail()\n\t}\n}\n",
-				"cmd/shop/main.go":    "package main\n\nimport \"example.com/shop/price\"\n\nfunc main() { println(price.Of(1)) }\n",
-				".gitignore":          "/bin\n",
-			},
+			name:  "go",
 			scope: []string{"price/**", "cmd/**", "go.sum"},
 			lines: []string{"go build ./price", "gofmt -l -w price"},
 			long:  []string{"go test ./...", "go build -o bin/shop ./cmd/shop && ./bin/shop", "rm bin/shop"},
 		},
 		{
-			name: "node",
-			files: map[string]string{
-				"package.json": `{"name":"shop","version":"1.0.0","scripts":{"test":"node --test src/","build":"node build.js","coverage":"mkdir -p coverage/tmp && echo {} > coverage/tmp/c.json"}}`,
-				"build.js":     "const fs=require('fs');fs.mkdirSync('dist',{recursive:true});fs.writeFileSync('dist/out.js',fs.readFileSync('src/price.js'));fs.writeFileSync('node_modules/.cache/b','1');",
-				"src/price.js": "module.exports=n=>n*100;\n",
-				"src/price.test.js": "const test=require('node:test'),fs=require('fs'),os=require('os'),path=require('path');" +
-					"test('p',()=>{fs.mkdtempSync(path.join(os.tmpdir(),'x'));if(require('./price.js')(2)!==200)throw 1});\n",
-				"node_modules/dep/index.js": "", ".gitignore": "node_modules\ndist\n",
-			},
+			name:  "node",
 			scope: []string{"src/**"},
 			lines: []string{"npm test", "npm run build", "npm run coverage", "npm cache ls >/dev/null"},
 			made:  []string{"dist/out.js", "node_modules/.cache/b", "coverage/tmp/c.json"},
 		},
 		{
-			name: "python",
-			files: map[string]string{
-				"pyproject.toml": "[project]\nname = \"shop\"\nversion = \"1\"\n", "shop/__init__.py": "", "shop/price.py": "def of(n):\n    return n * 100\n",
-				"tests/test_price.py": "import multiprocessing, tempfile, unittest\nfrom shop.price import of\n\nclass T(unittest.TestCase):\n    def test_of(self):\n" +
-					"        tempfile.mkdtemp()\n        multiprocessing.Lock()\n        self.assertEqual(of(2), 200)\n",
-				".gitignore": "build\n", "tests/__init__.py": "",
-			},
+			name:  "python",
 			scope: []string{"shop/**", "tests/**"},
 			lines: []string{"python3 -m unittest discover -s tests -t .", "python3 -m compileall -q shop", "mkdir -p build/lib && cp -r shop build/lib/", "mkdir -p .pytest_cache/v"},
 			made:  []string{"build/lib/shop/price.py", ".pytest_cache/v"},
@@ -166,9 +149,8 @@ type shell struct {
 func (p project) root(t *testing.T, home string) string {
 	t.Helper()
 	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
-	for name, content := range p.files {
-		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
-		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o644))
+	for _, file := range txtar.Parse(check.Value(archives.ReadFile("testdata/" + p.name + ".txtar"))(t)).Files {
+		check.Write(t, root, file.Name, string(file.Data))
 	}
 	check.OK(t, os.MkdirAll(filepath.Join(root, ".orchestration"), 0o755))
 	env := environment(home)
