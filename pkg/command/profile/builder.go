@@ -39,57 +39,58 @@ func New(root string, environ []string) *Builder {
 
 // Make works out what a command may reach, and makes the directories that it
 // needs. An error means that no profile could be made: the command must not run.
-func (m *Builder) Make(req Request) (_ *Profile, err error) {
-	r := &Profile{Level: req.Level}
-	defer func() {
+func (m *Builder) Make(req Request) (*Profile, error) {
+	return m.begin(req.Level, func(r *Profile) error {
+		if req.Level == sandbox.None || req.Level == "" {
+			r.Packages, r.Places = req.Packages, req.Packages
+			if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
+				m.privateAsFarAsPossible(r, repo.common)
+			}
+			return nil
+		}
+		r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
+		s, err := m.survey(req)
 		if err != nil {
-			err = errors.Join(err, r.Close())
+			return err
 		}
-	}()
-	if err := m.giveTemp(r); err != nil {
-		return nil, err
-	}
-	if req.Level == sandbox.None || req.Level == "" {
-		r.Packages, r.Places = req.Packages, req.Packages
-		if repo, _ := findRepository(m.root); repo != nil && req.Git != GitClosed {
-			m.privateAsFarAsPossible(r, repo.common)
+		packages := m.prepare(r, s, req)
+		shape(r, s, req)
+		m.openGit(r, req)
+		m.openPlaces(r, packages)
+		r.openNamed(req)
+		m.operatorPlaces(r, req)
+		r.hide(s, req)
+		if s.short {
+			r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
 		}
-		return r, nil
-	}
-	r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
-	s, err := m.survey(req)
+		return nil
+	})
+}
+
+// begin makes a profile with a private temporary directory, and takes all back where it cannot be filled.
+func (m *Builder) begin(level sandbox.Level, fill func(r *Profile) error) (*Profile, error) {
+	temp, err := makeTemp()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("private temporary directory: %w", err)
 	}
-	packages := m.prepare(r, s, req)
-	shape(r, s, req)
-	m.openGit(r, req)
-	m.openPlaces(r, packages)
-	r.openNamed(req)
-	m.operatorPlaces(r, req)
-	r.hide(s, req)
-	if s.short {
-		r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
+	m.swept.Do(func() { go sweepTemps(filepath.Dir(temp.path)) }) // which can be much
+	r := &Profile{Level: level, temp: temp, env: []string{"TMPDIR=" + temp.path, "TMP=" + temp.path, "TEMP=" + temp.path}}
+	if err := fill(r); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// giveTemp makes the private temporary directory.
-func (m *Builder) giveTemp(r *Profile) (err error) {
-	if r.temp, err = makeTemp(); err != nil {
-		return fmt.Errorf("private temporary directory: %w", err)
-	}
-	m.swept.Do(func() { go sweepTemps(filepath.Dir(r.temp.path)) }) // which can be much
-	r.env = []string{"TMPDIR=" + r.temp.path, "TMP=" + r.temp.path, "TEMP=" + r.temp.path}
-	return nil
-}
-
 func (m *Builder) survey(req Request) (*survey, error) {
-	patterns, err := compile(req.Scope)
-	if err != nil {
-		return nil, err
+	s := &survey{Request: req, root: m.root, listings: &m.listings, places: map[string]bool{}}
+	for _, glob := range req.Scope {
+		some, err := pathglob.CompileAll(glob)
+		if err != nil {
+			return nil, err
+		}
+		s.patterns = append(s.patterns, some...)
 	}
-	s := &survey{Request: req, root: m.root, listings: &m.listings, patterns: patterns, all: len(patterns) == 0, places: map[string]bool{}}
+	s.all = len(s.patterns) == 0
 	s.touch(req.Touched)
 	if s.all {
 		return s, nil

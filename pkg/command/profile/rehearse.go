@@ -48,26 +48,18 @@ func GuardedInGit(name string) bool {
 
 // Rehearse works out what a command may reach whose changes go into layers: all of what these lie over, but for what is
 // secret. Of req it takes Rules, Hidden and DenyNetwork.
-func (m *Builder) Rehearse(req Request, layers []sandbox.Layer) (_ *Profile, err error) {
-	r := &Profile{Level: sandbox.Full}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
+func (m *Builder) Rehearse(req Request, layers []sandbox.Layer) (*Profile, error) {
+	return m.begin(sandbox.Full, func(r *Profile) error {
+		r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Layers: layers}
+		for _, layer := range layers {
+			r.Sandbox.Writable = append(r.Sandbox.Writable, layer.Path)
 		}
-	}()
-	if err := m.giveTemp(r); err != nil {
-		return nil, err
-	}
-	r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Layers: layers}
-	for _, layer := range layers {
-		r.Sandbox.Writable = append(r.Sandbox.Writable, layer.Path)
-	}
-	m.openCaches(r)
-	req.Level = sandbox.Full
-	s, err := m.survey(Request{Rules: req.Rules})
-	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	r.hide(s, req)
-	return r, nil
+		m.openCaches(r)
+		s, err := m.survey(Request{Rules: req.Rules})
+		if err != nil {
+			return fmt.Errorf("look at the workspace: %w", err)
+		}
+		r.hide(s, req)
+		return nil
+	})
 }

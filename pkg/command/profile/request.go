@@ -1,9 +1,6 @@
 package profile
 
-import (
-	"github.com/intentgov/orchestra-mcp/internal/pathglob"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-)
+import "github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 
 // Git says what of .git a command may write.
 type Git int
@@ -87,16 +84,4 @@ type Profile struct {
 	vacate []func()
 	// operator are the places in the workspace that the operator named.
 	operator []string
-}
-
-func compile(scope []string) ([]*pathglob.Pattern, error) {
-	var patterns []*pathglob.Pattern
-	for _, glob := range scope {
-		some, err := pathglob.CompileAll(glob)
-		if err != nil {
-			return nil, err
-		}
-		patterns = append(patterns, some...)
-	}
-	return patterns, nil
 }
