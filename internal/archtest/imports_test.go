@@ -39,7 +39,7 @@ func layers() [][]string {
 		{"pkg/change"},
 		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/treesitter"},
 		{"pkg/mutation/internal"},
-		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/ledger/record", "pkg/ledger/internal"},
+		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/command/sandbox/internal/helper/kernel", "pkg/ledger/record", "pkg/ledger/internal"},
 		{"pkg/ledger/internal/segment"},
 		{"pkg/ledger/internal/index", "pkg/ledger/internal/live", "pkg/ledger/internal/rotation"},
 		{"pkg/ledger/internal/query", "pkg/ledger/internal/union"},
