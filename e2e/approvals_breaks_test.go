@@ -80,10 +80,7 @@ func TestTimeOut(t *testing.T) {
 	for _, c := range []struct {
 		client string
 		forms  bool
-	}{{"typescript1/stdio", true}, {"typescript1/http", true}, {"typescript1/stdio", false}, {"typescript2/http/modern", false}} {
-		if check.Short() && c.client == "typescript1/stdio" {
-			continue
-		}
+	}{{"typescript1/http", true}, {"typescript2/http/modern", false}, {"typescript1/stdio", true}, {"typescript1/stdio", false}}[:check.Rounds(2, 4)] {
 		t.Run(fmt.Sprintf("%s/forms %v", c.client, c.forms), func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
@@ -128,15 +125,11 @@ func TestTimeOut(t *testing.T) {
 // changed, also by a later yes, which lets the same call pass another time.
 func TestClientGoesWhileAsked(t *testing.T) {
 	for _, client := range []string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern", "typescript2/http/modern"} {
-		if check.Short() && strings.HasSuffix(client, "/http") {
-			continue
-		}
 		for name, goes := range map[string]func(*typescript){"leaves": (*typescript).leave, "killed": (*typescript).kill} {
+			if !check.Long() && (name == "leaves") != (client == "typescript1/stdio") || check.Short() && client == "typescript1/http" {
+				continue
+			}
 			t.Run(client+"/"+name, func(t *testing.T) {
-				if name == "leaves" && client != "typescript1/stdio" && !check.Long() {
-					t.Log("left to ORCHESTRA_LONG=1")
-					return
-				}
 				t.Parallel()
 				w := newWorkspace(t)
 				w.asksForCommands()
@@ -314,7 +307,7 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 	for _, c := range []struct {
 		client string
 		forms  bool
-	}{{"typescript1/stdio", true}, {"typescript2/http/modern", true}, {"typescript1/http", false}} {
+	}{{"typescript2/http/modern", true}, {"typescript1/http", false}, {"typescript1/stdio", true}}[:check.Rounds(2, 3)] {
 		t.Run(fmt.Sprintf("%s/forms %v", c.client, c.forms), func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
@@ -360,8 +353,11 @@ func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
 // A client that did not declare forms is never sent one (typescript.show holds
 // it to that), and where only it could be asked the refusal stands.
 func TestWithoutFormsNobodyIsAsked(t *testing.T) {
-	for _, c := range []string{"typescript1/stdio", "typescript2/http/modern"} {
-		for _, elicitation := range []any{nil, args{"url": args{}}} {
+	for i, c := range []string{"typescript1/stdio", "typescript2/http/modern"} {
+		for j, elicitation := range []any{nil, args{"url": args{}}} {
+			if !check.Long() && i != j {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%v", c, elicitation), func(t *testing.T) {
 				t.Parallel()
 				w := newWorkspace(t)

@@ -125,7 +125,7 @@ func TestFormOutlivesTheServer(t *testing.T) {
 // not, and the approval lets no second one pass.
 func TestServerKilledAfterTheAnswer(t *testing.T) {
 	t.Parallel()
-	rounds := check.Rounds(3, 100)
+	rounds := check.Rounds(2, 100)
 	w := newWorkspace(t)
 	for round := range rounds {
 		name := fmt.Sprint("round", round)

@@ -20,11 +20,11 @@ func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, eli
 		pin                   string
 		short                 bool
 	}{
-		{"1/stdio", "stdio", "", 1, "", false}, {"1/http", "http", "/mcp", 1, "", true}, {"1/sse", "sse", "/sse", 1, "", false},
+		{"1/stdio", "stdio", "", 1, "", true}, {"1/http", "http", "/mcp", 1, "", false}, {"1/sse", "sse", "/sse", 1, "", false},
 		{"2/stdio", "stdio", "", 2, "", false}, {"2/http", "http", "/mcp", 2, "", false}, {"2/sse", "sse", "/sse", 2, "", true},
 		{"2/stdio/modern", "stdio", "", 2, modern, true}, {"2/http/modern", "http", "/mcp", 2, modern, true},
 	} {
-		if check.Short() && !way.short {
+		if !check.Long() && !way.short {
 			continue
 		}
 		t.Run(way.name, func(t *testing.T) {
@@ -61,11 +61,14 @@ func toolText(t *testing.T, raw json.RawMessage, err error) string {
 
 func asking(n int) args { return args{"name": "ask", "arguments": args{"n": n}} }
 
+// manyForms stand open at once.
+const manyForms = 50
+
 // The official TypeScript clients show the form, and bring back what was done
-// with it.
+// with it. What does not fit it is no answer, and each of many has its own.
 func TestTypeScriptClientsAnswer(t *testing.T) {
 	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
-		shown, tell := make(chan form, 1), make(chan reply, 1)
+		shown, tell := make(chan form, manyForms), make(chan reply, manyForms)
 		c := connect(onceTold(shown, tell), nil)
 		for i, test := range []struct {
 			reply reply
@@ -84,31 +87,25 @@ func TestTypeScriptClientsAnswer(t *testing.T) {
 				t.Errorf("shown: %+v", f)
 			}
 		}
-	})
-}
-
-// What does not fit the form is no answer, even if a client lets it pass.
-func TestAnswersThatDoNotFit(t *testing.T) {
-	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
-		tell := make(chan reply, 1)
-		c := connect(onceTold(make(chan form, 10), tell), nil)
 		for i, r := range []reply{
 			accepts(nil), accepts(args{"decision": "yes"}), accepts(args{"decision": true}), accepts(args{"decision": "approve_once", "also": "x"}),
 		} {
 			tell <- r
 			// Some clients refuse to send it, and their call fails.
 			raw, err := c.request("callTool", asking(i))
+			<-shown
 			if err == nil && !strings.HasPrefix(toolText(t, raw, nil), "error: ") {
 				t.Errorf("%v counts as an answer: %s", r.Content, raw)
 			}
 		}
+		standOpen(t, c, shown, tell)
 	})
 }
 
 // A client that cannot show forms is not sent one.
 func TestClientsWithoutFormsAreNotAsked(t *testing.T) {
 	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
-		for _, elicitation := range []any{nil, args{"url": args{}}} {
+		for _, elicitation := range []any{args{"url": args{}}, nil}[:check.Rounds(1, 2)] {
 			c := connect(nil, elicitation)
 			raw, err := c.request("callTool", asking(1))
 			check.Equal(t, toolText(t, raw, err), "nobody to ask", "with %v", elicitation)
@@ -116,36 +113,30 @@ func TestClientsWithoutFormsAreNotAsked(t *testing.T) {
 	})
 }
 
-// Fifty forms stand open; other calls are answered meanwhile; then each form
-// gets its own answer.
-func TestManyFormsAtOnce(t *testing.T) {
-	const many = 50
-	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
-		shown, tell := make(chan form, many), make(chan reply, many)
-		c := connect(onceTold(shown, tell), nil)
-		var answers []func() (json.RawMessage, error)
-		for i := range many {
-			answers = append(answers, c.begin("callTool", asking(i)))
+// standOpen: while many forms do, other calls are answered; then each form gets its own answer.
+func standOpen(t *testing.T, c *typescript, shown <-chan form, tell chan<- reply) {
+	var answers []func() (json.RawMessage, error)
+	for i := range manyForms {
+		answers = append(answers, c.begin("callTool", asking(i)))
+	}
+	for range manyForms {
+		select {
+		case <-shown:
+		case <-time.After(patience):
+			t.Fatal("not all forms are shown")
 		}
-		for range many {
-			select {
-			case <-shown:
-			case <-time.After(patience):
-				t.Fatal("not all forms are shown")
-			}
-		}
-		for i := range 10 {
-			raw, err := c.request("callTool", args{"name": "echo", "arguments": args{"n": i}})
-			check.Equal(t, toolText(t, raw, err), fmt.Sprintf(`{"n":%d}`, i))
-		}
-		for range many {
-			tell <- accepts(args{"decision": "approve_once"})
-		}
-		for i, answer := range answers {
-			raw, err := answer()
-			check.Equal(t, toolText(t, raw, err), "accept approve_once", "call %d", i)
-		}
-	})
+	}
+	for i := range 10 {
+		raw, err := c.request("callTool", args{"name": "echo", "arguments": args{"n": i}})
+		check.Equal(t, toolText(t, raw, err), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	for range manyForms {
+		tell <- accepts(args{"decision": "approve_once"})
+	}
+	for i, answer := range answers {
+		raw, err := answer()
+		check.Equal(t, toolText(t, raw, err), "accept approve_once", "call %d", i)
+	}
 }
 
 // A user who gives up the call, a client that leaves and one that is killed

@@ -39,10 +39,11 @@ const (
 )
 
 // TestApprovalsUnderAttack makes every attack on a server over the wire, each on a server of its own. A state that
-// travels through the client is tried over stdio and over HTTP. Under the race detector it is every fourth attack.
+// travels through the client is tried over stdio and over HTTP. Without ORCHESTRA_LONG=1 it is every second attack, with a
+// state over one of the two by turns, and under the race detector every eighth.
 func TestApprovalsUnderAttack(t *testing.T) {
 	t.Parallel()
-	left := func(i int) bool { return check.Short() && i%8 != 0 }
+	left := func(i int) bool { return !check.Long() && i%2 != 0 || check.Short() && i%8 != 0 }
 	for i, a := range slices.Concat(answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, contentAttacks, displayAttacks) {
 		if left(i) {
 			continue
@@ -50,8 +51,8 @@ func TestApprovalsUnderAttack(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) { a.make(besieged(t, a, "stdio")) })
 	}
 	for i, a := range stateAttacks {
-		for _, transport := range []string{"stdio", "HTTP"} {
-			if left(i) || a.http && transport == "stdio" {
+		for j, transport := range []string{"stdio", "HTTP"} {
+			if left(i+j) || a.http && transport == "stdio" {
 				continue
 			}
 			t.Run(a.name+"/"+transport, func(t *testing.T) { a.make(besieged(t, a, transport)) })

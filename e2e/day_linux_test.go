@@ -83,11 +83,7 @@ func projects() []project {
 // TestAnOrdinaryDay has a person and an agent do what every day has, in a fresh project of each kind: set up, edit, install, test, commit, go on
 // in a second work tree, rebase, review, look, and take back. It needs the sandbox level full, at which agents commit without a setting.
 func TestAnOrdinaryDay(t *testing.T) {
-	all := projects()
-	if check.Short() {
-		all = all[:1]
-	}
-	for _, p := range all {
+	for _, p := range projects()[:check.Rounds(1, 3)] { // installing in each is the server's own tests'
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			p.day(t)

@@ -135,7 +135,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	p := w.initialized()
 	a := p.agent()
 	busy, other := a.selects("INT-001"), a.selects("INT-005")
-	const commands, reads = 64, 20
+	const commands, reads = 24, 20
 	p.send(callLine("c0", "execute_command", args{"session": busy, "command": "until [ -e src/go ]; do sleep 0.05; done; echo 0 >> src/order.txt"}))
 	for i := range commands - 1 {
 		p.send(callLine(fmt.Sprintf("c%d", i+1), "execute_command", args{"session": busy, "command": fmt.Sprintf("echo %d >> src/order.txt", i+1)}))

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for _, c := range connections() {
-		if !slices.Contains([]string{"typescript1/stdio", "typescript1/http", "typescript2/stdio/modern"}, c.name) {
+		if !slices.Contains([]string{"typescript1/stdio", "typescript1/http", "typescript2/http/modern"}, c.name) {
 			continue // each client that validates what comes back, each era, each transport
 		}
 		t.Run(c.name, func(t *testing.T) {

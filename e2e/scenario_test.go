@@ -21,11 +21,11 @@ type connection struct {
 	connect func(w *workspace, env ...string) client
 }
 
-// connections are all clients on all transports; in short tests, each transport
-// once in each of its revisions.
+// connections are all clients on all transports in the long form, else each
+// transport once in each of its revisions.
 func connections() []connection {
 	return slices.DeleteFunc(connectionsFor(nil, nil), func(c connection) bool {
-		return check.Short() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
+		return !check.Long() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
 	})
 }
 

@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	check.Waiting()
 	os.Exit(m.Run())
 }
 

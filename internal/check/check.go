@@ -45,6 +45,14 @@ func Waiting() {
 	}
 }
 
+// Smaller is a number of a table's rows: usually, and in the smallest form.
+func Smaller(usual, smallest int) int {
+	if Short() {
+		return smallest
+	}
+	return usual
+}
+
 // OK ends the test where err is not nil.
 func OK(t testing.TB, err error) {
 	t.Helper()
