@@ -47,9 +47,7 @@ type answer struct {
 func (a agent) get(method string, params, result any) {
 	a.t.Helper()
 	raw, err := a.request(method, params)
-	if err != nil {
-		a.t.Fatalf("%s %v: %v", method, params, err)
-	}
+	check.Must(a.t, err == nil, "%s %v: %v", method, params, err)
 	if err := json.Unmarshal(raw, result); err != nil {
 		a.t.Fatalf("%s: %v\n%s", method, err, raw)
 	}
@@ -60,9 +58,8 @@ func (a agent) call(tool string, arguments args) answer {
 	a.t.Helper()
 	r := answer{t: a.t}
 	a.get("callTool", args{"name": tool, "arguments": arguments}, &r)
-	if len(r.Content) == 0 || r.Content[0].Text == "" || r.Fields == nil {
-		a.t.Fatalf("%s: an answer needs text and structured content: %+v", tool, r)
-	}
+	check.Must(a.t, len(r.Content) != 0 && r.Content[0].Text != "" && r.Fields != nil,
+		"%s: an answer needs text and structured content: %+v", tool, r)
 	return r
 }
 
@@ -70,9 +67,7 @@ func (a agent) call(tool string, arguments args) answer {
 func (a agent) ok(tool string, arguments args) answer {
 	a.t.Helper()
 	r := a.call(tool, arguments)
-	if r.IsError {
-		a.t.Fatalf("%s %v was refused: %s", tool, arguments, r.text())
-	}
+	check.Must(a.t, !r.IsError, "%s %v was refused: %s", tool, arguments, r.text())
 	return r
 }
 
@@ -80,17 +75,13 @@ func (a agent) ok(tool string, arguments args) answer {
 func (a agent) refused(code, tool string, arguments args) answer {
 	a.t.Helper()
 	r := a.call(tool, arguments)
-	if !r.IsError || r.Fields["error_type"] != code {
-		a.t.Fatalf("%s %v: want %s, got isError=%v %s", tool, arguments, code, r.IsError, r.text())
-	}
+	check.Must(a.t, r.IsError && r.Fields["error_type"] == code, "%s %v: want %s, got isError=%v %s", tool, arguments, code, r.IsError, r.text())
 	var text map[string]any
-	if err := json.Unmarshal([]byte(r.text()), &text); err != nil || !reflect.DeepEqual(text, r.Fields) {
-		a.t.Errorf("%s: text and structured content differ:\n%s\n%v", tool, r.text(), r.Fields)
-	}
+	err := json.Unmarshal([]byte(r.text()), &text)
+	check.That(a.t, err == nil && reflect.DeepEqual(text, r.Fields), "%s: text and structured content differ:\n%s\n%v", tool, r.text(), r.Fields)
 	for _, key := range []string{"error", "action_hint", "suggestion", "classification"} {
-		if s, _ := r.Fields[key].(string); s == "" {
-			a.t.Errorf("%s: the refusal has no %s: %s", tool, key, r.text())
-		}
+		s, _ := r.Fields[key].(string)
+		check.That(a.t, s != "", "%s: the refusal has no %s: %s", tool, key, r.text())
 	}
 	return r
 }
@@ -101,14 +92,17 @@ func (a agent) selects(intent string) string {
 	return a.ok("select_active_intent", args{"intent_id": intent}).str("session")
 }
 
-func (r answer) text() string { return r.Content[0].Text }
+func (r answer) text() string {
+	if len(r.Content) == 0 { // there was no answer
+		return ""
+	}
+	return r.Content[0].Text
+}
 
 func (r answer) str(key string) string {
 	r.t.Helper()
 	s, ok := r.Fields[key].(string)
-	if !ok {
-		r.t.Fatalf("no text %q in %v", key, r.Fields)
-	}
+	check.Must(r.t, ok, "no text %q in %v", key, r.Fields)
 	return s
 }
 
@@ -221,9 +215,8 @@ func (w *workspace) env(extra ...string) []string {
 
 func (w *workspace) git(args ...string) {
 	w.t.Helper()
-	if out, err := w.gitCommand(args...).CombinedOutput(); err != nil {
-		w.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	out, err := w.gitCommand(args...).CombinedOutput()
+	check.Must(w.t, err == nil, "git %v: %v\n%s", args, err, out)
 }
 
 func (w *workspace) gitCommand(args ...string) *exec.Cmd {
@@ -271,18 +264,14 @@ func (w *workspace) verify() {
 	}
 	defer root.Close()
 	report, err := verify.Verify(context.Background(), root)
-	if err != nil || len(report.Problems) > 0 {
-		w.t.Errorf("the ledger does not verify: %v %+v", err, report.Problems)
-	}
+	check.That(w.t, err == nil && len(report.Problems) == 0, "the ledger does not verify: %v %+v", err, report.Problems)
 }
 
 // records are the lines of the ledger that have all parts.
 func (w *workspace) records(parts ...string) []string {
 	w.t.Helper()
 	content, err := os.ReadFile(w.path(".orchestration/agent_trace.jsonl"))
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err == nil || os.IsNotExist(err), "%v", err)
 	var found []string
 	for line := range strings.Lines(string(content)) {
 		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
 const (
@@ -98,9 +94,7 @@ func TestTimeOut(t *testing.T) {
 					<-shown
 				}
 				id, _ := r.details()["approval_id"].(string)
-				if !strings.Contains(r.str("suggestion"), id) {
-					t.Errorf("%s", r.text())
-				}
+				check.That(t, strings.Contains(r.str("suggestion"), id), "%s", r.text())
 				return id
 			}
 			resumed := args{"session": session, "approval_id": stop("resumed")}
@@ -109,9 +103,7 @@ func TestTimeOut(t *testing.T) {
 			a.ok("resume_approval", resumed)
 			w.want("docs/resumed", "done\n")
 			a.refused("FILE_NOT_FOUND", "resume_approval", resumed)
-			if stop("resumed") == resumed["approval_id"] {
-				t.Error("a used request is put again")
-			}
+			check.That(t, stop("resumed") != resumed["approval_id"], "a used request is put again")
 			w.commands("approvals", "approve", "--yes", stop("again"))
 			a.ok("execute_command", noting(session, "again"))
 			stop("again")
@@ -138,9 +130,8 @@ func TestClientGoesWhileAsked(t *testing.T) {
 				end := a.begin("execute_command", noting(a.selects("INT-002"), "gone"))
 				<-shown
 				goes(a.client.(*typescript))
-				if r, err := end(); err == nil && !r.IsError {
-					t.Errorf("the call was carried out: %s", r.text())
-				}
+				r, err := end()
+				check.That(t, err != nil || r.IsError, "the call was carried out: %s", r.text())
 				if client == "typescript1/http" && name == "killed" {
 					// Its stream may be resumed: the call waits on, and the operator's yes is about it.
 					w.commands("approvals", "approve", "--yes", w.pending(w.inbox(), 1)[0].ID)
@@ -176,203 +167,31 @@ func TestInboxAnswersForTheForm(t *testing.T) {
 		<-shown
 		w.commands(append(append([]string{"approvals"}, arguments...), w.pending(w.inbox(), 1)[0].ID)...)
 		r, err := end()
-		if err != nil || r.IsError != (name == "no") {
-			t.Errorf("%s: %v %+v", name, err, r)
-		}
+		check.That(t, err == nil && r.IsError == (name == "no"), "%s: %v %+v", name, err, r)
 		<-closed
 	}
 	w.want("docs/yes.md", "yes\n")
 }
 
-// Two servers, two clients and one inbox: the same call is one question, and
-// one answer lets one of the two pass.
-func TestTwoServersAndOneInbox(t *testing.T) {
-	t.Parallel()
-	w := newWorkspace(t)
-	var ends []func() (answer, error)
-	for range 2 {
-		a := w.dialed("typescript1/stdio", nil, asksOutside, waitsForOperator)
-		session := a.selects("INT-001")
-		ends = append(ends, a.begin("write_to_file", outsideCall(session, "shared")))
-		ends = append(ends, a.begin("write_to_file", outsideCall(session, "own-"+session[4:])))
-	}
-	inbox := w.inbox()
-	requests := w.pending(inbox, 3)
-	if len(requests) != 3 || strings.Count(w.commands("approvals", "list"), "docs/") != 3 {
-		t.Errorf("%d requests, want one that is shared and two others", len(requests))
-	}
-	for _, r := range requests {
-		w.commands("approvals", "approve", "--yes", r.ID)
-	}
-	passed, over := 0, make(chan struct{})
-	var denying sync.WaitGroup
-	denying.Go(func() { w.denies(inbox, over) })
-	defer denying.Wait()
-	defer close(over)
-	for i, end := range ends {
-		r, err := end()
-		switch {
-		case err != nil:
-			t.Error(err)
-		case !r.IsError:
-			passed++
-		case i%2 == 1 || !slices.Contains([]any{"BUSY", "READ_REQUIRED", "APPROVAL_REJECTED"}, r.Fields["error_type"]):
-			t.Errorf("call %d: %s", i, r.text())
-		}
-	}
-	if passed != 3 || len(w.records(`"kind":"mutation"`, "docs/shared.md")) != 1 {
-		t.Errorf("%d calls passed, want 3", passed)
-	}
-}
-
-// denies says no to whatever is asked until it is over: who comes too late for
-// an answer is asked about anew.
-func (w *workspace) denies(inbox *approval.Store, over <-chan struct{}) {
-	for {
-		waiting, err := inbox.Pending()
-		if err != nil {
-			w.t.Error(err)
-		}
-		for _, r := range waiting {
-			_, _, _ = inbox.Answer(r.ID, approval.Answer{Decision: approval.Deny, Via: approval.Inbox})
-		}
-		select {
-		case <-over:
-			return
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-// An approval is about what was shown: it is void if the file or the intent has
-// changed by then, in every way.
-func TestWhatChangedMeanwhileVoidsTheApproval(t *testing.T) {
-	changes := map[string]func(w *workspace){
-		"file": func(w *workspace) { w.write("docs/other.md", "# By a person\n") },
-		"intent": func(w *workspace) {
-			w.write(intentsFile, strings.Replace(intentsYAML, "Serve the weather.", "Serve nothing.", 1))
-		},
-	}
-	edit := func(session string) args {
-		return args{"session": session, "path": "docs/other.md", "old_string": "#", "new_string": "##"}
-	}
-	for what, change := range changes {
-		for _, client := range []string{"typescript1/stdio", "typescript2/http/modern"} {
-			t.Run(what+"/form/"+client, func(t *testing.T) {
-				t.Parallel()
-				w := newWorkspace(t)
-				shown, told := make(chan form, 1), make(chan reply)
-				a := w.dialed(client, onceTold(shown, told), asksOutside, waitsForOperator)
-				end := a.begin("edit_file", edit(a.selects("INT-001")))
-				first := <-shown
-				change(w)
-				told <- accepts(args{"decision": decisionOnce})
-				if second := <-shown; what == "file" && (second.message == first.message || !strings.Contains(second.message, "By a person")) {
-					t.Errorf("not shown what is there now:\n%s", second.message)
-				}
-				told <- accepts(args{"decision": decisionDeny})
-				if r, err := end(); err != nil || r.Fields["error_type"] != "APPROVAL_REJECTED" || strings.Contains(w.read("docs/other.md"), "##") {
-					t.Errorf("%v %+v", err, r)
-				}
-			})
-		}
-		t.Run(what+"/inbox", func(t *testing.T) {
+// An approval is about what was shown: where the file has changed by then, the form shows what is there now. pkg/server has
+// what else voids one.
+func TestWhatChangedMeanwhileIsShownAgain(t *testing.T) {
+	for _, client := range []string{"typescript1/stdio", "typescript2/http/modern"} {
+		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			a := w.dialed("typescript1/stdio", nil, asksOutside)
-			session := a.selects("INT-001")
-			stopped := a.refused("APPROVAL_REQUIRED", "edit_file", edit(session))
-			id := stopped.details()["approval_id"].(string)
-			change(w)
-			if out, code := w.command("approvals", "approve", "--yes", id); code != 1 || !strings.Contains(out, "has changed since") {
-				t.Errorf("the operator is not told: %d %s", code, out)
-			}
-			// An answer that is given all the same lets nothing pass.
-			if _, _, err := w.inbox().Answer(id, approval.Answer{Decision: approval.Once, Via: approval.Inbox}); err != nil {
-				t.Fatal(err)
-			}
-			a.refused("APPROVAL_REQUIRED", "resume_approval", args{"session": session, "approval_id": id})
-			again := a.refused("APPROVAL_REQUIRED", "edit_file", edit(session))
-			if again.details()["approval_id"] == id || strings.Contains(w.read("docs/other.md"), "##") {
-				t.Errorf("%s", again.text())
-			}
+			shown, told := make(chan form, 1), make(chan reply)
+			a := w.dialed(client, onceTold(shown, told), asksOutside, waitsForOperator)
+			end := a.begin("edit_file", args{"session": a.selects("INT-001"), "path": "docs/other.md", "old_string": "#", "new_string": "##"})
+			first := <-shown
+			w.write("docs/other.md", "# By a person\n")
+			told <- accepts(args{"decision": decisionOnce})
+			second := <-shown
+			check.That(t, second.message != first.message && strings.Contains(second.message, "By a person"), "shown:\n%s", second.message)
+			told <- accepts(args{"decision": decisionDeny})
+			r, err := end()
+			check.That(t, err == nil && r.Fields["error_type"] == "APPROVAL_REJECTED", "%v %+v", err, r)
+			w.want("docs/other.md", "# By a person\n")
 		})
-	}
-}
-
-// Fifty calls wait for the operator, and reads are served; then each call gets
-// its own answer.
-func TestFiftyAskedWhileReadsAreServed(t *testing.T) {
-	const many = 50
-	for _, c := range []struct {
-		client string
-		forms  bool
-	}{{"typescript2/http/modern", true}, {"typescript1/http", false}, {"typescript1/stdio", true}}[:check.Rounds(2, 3)] {
-		t.Run(fmt.Sprintf("%s/forms %v", c.client, c.forms), func(t *testing.T) {
-			t.Parallel()
-			w := newWorkspace(t)
-			shown, told := make(chan form, many), make(chan reply, many)
-			var u user
-			if c.forms {
-				u = onceTold(shown, told)
-			}
-			a := w.dialed(c.client, u, asksOutside, waitsForOperator)
-			session := a.selects("INT-001")
-			var ends []func() (answer, error)
-			for i := range many {
-				ends = append(ends, a.begin("write_to_file", outsideCall(session, fmt.Sprint("n", i))))
-			}
-			inbox := w.inbox()
-			requests := w.pending(inbox, many)
-			for range many {
-				if c.forms {
-					<-shown
-				}
-			}
-			for range 10 {
-				a.ok("read_file", args{"path": "src/a.txt", "session": session})
-			}
-			check.Equal(t, len(w.records(`"kind":"mutation"`)), 0)
-			for _, r := range requests {
-				if c.forms {
-					told <- accepts(args{"decision": decisionOnce})
-				} else if _, _, err := inbox.Answer(r.ID, approval.Answer{Decision: approval.Once}); err != nil {
-					t.Fatal(err) // fifty programs to answer them would take the test's time
-				}
-			}
-			for i, end := range ends {
-				if r, err := end(); err != nil || r.IsError {
-					t.Errorf("call %d: %v %+v", i, err, r)
-				}
-				w.want(fmt.Sprintf("docs/n%d.md", i), fmt.Sprintf("n%d\n", i))
-			}
-		})
-	}
-}
-
-// A client that did not declare forms is never sent one (typescript.show holds
-// it to that), and where only it could be asked the refusal stands.
-func TestWithoutFormsNobodyIsAsked(t *testing.T) {
-	for i, c := range []string{"typescript1/stdio", "typescript2/http/modern"} {
-		for j, elicitation := range []any{nil, args{"url": args{}}} {
-			if !check.Long() && i != j {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s/%v", c, elicitation), func(t *testing.T) {
-				t.Parallel()
-				w := newWorkspace(t)
-				var a agent
-				for _, one := range connectionsFor(nil, elicitation) {
-					if one.name == c {
-						a = agent{t, one.connect(w, waitsForOperator)}
-					}
-				}
-				a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/x", "content": ""})
-				a.refused("SCOPE_VIOLATION", "write_to_file", outsideCall(a.selects("INT-001"), "x"))
-				if waiting, err := w.inbox().Pending(); err != nil || len(waiting) != 0 {
-					t.Errorf("%d requests wait: %v", len(waiting), err)
-				}
-			})
-		}
 	}
 }

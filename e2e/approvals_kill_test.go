@@ -30,9 +30,7 @@ func (w *workspace) dialedKillable(u user, sdk int, pin string, env ...string) (
 		if err == nil {
 			err = server.Kill()
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, err)
 	}
 }
 
@@ -63,9 +61,8 @@ func TestServerKilledWhileItAsks(t *testing.T) {
 			}
 			kill()
 			if !c.form || c.pin == "" { // that client waits for its user, not for the server
-				if r, err := end(); err == nil {
-					t.Errorf("the call was answered: %s", r.text())
-				}
+				r, err := end()
+				check.That(t, err != nil, "the call was answered: %s", r.text())
 			}
 			w.commands("approvals", "approve", "--yes", id)
 			check.Equal(t, w.content("docs/killed"), "", "the call took effect")
@@ -156,9 +153,8 @@ func TestServerKilledAfterTheAnswer(t *testing.T) {
 			}
 			next.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": id, "session": session})
 		default: // it can be made again, with the answer or with a question
-			if made := next.call("write_to_file", outsideCall(session, name)); made.IsError && made.Fields["error_type"] != "APPROVAL_REQUIRED" {
-				t.Errorf("%s", made.text())
-			}
+			made := next.call("write_to_file", outsideCall(session, name))
+			check.That(t, !made.IsError || made.Fields["error_type"] == "APPROVAL_REQUIRED", "%s", made.text())
 			for _, waiting := range w.pending(w.inbox(), 0) {
 				w.commands("approvals", "deny", waiting.ID)
 			}

@@ -127,9 +127,7 @@ func (o *operator) put(row askable, subject string, round int, r reply) (answer,
 	result, shown := o.way.put(o, row.tool, o.arguments(row, subject, round), r)
 	for _, text := range row.shows {
 		text = strings.ReplaceAll(text, "%s", subject)
-		if !strings.Contains(shown.text, text) {
-			o.t.Errorf("the operator is not shown %q:\n%s", text, shown.text)
-		}
+		check.That(o.t, strings.Contains(shown.text, text), "the operator is not shown %q:\n%s", text, shown.text)
 	}
 	check.Equal(o.t, shown.forIntent, (row.once == ""), "the answer for the intent is offered")
 	return result, shown
@@ -138,12 +136,10 @@ func (o *operator) put(row askable, subject string, round int, r reply) (answer,
 // demand holds a result to a code, "" for success, and to its effect.
 func (o *operator) demand(row askable, r answer, code, subject string, round int) {
 	o.t.Helper()
-	if got, _ := r.Fields["error_type"].(string); r.IsError != (code != "") || got != code {
-		o.t.Fatalf("%s: want %q, got %s", subject, code, r.text())
-	}
-	if took := row.took(o.w, subject, round); took != (code == "") {
-		o.t.Fatalf("%s ended with %q, and took effect: %v\n%s", subject, code, took, r.text())
-	}
+	got, _ := r.Fields["error_type"].(string)
+	check.Must(o.t, r.IsError == (code != "") && got == code, "%s: want %q, got %s", subject, code, r.text())
+	took := row.took(o.w, subject, round)
+	check.Must(o.t, took == (code == ""), "%s ended with %q, and took effect: %v\n%s", subject, code, took, r.text())
 }
 
 // recorded demands one more decision in the ledger while something is done.
@@ -164,9 +160,8 @@ func (o *operator) leaves(row askable) {
 	r, shown := o.put(row, "left", 1, reply{Action: "cancel"})
 	o.demand(row, r, "APPROVAL_REQUIRED", "left", 1)
 	id, _ := r.details()["approval_id"].(string)
-	if title, _, _ := strings.Cut(shown.text, "\n"); !strings.Contains(o.w.commands("approvals", "show", id), title) {
-		o.t.Errorf("approvals show does not say %q", title)
-	}
+	title, _, _ := strings.Cut(shown.text, "\n")
+	check.That(o.t, strings.Contains(o.w.commands("approvals", "show", id), title), "approvals show does not say %q", title)
 	o.w.answers(id, accepts(args{"decision": decisionOnce}))
 	o.demand(row, o.call(row.tool, o.arguments(row, "left", 1)), "", "left", 1)
 	o.way.unasked(o.t)
@@ -177,9 +172,8 @@ func (o *operator) denies(row askable) {
 	o.recorded("denied", func() {
 		r, _ := o.put(row, "denied", 1, accepts(args{"decision": decisionDeny, "reason": "not in this release"}))
 		o.demand(row, r, "APPROVAL_REJECTED", "denied", 1)
-		if r.details()["operator_reason"] != "not in this release" || !strings.Contains(r.str("error"), "not in this release") {
-			o.t.Errorf("the reason did not reach the agent: %s", r.text())
-		}
+		check.That(o.t, r.details()["operator_reason"] == "not in this release" && strings.Contains(r.str("error"), "not in this release"),
+			"the reason did not reach the agent: %s", r.text())
 	})
 	o.demand(row, o.call(row.tool, o.arguments(row, "denied", 1)), "APPROVAL_REJECTED", "denied", 1)
 	o.way.unasked(o.t)
@@ -216,9 +210,7 @@ func (o *operator) approvesForIntent(row askable) {
 	r, _ = o.put(row, "beside", 1, accepts(args{"decision": decisionDeny}))
 	o.demand(row, r, "APPROVAL_REJECTED", "beside", 1)
 	grants := o.w.grants("granted")
-	if len(grants) == 0 {
-		o.t.Fatal("approvals list shows no grant")
-	}
+	check.Must(o.t, len(grants) != 0, "approvals list shows no grant")
 	for _, id := range grants {
 		o.w.commands("approvals", "revoke", id)
 	}
@@ -235,10 +227,6 @@ func (o *operator) offersNoGrant(row askable) {
 	stopped := o.refused("APPROVAL_REQUIRED", row.tool, o.arguments(row, "first", 1))
 	id, _ := stopped.details()["approval_id"].(string)
 	out, code := o.w.command("approvals", "approve", "--yes", "--for-intent", id)
-	if code != 2 || !strings.Contains(out, row.once) {
-		o.t.Errorf("ended with %d: %s", code, out)
-	}
-	if slices.Contains(o.w.grants(""), id) || row.took(o.w, "first", 1) {
-		o.t.Error("it had an effect")
-	}
+	check.That(o.t, code == 2 && strings.Contains(out, row.once), "ended with %d: %s", code, out)
+	check.That(o.t, !slices.Contains(o.w.grants(""), id) && !row.took(o.w, "first", 1), "it had an effect")
 }

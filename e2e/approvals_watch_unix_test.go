@@ -66,9 +66,7 @@ func (s *terminal) press(keys string) { _, _ = s.WriteString(keys) }
 func (s *terminal) insist(key, text string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !s.has(text); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s did not bring %q", key, text)
-		}
+		check.Must(s.t, !time.Now().After(deadline), "%s did not bring %q", key, text)
 		s.press(key)
 	}
 }
@@ -108,9 +106,8 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 	ends := func(end func() (answer, error), code string) answer {
 		t.Helper()
 		r, err := end()
-		if got, _ := r.Fields["error_type"].(string); err != nil || got != code {
-			t.Fatalf("want %q: %v %+v", code, err, r)
-		}
+		got, _ := r.Fields["error_type"].(string)
+		check.Must(t, err == nil && got == code, "want %q: %v %+v", code, err, r)
 		return r
 	}
 	end := put("once", "first line\n")

@@ -47,9 +47,7 @@ func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, eli
 // toolText is the text of a tool's result.
 func toolText(t *testing.T, raw json.RawMessage, err error) string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var result struct {
 		Content []struct{ Text string }
 	}
@@ -94,9 +92,7 @@ func TestTypeScriptClientsAnswer(t *testing.T) {
 			// Some clients refuse to send it, and their call fails.
 			raw, err := c.request("callTool", asking(i))
 			<-shown
-			if err == nil && !strings.HasPrefix(toolText(t, raw, nil), "error: ") {
-				t.Errorf("%v counts as an answer: %s", r.Content, raw)
-			}
+			check.That(t, err != nil || strings.HasPrefix(toolText(t, raw, nil), "error: "), "%v counts as an answer: %s", r.Content, raw)
 		}
 		standOpen(t, c, shown, tell)
 	})

@@ -13,9 +13,7 @@ func (s *siege) question() (id, text string) {
 	s.t.Helper()
 	for {
 		m, ok := s.line.next()
-		if !ok {
-			s.t.Fatal("nothing is asked")
-		}
+		check.Must(s.t, ok, "nothing is asked")
 		if m.Method != "elicitation/create" {
 			continue
 		}

@@ -109,9 +109,7 @@ func (s *siege) principals() string {
 	}()
 	s.t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			s.t.Errorf("serving ended with %v", err)
-		}
+		check.Equal(s.t, <-done, nil, "serving ended with")
 		check.NoError(s.t, srv.Close())
 	})
 	return "http://" + listener.Addr().String() + "/mcp"
@@ -139,9 +137,8 @@ func (s *siege) overHTTP(url string) func(string, int, string, []byte) message {
 			body = event
 		}
 		var m message
-		if err := json.NewDecoder(bytes.NewReader(body)).Decode(&m); err != nil {
-			s.t.Fatalf("no message: %v %s", err, body)
-		}
+		err := json.NewDecoder(bytes.NewReader(body)).Decode(&m)
+		check.Must(s.t, err == nil, "no message: %v %s", err, body)
 		return m
 	}
 	return send
@@ -192,9 +189,8 @@ func (a answerOf) became() string {
 // must demands what an attack begins with.
 func (a answerOf) must(became string) answerOf {
 	a.siege.t.Helper()
-	if got := a.became(); got != became {
-		a.siege.t.Fatalf("an attack cannot begin with %q, want %q: %s", got, became, a.siege.last)
-	}
+	got := a.became()
+	check.Must(a.siege.t, got == became, "an attack cannot begin with %q, want %q: %s", got, became, a.siege.last)
 	return a
 }
 
@@ -203,9 +199,7 @@ func (a answerOf) id() string {
 	a.siege.t.Helper()
 	details, _ := a.must(asked).Fields["details"].(map[string]any)
 	id, _ := details["approval_id"].(string)
-	if id == "" {
-		a.siege.t.Fatalf("no id: %s", a.siege.last)
-	}
+	check.Must(a.siege.t, id != "", "no id: %s", a.siege.last)
 	return id
 }
 
@@ -257,9 +251,8 @@ func (s *siege) operator(code int, arguments ...string) string {
 	cmd := exec.Command(program, append(arguments, "--workspace", s.dir)...)
 	cmd.Env, cmd.Dir = s.env(s.settings()...), s.home
 	out, err := cmd.CombinedOutput()
-	if got := cmd.ProcessState.ExitCode(); got != code {
-		s.t.Fatalf("%v: exit code %d, want %d (%v)\n%s", arguments, got, code, err, out)
-	}
+	got := cmd.ProcessState.ExitCode()
+	check.Must(s.t, got == code, "%v: exit code %d, want %d (%v)\n%s", arguments, got, code, err, out)
 	return string(out)
 }
 

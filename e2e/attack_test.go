@@ -64,9 +64,8 @@ func (a attack) make(s *siege) {
 	s.t.Parallel()
 	got := a.does(s)
 	check.Equal(s.t, got, a.result, "the result is")
-	if _, err := os.Stat(s.path(target)); (err == nil) != (got == passes) {
-		s.t.Errorf("the result is %q, and the file is there: %v", got, err == nil)
-	}
+	_, err := os.Stat(s.path(target))
+	check.That(s.t, (err == nil) == (got == passes), "the result is %q, and the file is there: %v", got, err == nil)
 }
 
 // The table has each attack with its result, and no other.
@@ -74,9 +73,7 @@ func TestTheTableNamesEveryAttackOnApprovals(t *testing.T) {
 	text := check.Value(os.ReadFile("README.md"))(t)
 	_, table, begun := strings.Cut(string(text), "<!-- attacks on approvals: begin -->")
 	table, _, ended := strings.Cut(table, "<!-- attacks on approvals: end -->")
-	if !begun || !ended {
-		t.Fatal("README.md has no table of attacks on approvals")
-	}
+	check.Must(t, begun && ended, "README.md has no table of attacks on approvals")
 	rows := map[string]string{}
 	for line := range strings.Lines(table) {
 		if cells := strings.Split(strings.TrimSpace(line), " | "); len(cells) == 2 && cells[0] != "| attack" && cells[0] != "| ---" {
@@ -85,9 +82,8 @@ func TestTheTableNamesEveryAttackOnApprovals(t *testing.T) {
 	}
 	for _, a := range slices.Concat(stateAttacks, answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, contentAttacks, displayAttacks) {
 		row, there := rows[a.name]
-		if word, _, _ := strings.Cut(row, ":"); !there || strings.Trim(word, "`") != a.result {
-			t.Errorf("it does not say that the result of %q is %q: %q", a.name, a.result, row)
-		}
+		word, _, _ := strings.Cut(row, ":")
+		check.That(t, there && strings.Trim(word, "`") == a.result, "it does not say that the result of %q is %q: %q", a.name, a.result, row)
 		delete(rows, a.name)
 	}
 	for name := range rows {

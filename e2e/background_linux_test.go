@@ -75,9 +75,8 @@ func TestBackgroundOutOfScope(t *testing.T) {
 			first, _ := a.behind(session, wait+"echo x >> src/one/a.txt; echo x | tee other/made.md; echo x | tee -a other/keep.md; true")
 			second, _ := a.behind(docs, strings.Replace(wait, "src/go", "src/then", 1)+"echo y > docs/second.md")
 			a.refused("FILE_NOT_FOUND", "stop_command", args{"session": docs, "command_id": first})
-			if seen := fmt.Sprint(a.ok("list_commands", args{"session": docs}).Fields["commands"]); strings.Contains(seen, first) {
-				t.Errorf("another session sees the command: %s", seen)
-			}
+			seen := fmt.Sprint(a.ok("list_commands", args{"session": docs}).Fields["commands"])
+			check.That(t, !strings.Contains(seen, first), "another session sees the command: %s", seen)
 			a.ok("write_to_file", args{"session": session, "path": "src/mine.txt", "content": "mine\n"})
 			w.write("src/go", "") // an editor outside, whom nobody can tell from the commands
 			one := a.endedJob(session, first)
@@ -90,21 +89,18 @@ func TestBackgroundOutOfScope(t *testing.T) {
 			} else {
 				w.want("other/keep.md", "keep\n")
 			}
-			if got := changed(one); !slices.Equal(got, want) {
-				t.Errorf("the first changed %q, want %q", got, want)
-			}
+			got := changed(one)
+			check.That(t, slices.Equal(got, want), "the first changed %q, want %q", got, want)
 			if got := changed(two); !slices.Contains(got, "docs/second.md") || slices.Contains(got, "src/one/a.txt") {
 				t.Errorf("the second changed %q", got)
 			}
-			if _, err := os.Stat(w.path("other/made.md")); (err == nil) != (m.level == "none") {
-				t.Errorf("other/made.md: %v", err)
-			}
+			_, err := os.Stat(w.path("other/made.md"))
+			check.That(t, (err == nil) == (m.level == "none"), "other/made.md: %v", err)
 			w.want("src/one/a.txt", "1\nx\n")
 			w.want("src/mine.txt", "mine\n")
 			w.wantRecord(`"kind":"mutation"`, `"path":"src/mine.txt"`)
-			if twice := w.records(`"kind":"command"`, `"path":"src/mine.txt"`); len(twice) > 0 {
-				t.Errorf("the agent's write is charged to a command: %s", twice)
-			}
+			twice := w.records(`"kind":"command"`, `"path":"src/mine.txt"`)
+			check.That(t, len(twice) == 0, "the agent's write is charged to a command: %s", twice)
 			w.wantRecord(`"kind":"command"`, `"started":true`, first)
 			w.wantRecord(`"kind":"command"`, first, `"path":"src/one/a.txt"`)
 		})
@@ -137,12 +133,10 @@ func TestBackgroundOutput(t *testing.T) {
 				}
 			}
 			check.Equal(t, a.ok("stop_command", args{"session": session, "command_id": id}).Fields["running"], false)
-			if left := w.left(p); len(left) > 0 {
-				t.Errorf("left: %q", left)
-			}
-			if grown := peakMemory(t, p) - before; grown > 24<<20*slowness() {
-				t.Errorf("it cost %d MiB", grown>>20)
-			}
+			left := w.left(p)
+			check.That(t, len(left) == 0, "left: %q", left)
+			grown := peakMemory(t, p) - before
+			check.That(t, grown <= 24<<20*slowness(), "it cost %d MiB", grown>>20)
 			w.wantRecord(`"kind":"command"`, id, `"ended_by":"stopped by its session"`)
 		})
 	}
@@ -178,9 +172,8 @@ func TestBackgroundEnds(t *testing.T) {
 				// The daemons, the shell that starts them or what it waits with, and the helper of the level full.
 				eventually(t, "the daemons run", func() bool { return strings.Count(readAll(w.path("src/pids")), "\n") == daemonCount })
 				eventually(t, "the file is there", func() bool { return readAll(w.path("src/by-command.txt")) == "x\n" })
-				if left := w.left(p); len(left) <= daemonCount {
-					t.Fatalf("the test shows nothing: %q", left)
-				}
+				left := w.left(p)
+				check.Must(t, len(left) > daemonCount, "the test shows nothing: %q", left)
 				end(w, p)
 				recorded, but := `"kind":"command"`, []*process{p}
 				if name == "SIGKILL" {

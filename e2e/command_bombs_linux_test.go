@@ -89,25 +89,21 @@ func bombed(t *testing.T, m machine, tried []bomb) {
 		if served == 0 && time.Since(begun) > time.Second { // some end before a read could be answered
 			t.Errorf("%s: nobody else was served", b.name)
 		}
-		if r.IsError || r.str("sandbox") != m.level {
-			t.Errorf("%s: %s", b.name, r.text())
-		}
+		check.That(t, !r.IsError && r.str("sandbox") == m.level, "%s: %s", b.name, r.text())
 		limit, _ := r.Fields["process_limit"].(map[string]any)
 		if limit["max"] != float64(bombLimit) || limit["reached"] != true || m.limit != "" && limit["by"] != m.limit {
 			t.Errorf("%s: %v, took %v", b.name, limit, time.Since(begun))
 		}
-		if said := fmt.Sprint(r.Fields["warnings"]); !strings.Contains(said, fmt.Sprint(bombLimit)) {
-			t.Errorf("%s: the result does not name the limit: %s", b.name, said)
-		}
+		said := fmt.Sprint(r.Fields["warnings"])
+		check.That(t, strings.Contains(said, fmt.Sprint(bombLimit)), "%s: the result does not name the limit: %s", b.name, said)
 		eventually(t, b.name+": nothing is left", func() bool { return len(w.left(p)) == 0 })
 		w.want("src/kept.txt", b.name)
 		if r := a.ok("execute_command", args{"session": session, "command": "echo still here"}); r.str("output") != "still here\n" {
 			t.Errorf("%s: the next command says %q", b.name, r.str("output"))
 		}
 	}
-	if zombies := children(t, p, "Z"); len(zombies) > 0 {
-		t.Errorf("%d processes that nobody has taken leave of", len(zombies))
-	}
+	zombies := children(t, p, "Z")
+	check.That(t, len(zombies) == 0, "%d processes that nobody has taken leave of", len(zombies))
 	w.wantRecord(`"kind":"command"`, "a bomb")
 }
 
@@ -118,9 +114,7 @@ func (w *workspace) bounded(m machine, env ...string) *process {
 	leave := func() error { return nil }
 	if parent, err := cgroup.Find(); err == nil {
 		group, err := parent.New("e2e-"+filepath.Base(filepath.Dir(w.home))+"-"+fmt.Sprint(os.Getpid()), bombBound)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, err)
 		w.t.Cleanup(func() {
 			if err := group.Remove(); err != nil {
 				w.t.Errorf("the bombs left something: %v", err)
@@ -162,9 +156,7 @@ func (p *process) meanwhile(id any, w *workspace, session string) (r answer, ser
 		p.send(callLine(read, "read_file", args{"path": "src/a.txt", "session": session}))
 		for {
 			m, ok := p.next()
-			if !ok {
-				p.t.Fatalf("the program ended\n%s", p.log)
-			}
+			check.Must(p.t, ok, "the program ended\n%s", p.log)
 			if fmt.Sprint(m.ID) == fmt.Sprint(id) {
 				r = m.result(p.t)
 			}

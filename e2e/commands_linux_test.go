@@ -82,12 +82,10 @@ func TestDaemonsEnd(t *testing.T) {
 					p.await(1)
 				}
 				tell(p)
-				if took := p.exits(); took > 10*promptly {
-					t.Errorf("it took %v", took)
-				}
-				if left := living(pids); len(left) > 0 {
-					t.Errorf("processes %v are left", left)
-				}
+				took := p.exits()
+				check.That(t, took <= 10*promptly, "it took %v", took)
+				left := living(pids)
+				check.That(t, len(left) == 0, "processes %v are left", left)
 				w.wantRecord(`"kind":"command"`, `"programs":["setsid"`)
 				if background {
 					w.wantRecord(`"ended_by":"ended with the server"`)
@@ -167,9 +165,7 @@ func TestClosedStreamEndsTheCommand(t *testing.T) {
 			defer response.Body.Close()
 			var all bytes.Buffer
 			_, _ = all.ReadFrom(response.Body)
-			if ctx.Err() == nil {
-				t.Errorf("an answer came: %d %s", response.StatusCode, all.String())
-			}
+			check.That(t, ctx.Err() != nil, "an answer came: %d %s", response.StatusCode, all.String())
 		}
 	}()
 	pids := w.pids()
@@ -229,9 +225,7 @@ func TestHundredCommands(t *testing.T) {
 	sessions := map[string]string{}
 	for len(sessions) < commands {
 		m, ok := p.next()
-		if !ok {
-			t.Fatal("the program ended")
-		}
+		check.Must(t, ok, "the program ended")
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "s") {
 			sessions[id] = m.result(t).str("session")
 		}
@@ -257,16 +251,13 @@ func TestHundredCommands(t *testing.T) {
 	w.write("src/go", "")
 	for ended < commands {
 		m, ok := p.next()
-		if !ok {
-			t.Fatal("the program ended")
-		}
+		check.Must(t, ok, "the program ended")
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "cs") {
 			ended++
 			check.Equal(t, m.result(t).str("output"), "done\n", "%s", id)
 		}
 	}
 	t.Logf("%d commands ended within %v, peak memory %d MiB", commands, time.Since(begun).Round(time.Millisecond), peakMemory(t, p)>>20)
-	if matches, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid)); len(matches) > 300 {
-		t.Errorf("%d threads", len(matches))
-	}
+	matches, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid))
+	check.That(t, len(matches) <= 300, "%d threads", len(matches))
 }

@@ -26,9 +26,7 @@ func TestHandleSurvivesKill(t *testing.T) {
 	check.Equal(t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
 	change := args{"path": "src/a.txt", "content": "after the kill\n", "session": session}
 	if r := a.call("write_to_file", change); r.IsError {
-		if r.Fields["error_type"] != "READ_REQUIRED" {
-			t.Fatalf("after a restart: %s", r.text())
-		}
+		check.Must(t, r.Fields["error_type"] == "READ_REQUIRED", "after a restart: %s", r.text())
 		a.ok("write_to_file", change)
 	}
 	w.want("src/a.txt", "after the kill\n")
@@ -54,9 +52,7 @@ func TestKillWhileWriting(t *testing.T) {
 		var records []string
 		for range answered {
 			m, ok := p.next()
-			if !ok {
-				t.Fatal("the program ended by itself")
-			}
+			check.Must(t, ok, "the program ended by itself")
 			records = append(records, m.result(t).str("record_id"))
 		}
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)

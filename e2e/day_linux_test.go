@@ -133,9 +133,8 @@ func (p project) day(t *testing.T) {
 	fix.edits(p.other, "one", "two")
 	fix.runs("git add . && git commit -qm 'Say two'")
 	fix.commits(p.other)
-	if after := main.person("git status --porcelain && git rev-parse HEAD"); after != before {
-		t.Errorf("work in the second work tree changed the first:\n%s\nwas\n%s", after, before)
-	}
+	after := main.person("git status --porcelain && git rev-parse HEAD")
+	check.That(t, after == before, "work in the second work tree changed the first:\n%s\nwas\n%s", after, before)
 
 	// Both work trees have one ledger, which no branch has: nothing of it stands in the way of a rebase.
 	fix.runs("git rebase -q main")
@@ -190,17 +189,14 @@ func (d *day) person(line string) string {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env = d.dir, d.env(d.environ...)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		d.t.Fatalf("%s: %v\n%s", line, err, out)
-	}
+	check.Must(d.t, err == nil, "%s: %v\n%s", line, err, out)
 	return string(out)
 }
 
 func (d *day) says(line, part string) {
 	d.t.Helper()
-	if out := d.person(line); !strings.Contains(out, part) {
-		d.t.Errorf("%s does not say %q:\n%s", line, part, out)
-	}
+	out := d.person(line)
+	check.That(d.t, strings.Contains(out, part), "%s does not say %q:\n%s", line, part, out)
 }
 
 // opens starts the server as a client does that reads the project's file, and selects the intent that init made.
@@ -251,9 +247,8 @@ func (d *day) edits(path, before, after string) string {
 func (d *day) runs(line string) {
 	d.t.Helper()
 	r := d.once("execute_command", args{"command": line})
-	if r.Fields["exit_code"] != float64(0) || r.Fields["sandbox_denied"] != nil || len(violations(r)) > 0 {
-		d.t.Fatalf("%s: %s\n%v", line, r.text(), r.Fields)
-	}
+	check.Must(d.t, r.Fields["exit_code"] == float64(0) && r.Fields["sandbox_denied"] == nil && len(violations(r)) == 0,
+		"%s: %s\n%v", line, r.text(), r.Fields)
 }
 
 // shows demands what git status shows, in any order.
@@ -276,18 +271,15 @@ func (d *day) listed(line string, want []string) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		d.t.Errorf("%s: %q, want %q", line, got, want)
-	}
+	check.That(d.t, slices.Equal(got, want), "%s: %q, want %q", line, got, want)
 }
 
 func nodePackages(t *testing.T, dir string) []string {
 	at := &workspace{t: t, dir: dir}
 	at.write("package/package.json", `{"name": "money", "version": "1.2.0"}`)
 	at.write("package/index.js", "exports.cents = (n) => 100 * n\n")
-	if out, err := exec.Command("tar", "-C", dir, "-czf", filepath.Join(dir, "money-1.2.0.tgz"), "package").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.Command("tar", "-C", dir, "-czf", filepath.Join(dir, "money-1.2.0.tgz"), "package").CombinedOutput()
+	check.Must(t, err == nil, "%v\n%s", err, out)
 	return nil
 }
 
@@ -302,17 +294,13 @@ func pythonPackages(t *testing.T, dir string) []string {
 		"money-1.2.dist-info/RECORD":   "money.py,,\nmoney-1.2.dist-info/METADATA,,\nmoney-1.2.dist-info/WHEEL,,\nmoney-1.2.dist-info/RECORD,,\n",
 	} {
 		w := check.Value(archive.Create(name))(t)
-		if _, err := w.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(w.Write([]byte(content)))(t)
 	}
 	check.OK(t, archive.Close())
 	(&workspace{t: t, dir: dir}).write("money-1.2-py3-none-any.whl", wheel.String())
 	const find = "import ensurepip, glob; print((glob.glob(ensurepip.__path__[0] + '/_bundled/pip-*.whl') + glob.glob('/usr/share/python-wheels/pip-*.whl'))[0])"
 	pip, err := exec.Command("python3", "-c", find).Output()
-	if err != nil {
-		t.Fatalf("python3-venv has a wheel of pip: %v", err)
-	}
+	check.Must(t, err == nil, "python3-venv has a wheel of pip: %v", err)
 	return []string{"PYTHONPATH=" + strings.TrimSpace(string(pip))}
 }
 
@@ -336,9 +324,7 @@ func goCache(w *workspace) {
 	w.t.Helper()
 	mine := check.Value(exec.Command("go", "env", "GOCACHE").Output())(w.t)
 	private, err := filepath.Glob(filepath.Join(w.home, "cache/orchestra-mcp/build/*"))
-	if err != nil || len(private) != 1 {
-		w.t.Fatalf("the private caches: %q %v", private, err)
-	}
+	check.Must(w.t, err == nil && len(private) == 1, "the private caches: %q %v", private, err)
 	if out, err := exec.Command("cp", "-alf", strings.TrimSpace(string(mine))+"/.", filepath.Join(private[0], "go-build")).CombinedOutput(); err != nil {
 		w.t.Logf("the test compiles everything: %v: %.200s", err, out) // another file system
 	}

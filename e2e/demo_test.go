@@ -26,16 +26,12 @@ func demo(t *testing.T, environment []string, arguments ...string) (string, erro
 func TestDemoPasses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	out, err := demo(t, nil, "--keep", dir)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	check.Must(t, err == nil, "%v\n%s", err, out)
 	for _, part := range []string{
 		"MISSING_OR_INVALID_INTENT", "SCOPE_VIOLATION", "STALE_FILE", "ok   fahrenheit", "agent_trace.jsonl",
 		"`src/convert.sh`", "2 files changed", "everything came back as it should",
 	} {
-		if !strings.Contains(out, part) {
-			t.Errorf("the demo does not show %q:\n%s", part, out)
-		}
+		check.That(t, strings.Contains(out, part), "the demo does not show %q:\n%s", part, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "src", "convert.sh")); err != nil {
 		t.Error(err)
@@ -49,9 +45,8 @@ func TestDemoPasses(t *testing.T) {
 func TestDemoNoticesWhatDiffers(t *testing.T) {
 	out, err := demo(t, []string{"ORCHESTRA_COMMANDS_DEFAULT=deny"})
 	exit, ok := err.(*exec.ExitError)
-	if !ok || exit.ExitCode() != 1 || !strings.Contains(out, "did not go as it should") || !strings.Contains(out, "COMMAND_BLOCKED") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	check.That(t, ok && exit.ExitCode() == 1 && strings.Contains(out, "did not go as it should") && strings.Contains(out, "COMMAND_BLOCKED"),
+		"%v\n%s", err, out)
 }
 
 // The module's path can be changed everywhere with one command. In the long
@@ -70,15 +65,12 @@ func TestRenameModule(t *testing.T) {
 	for _, command := range [][]string{{"make", "rename-module", "MODULE=example.org/you/governed"}, {"go", "list", "-deps", "./..."}}[:check.Rounds(1, 2)] {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", command, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		check.Must(t, err == nil, "%v: %v\n%s", command, err, out)
 	}
 	old := strings.Join([]string{"github.com", "intentgov", "orchestra-mcp"}, "/")
 	eachSource(t, dir, func(name string, content []byte) {
-		if strings.Contains(string(content), old) || strings.HasSuffix(name, ".renamed") {
-			t.Errorf("%s is not done", name)
-		}
+		check.That(t, !strings.Contains(string(content), old) && !strings.HasSuffix(name, ".renamed"), "%s is not done", name)
 	})
 }
 
@@ -161,12 +153,8 @@ func TestAnswersStaySmall(t *testing.T) {
 		c.args["session"] = session
 		p.send(callLine(i, c.tool, c.args))
 		m := p.await(i)
-		if m.Error != nil {
-			t.Errorf("%s: %+v", c.tool, m.Error)
-		}
-		if len(m.Result) > largestAnswer {
-			t.Errorf("%s answered with %d bytes: %.300s", c.tool, len(m.Result), m.Result)
-		}
+		check.That(t, m.Error == nil, "%s: %+v", c.tool, m.Error)
+		check.That(t, len(m.Result) <= largestAnswer, "%s answered with %d bytes: %.300s", c.tool, len(m.Result), m.Result)
 	}
 	for i, uri := range []string{"orchestra://intents", "orchestra://ledger/recent"} {
 		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"r%d","method":"resources/read","params":{"uri":%q}}`, i, uri))

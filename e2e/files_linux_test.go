@@ -29,9 +29,8 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 			p, neighbour := w.startedOn(m, unjudged), w.startedOn(m, unjudged)
 			session := p.agent().selects("INT-001")
 			p.agent().ok("execute_command", args{"session": session, "command": "mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR"})
-			if left := w.temps(); len(left) > 0 {
-				t.Errorf("after the command: %q", left)
-			}
+			left := w.temps()
+			check.That(t, len(left) == 0, "after the command: %q", left)
 			const hold = "mkdir $TMPDIR/deep && echo x > $TMPDIR/deep/file && chmod 0 $TMPDIR/deep && touch src/held-$N; sleep 300"
 			a := neighbour.agent()
 			kept, _ := a.behind(a.selects("INT-005"), "N=kept; "+hold)
@@ -47,15 +46,13 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 			others := filepath.Join(w.home, "orchestra-run-mine")
 			check.OK(t, os.Mkdir(others, 0o700))
 			check.OK(t, os.Symlink(w.path("src"), filepath.Join(w.home, "orchestra-run-2")))
-			if now := w.temps(); len(now) != len(before)+1+5 {
-				t.Fatalf("the test shows nothing: %q", now)
-			}
+			now := w.temps()
+			check.Must(t, len(now) == len(before)+1+5, "the test shows nothing: %q", now)
 			next := w.startedOn(m, unjudged).agent()
 			next.ok("execute_command", args{"session": session, "command": "true"})
 			eventually(t, "the directory of the killed server is gone, and only that", func() bool { return len(w.temps()) == len(before)+5 })
-			if _, err := os.Stat(before[0]); err != nil {
-				t.Errorf("the directory of a server that lives is gone: %v", err)
-			}
+			_, err := os.Stat(before[0])
+			check.That(t, err == nil, "the directory of a server that lives is gone: %v", err)
 			w.want("src/a.txt", "one\ntwo\nthree\n")
 			check.Equal(t, a.ok("stop_command", args{"session": a.selects("INT-005"), "command_id": kept}).Fields["running"], false)
 			if now := w.temps(); len(now) != 5 {
@@ -112,9 +109,8 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 				r := a.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": session, "command": c.line})
 				told := violations(r)
 				for _, path := range c.gone {
-					if reverted, is := told[path]; !is || !reverted {
-						t.Errorf("%s: %s is not told as removed: %v", name, path, told)
-					}
+					reverted, is := told[path]
+					check.That(t, is && reverted, "%s: %s is not told as removed: %v", name, path, told)
 					w.wantRecord(`"kind":"command"`, r.str("record_id"), `"path":"`+path+`"`, `"reverted":true`)
 				}
 				left := check.Value(os.ReadDir(w.path("gen")))(t)
@@ -169,17 +165,12 @@ func TestEditorsNewFileDuringACommand(t *testing.T) {
 	w.write("gen/keep.txt", "an editor's\n")
 	w.write("gen/go.pb.go", "")
 	told := violations(p.await("c").result(t))
-	if len(told) != 2 || !told["gen/draft.txt"] || told["gen/keep.txt"] {
-		t.Errorf("told: %v", told)
-	}
-	if _, err := os.Stat(w.path("gen/draft.txt")); !os.IsNotExist(err) {
-		t.Errorf("the new file: %v", err)
-	}
+	check.That(t, len(told) == 2 && told["gen/draft.txt"] && !told["gen/keep.txt"], "told: %v", told)
+	_, err := os.Stat(w.path("gen/draft.txt"))
+	check.That(t, os.IsNotExist(err), "the new file: %v", err)
 	w.want("gen/keep.txt", "an editor's\n")
 	kept, _ := filepath.Glob(w.path(".orchestration/cache/removed/*/gen/draft.txt"))
-	if len(kept) != 1 || readAll(kept[0]) != "hours of work\n" {
-		t.Errorf("kept: %q", kept)
-	}
+	check.That(t, len(kept) == 1 && readAll(kept[0]) == "hours of work\n", "kept: %q", kept)
 	w.wantRecord(`"kind":"command"`, `"removed_kept_in":".orchestration/cache/removed/`)
 }
 
@@ -232,9 +223,8 @@ func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
 	id, _ := a.behind(first, "python3 src/mapper.py "+file)
 	w.meets("src/ready", os.O_RDONLY)
 	for range 3 { // the last of the looks is long after the first store
-		if got := changed(b.ok("execute_command", args{"session": second, "command": "true"}).Fields); len(got) > 0 {
-			t.Errorf("a command that changes nothing is charged with %q", got)
-		}
+		got := changed(b.ok("execute_command", args{"session": second, "command": "true"}).Fields)
+		check.That(t, len(got) == 0, "a command that changes nothing is charged with %q", got)
 	}
 	w.meets("src/go", os.O_WRONLY)
 	w.meets("src/done", os.O_RDONLY)

@@ -60,9 +60,7 @@ fi
 func (w *workspace) gitSays(arguments ...string) string {
 	w.t.Helper()
 	out, err := w.gitCommand(arguments...).CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("git %v: %v\n%s", arguments, err, out)
-	}
+	check.Must(w.t, err == nil, "git %v: %v\n%s", arguments, err, out)
 	return strings.TrimSpace(string(out))
 }
 
@@ -117,9 +115,7 @@ func TestKilledInAMerge(t *testing.T) {
 			w.accountsForMerge(begun, at == "post")
 
 			r := run(merge)
-			if !strings.Contains(r.text(), c.said) {
-				t.Errorf("the next merge does not say %q: %s", c.said, r.text())
-			}
+			check.That(t, strings.Contains(r.text(), c.said), "the next merge does not say %q: %s", c.said, r.text())
 			if r.IsError {
 				_, remedy, _ := strings.Cut(r.str("suggestion"), "remove it: ")
 				a.ok("execute_command", args{"command": remedy, "session": session})
@@ -169,14 +165,12 @@ func TestMergeOvertakenByAPerson(t *testing.T) {
 			w.appears(".git/held")
 			cmd := exec.Command("sh", "-ec", c.person)
 			cmd.Dir, cmd.Env = w.dir, w.env()
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			check.Must(t, err == nil, "%v: %s", err, out)
 			was := w.gitSays("status", "--porcelain", "--branch")
 			w.remove(".git/hold")
-			if r := p.await("merge").result(t); r.Fields["error_type"] != "BUSY" || !strings.Contains(r.text(), c.said) {
-				t.Errorf("it does not say %q: %s", c.said, r.text())
-			}
+			r := p.await("merge").result(t)
+			check.That(t, r.Fields["error_type"] == "BUSY" && strings.Contains(r.text(), c.said), "it does not say %q: %s", c.said, r.text())
 			check.Equal(t, w.gitSays("status", "--porcelain", "--branch"), was, "it was")
 			if r := a.ok("execute_command", merge); !strings.Contains(r.text(), c.then) {
 				t.Errorf("sent again, it does not say %q: %s", c.then, r.text())
@@ -198,9 +192,8 @@ func (w *workspace) accountsForMerge(begun, answered bool) {
 	case begun && !answered && (len(recovered) != 1 || !strings.Contains(recovered[0], "docs/new/5.md") || !strings.Contains(recovered[0], "git merge -q feature")):
 		w.t.Errorf("recovered: %s", recovered)
 	}
-	if foreign := w.records("external_before"); len(foreign) > 0 {
-		w.t.Errorf("a person is said to have done it: %s", foreign)
-	}
+	foreign := w.records("external_before")
+	check.That(w.t, len(foreign) == 0, "a person is said to have done it: %s", foreign)
 }
 
 // Without namespaces the kernel cannot tell the ledger from the rest of .git, which commands.git: trust opens: an
@@ -219,9 +212,7 @@ func TestTrustedGitWithoutNamespaces(t *testing.T) {
 	session := a.selects("INT-001")
 	run := func(line string) answer { return a.call("execute_command", args{"command": line, "session": session}) }
 	r := run("echo x > src/new; git add src; git commit -qm new")
-	if r.IsError || r.Fields["exit_code"] != 0.0 || !strings.Contains(r.text(), "ledger.git: tree") {
-		t.Fatalf("%s", r.text())
-	}
+	check.Must(t, !r.IsError && r.Fields["exit_code"] == 0.0 && strings.Contains(r.text(), "ledger.git: tree"), "%s", r.text())
 	check.Equal(t, w.gitSays("status", "--porcelain")+w.gitSays("log", "-1", "--format=%s"), "new", "git says")
 	if r := run("rm -rf .git/orchestra; ls src"); r.IsError || r.Fields["exit_code"] != 0.0 { // no git in the line
 		t.Errorf("%s", r.text())

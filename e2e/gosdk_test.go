@@ -49,9 +49,8 @@ func (w *workspace) dialGoFor(u user, e endpoint, version string) client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, options)
 	session := check.Value(c.Connect(w.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version}))(w.t)
 	w.t.Cleanup(func() { _ = session.Close() })
-	if got := session.InitializeResult().ProtocolVersion; got != version {
-		w.t.Fatalf("the client speaks %s, not %s", got, version)
-	}
+	got := session.InitializeResult().ProtocolVersion
+	check.Must(w.t, got == version, "the client speaks %s, not %s", got, version)
 	return &goClient{w, session}
 }
 
@@ -167,9 +166,7 @@ func majorVersion(node string) int {
 // no excuse.
 func missing(t *testing.T, what string) {
 	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
+	check.Must(t, os.Getenv("CI") == "", "%v", what)
 	t.Skip(what)
 }
 
@@ -234,9 +231,8 @@ func TestInspector(t *testing.T) {
 		if check.Long() {
 			inspect(w, e.url, "--transport", "http", "--header", "Authorization: Bearer "+e.token)
 		}
-		if out, code := w.inspector(e.url, "--transport", "http", "--header", "Authorization: Bearer "+e.token, "--method", "tools/list"); code != 0 {
-			t.Errorf("%d: %s", code, out)
-		}
+		out, code := w.inspector(e.url, "--transport", "http", "--header", "Authorization: Bearer "+e.token, "--method", "tools/list")
+		check.That(t, code == 0, "%d: %s", code, out)
 		if out, code := w.inspector(e.url, "--transport", "http", "--stored-auth-only", "--method", "tools/list"); code == 0 {
 			t.Errorf("the tools are listed without a token: %s", out)
 		}
@@ -248,28 +244,21 @@ func inspect(w *workspace, target ...string) {
 	ask := func(want int, result any, request ...string) {
 		w.t.Helper()
 		out, code := w.inspector(append(target, request...)...)
-		if code != want {
-			w.t.Fatalf("%v: exit code %d, want %d:\n%s", request, code, want, out)
-		}
-		if err := json.Unmarshal([]byte(out), result); err != nil {
-			w.t.Fatalf("%v: %v\n%s", request, err, out)
-		}
+		check.Must(w.t, code == want, "%v: exit code %d, want %d:\n%s", request, code, want, out)
+		err := json.Unmarshal([]byte(out), result)
+		check.Must(w.t, err == nil, "%v: %v\n%s", request, err, out)
 	}
 	var list struct{ Tools []struct{ Name string } }
 	// Strict: schemas that some client cannot read are errors.
 	ask(0, &list, "--method", "tools/list", "--strict")
-	if len(list.Tools) < 17 {
-		w.t.Errorf("%d tools", len(list.Tools))
-	}
+	check.That(w.t, len(list.Tools) >= 17, "%d tools", len(list.Tools))
 	var selected, read, refused struct {
 		IsError           bool
 		StructuredContent map[string]any
 	}
 	ask(0, &selected, "--method", "tools/call", "--tool-name", "select_active_intent", "--tool-arg", "intent_id=INT-001")
 	session, _ := selected.StructuredContent["session"].(string)
-	if !strings.HasPrefix(session, "ses_") {
-		w.t.Fatalf("select: %+v", selected)
-	}
+	check.Must(w.t, strings.HasPrefix(session, "ses_"), "select: %+v", selected)
 	// Each run is a process, and on stdio a server, of its own: the handle holds.
 	ask(0, &read, "--method", "tools/call", "--tool-name", "write_to_file",
 		"--tool-args-json", `{"path": "src/inspected.txt", "content": "x\n", "session": "`+session+`"}`)
@@ -289,9 +278,7 @@ func (w *workspace) inspector(arguments ...string) (stdout string, code int) {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil && cmd.ProcessState == nil {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err == nil || cmd.ProcessState != nil, "%v", err)
 	if text := strings.TrimSpace(stderr.String()); text != "" {
 		w.t.Logf("inspector: %s", text)
 	}

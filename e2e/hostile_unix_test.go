@@ -63,9 +63,8 @@ func clone(t *testing.T, files map[string]string, links map[string]string) *work
 	w := &workspace{t: t, dir: filepath.Join(t.TempDir(), "cloned"), home: t.TempDir()}
 	cmd := exec.Command("git", "clone", "-q", origin.dir, w.dir)
 	cmd.Env = w.env()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git clone: %v\n%s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(t, err == nil, "git clone: %v\n%s", err, out)
 	return w
 }
 
@@ -75,9 +74,8 @@ func (w *workspace) trust(arguments ...string) (output string, code int) {
 	cmd := exec.Command(program, append([]string{"trust", "--workspace", w.dir}, arguments...)...)
 	cmd.Env = w.env()
 	out, err := cmd.CombinedOutput()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
-		w.t.Fatal(err)
-	}
+	_, exited := err.(*exec.ExitError)
+	check.Must(w.t, err == nil || exited, "%v", err)
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
@@ -100,32 +98,23 @@ func TestHostileRepository(t *testing.T) {
 	r := a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/n.txt", "content": "x"})
 	untrusted, _ := json.Marshal(r.details()["untrusted_settings"])
 	for _, part := range []string{"config.yaml:4: sandbox", "hooks", "checks", ".intentignore:1: unscoped:**", "commands.allow of INT-001", "commands.network of INT-001"} {
-		if !strings.Contains(string(untrusted), part) {
-			t.Errorf("the first refusal does not name %s: %s", part, untrusted)
-		}
+		check.That(t, strings.Contains(string(untrusted), part), "the first refusal does not name %s: %s", part, untrusted)
 	}
-	if !strings.Contains(r.str("suggestion"), "orchestra-mcp trust") {
-		t.Errorf("the first refusal does not say what to do: %s", r.text())
-	}
+	check.That(t, strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "the first refusal does not say what to do: %s", r.text())
 	session := a.selects("INT-001")
 	a.refused("READ_REQUIRED", "write_to_file", args{"session": session, "path": "src/a.txt", "content": "x"})
 	a.refused("PROTECTED_PATH", "write_to_file", args{"session": session, "path": ".git/hooks/pre-commit", "content": "x"})
 	r = a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
-	if r.details()["untrusted_settings"] != nil || !strings.Contains(r.str("suggestion"), "orchestra-mcp trust") {
-		t.Errorf("%s", r.text())
-	}
+	check.That(t, r.details()["untrusted_settings"] == nil && strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "%s", r.text())
 	a.ok("write_to_file", args{"session": session, "path": "src/n.txt", "content": "x"})
 	w.holdsCommands(a, session)
-	if ran := marks(t, mark); len(ran) > 0 {
-		t.Fatalf("ran: %v", ran)
-	}
+	ran := marks(t, mark)
+	check.Must(t, len(ran) == 0, "ran: %v", ran)
 
 	// The operator sees it, and one who is not asked has not said yes.
 	shown, code := w.trust()
 	for _, part := range []string{"touch " + mark + "-pre", "touch " + mark + "-check", "sandbox = off", "unscoped:**", "unscoped:docs/", `"rm -rf"`} {
-		if !strings.Contains(shown, part) {
-			t.Errorf("trust does not show %s:\n%s", part, shown)
-		}
+		check.That(t, strings.Contains(shown, part), "trust does not show %s:\n%s", part, shown)
 	}
 	a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
 	check.Equal(t, code, 2, "exit code")
@@ -134,9 +123,7 @@ func TestHostileRepository(t *testing.T) {
 	}
 	a.ok("write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
 	p.end()
-	if !strings.Contains(p.log.String(), "sandbox") {
-		t.Errorf("the log does not say what was withheld: %s", p.log)
-	}
+	check.That(t, strings.Contains(p.log.String(), "sandbox"), "the log does not say what was withheld: %s", p.log)
 
 	// From its next start the server runs the programs.
 	p = w.initialized()
@@ -194,17 +181,14 @@ func TestHostileLinks(t *testing.T) {
 		w := clone(t, files, map[string]string{name: to})
 		a := w.initialized().agent()
 		a.refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/n.txt", "content": "x"})
-		if shown, code := w.trust("--yes"); code != 3 {
-			t.Errorf("%s: trust ended with %d: %s", name, code, shown)
-		}
+		shown, code := w.trust("--yes")
+		check.That(t, code == 3, "%s: trust ended with %d: %s", name, code, shown)
 	}
 	w := clone(t, files, map[string]string{".orchestration/config.yaml": "../src/config.yaml"})
 	cmd := exec.Command(program, "serve", "--workspace", w.dir)
 	cmd.Env = w.env()
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "symbolic link") {
-		t.Errorf("a linked config.yaml: %v\n%s", err, out)
-	}
-	if ran := marks(t, mark); len(ran) > 0 {
-		t.Errorf("ran: %v", ran)
-	}
+	out, err := cmd.CombinedOutput()
+	check.That(t, err != nil && strings.Contains(string(out), "symbolic link"), "a linked config.yaml: %v\n%s", err, out)
+	ran := marks(t, mark)
+	check.That(t, len(ran) == 0, "ran: %v", ran)
 }

@@ -54,7 +54,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", "build", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../cmd/orchestra-mcp")
+	build := exec.Command("go", "build", "-ldflags=-w", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../cmd/orchestra-mcp")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
 		return 1
@@ -80,9 +80,7 @@ func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
 	})
 	select {
 	case e := <-said.ready:
-		if e.token == "" {
-			w.t.Fatal("the server did not say which token it wants")
-		}
+		check.Must(w.t, e.token != "", "the server did not say which token it wants")
 		return e
 	case <-time.After(patience):
 		w.t.Fatal("the server did not say where it listens")
@@ -123,9 +121,7 @@ func (w *workspace) ends(cmd *exec.Cmd) {
 	go func() { done <- cmd.Wait() }()
 	select {
 	case err := <-done:
-		if err != nil {
-			w.t.Errorf("%v ended with %v", cmd.Args, err)
-		}
+		check.That(w.t, err == nil, "%v ended with %v", cmd.Args, err)
 	case <-time.After(patience):
 		w.t.Errorf("%v does not end", cmd.Args)
 		_ = cmd.Process.Kill()

@@ -22,9 +22,7 @@ func (w *workspace) command(arguments ...string) (output string, code int) {
 	cmd.Env = w.env()
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err == nil || errors.As(err, &exit), "%v", err)
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
@@ -32,18 +30,14 @@ func (w *workspace) command(arguments ...string) (output string, code int) {
 func (w *workspace) commands(arguments ...string) string {
 	w.t.Helper()
 	out, code := w.command(arguments...)
-	if code != 0 {
-		w.t.Fatalf("%q ended with %d: %s", arguments, code, out)
-	}
+	check.Must(w.t, code == 0, "%q ended with %d: %s", arguments, code, out)
 	return out
 }
 
 // content is a file's, "" if there is none.
 func (w *workspace) content(name string) string {
 	content, err := os.ReadFile(w.path(name))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err == nil || errors.Is(err, os.ErrNotExist), "%v", err)
 	return string(content)
 }
 
@@ -71,9 +65,7 @@ func (w *workspace) pending(inbox *approval.Store, many int) []approval.Request 
 		if len(found) >= many {
 			return found
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%d requests wait, want %d", len(found), many)
-		}
+		check.Must(w.t, !time.Now().After(deadline), "%d requests wait, want %d", len(found), many)
 	}
 }
 
@@ -212,9 +204,7 @@ func (i inInbox) put(o *operator, tool string, arguments args, r reply) (answer,
 func (w *workspace) looksAt(id string) displayed {
 	w.t.Helper()
 	r, err := w.inbox().Get(id)
-	if err != nil {
-		w.t.Fatalf("%s is not in the inbox: %v", id, err)
-	}
+	check.Must(w.t, err == nil, "%s is not in the inbox: %v", id, err)
 	text := approval.FullViewOf(r).Message(1 << 20)
 	return displayed{text, strings.Contains(text, decisionIntent), id}
 }
@@ -257,9 +247,8 @@ func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply)
 	o.w.answers(id, r)
 	raw := check.Value(wait())(o.t)
 	result := answer{t: o.t}
-	if err := json.Unmarshal(raw, &result); err != nil || result.Fields == nil {
-		o.t.Fatalf("%v %s", err, raw)
-	}
+	err := json.Unmarshal(raw, &result)
+	check.Must(o.t, err == nil && result.Fields != nil, "%v %s", err, raw)
 	return result, q
 }
 

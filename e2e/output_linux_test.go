@@ -60,16 +60,15 @@ func TestOutputInBoundedMemory(t *testing.T) {
 				begun, used := time.Now(), busyTime(t, p)
 				r := a.ok("execute_command", args{"session": session, "timeout": 600, "command": fmt.Sprintf(f.line, size)})
 				took, worked := time.Since(begun), busyTime(t, p)-used
-				if out := r.str("output"); len(out) > 120_000 || len(out) < 10_000 || r.Fields["truncated"] != true || r.Fields["sandbox"] != m.level {
-					t.Errorf("%s: %d bytes of output", f.line, len(out))
-				}
+				out := r.str("output")
+				check.That(t, len(out) <= 120_000 && len(out) >= 10_000 && r.Fields["truncated"] == true && r.Fields["sandbox"] == m.level,
+					"%s: %d bytes of output", f.line, len(out))
 				w.wholeUpTo(kept, r.str("artifact_id"), f)
 				a.pages(session, r.str("artifact_id"), f)
 				t.Logf("%s of %d MiB: %v, %v of them the server's work, read %v, peak memory %d MiB", f.line, size>>20, took.Round(time.Millisecond), worked, time.Since(begun.Add(took)).Round(time.Millisecond), peakMemory(t, p)>>20)
 			}
-			if grown := peakMemory(t, p) - before; grown > 32<<20*slowness() {
-				t.Errorf("the output of %d MiB cost %d MiB", size>>20, grown>>20)
-			}
+			grown := peakMemory(t, p) - before
+			check.That(t, grown <= 32<<20*slowness(), "the output of %d MiB cost %d MiB", size>>20, grown>>20)
 		})
 	}
 }
@@ -86,12 +85,8 @@ func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 			check.Equal(w.t, at, size, "%s", f.line)
 			return
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if f.is != nil && !f.is(at, b) {
-			w.t.Fatalf("%s: byte %d is %q", f.line, at, b)
-		}
+		check.OK(w.t, err)
+		check.Must(w.t, f.is == nil || f.is(at, b), "%s: byte %d is %q", f.line, at, b)
 	}
 }
 
@@ -103,22 +98,20 @@ func (a agent) pages(session, artifact string, f flood) {
 		return a.ok("read_command_output", arguments)
 	}
 	end := read(args{"byte_offset": kept - 100, "limit": 1000})
-	if end.Fields["total_bytes"] != float64(kept) || end.Fields["next_byte"] != float64(0) || end.str("content") == "" {
-		a.t.Errorf("%s, the end by bytes: %v", f.line, end.Fields)
-	}
+	check.That(a.t, end.Fields["total_bytes"] == float64(kept) && end.Fields["next_byte"] == float64(0) && end.str("content") != "",
+		"%s, the end by bytes: %v", f.line, end.Fields)
 	before := read(args{"byte_offset": kept - 200, "limit": 100})
 	if next, _ := before.Fields["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.is != nil && next != kept-100 { // a page ends with a character
 		a.t.Errorf("%s, before the end by bytes: %v", f.line, before.Fields)
 	}
 	last := read(args{"tail": 2})
 	total, _ := last.Fields["total_lines"].(float64)
-	if f.lines != (total > 1000) || len(last.str("content")) == 0 || last.Fields["next"] != float64(0) {
-		a.t.Errorf("%s, the last lines: %v", f.line, last.Fields)
-	}
+	check.That(a.t, f.lines == (total > 1000) && len(last.str("content")) != 0 && last.Fields["next"] == float64(0),
+		"%s, the last lines: %v", f.line, last.Fields)
 	by := read(args{"offset": total, "limit": 10})
-	if got := by.str("content"); !strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) || by.Fields["next"] != float64(0) {
-		a.t.Errorf("%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
-	}
+	got := by.str("content")
+	check.That(a.t, strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) && by.Fields["next"] == float64(0),
+		"%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
 	if check.Long() {
 		check.Equal[any](a.t, read(args{"search": "no such text", "limit": 1}).Fields["matches"], float64(0), "%s, a search", f.line)
 	}

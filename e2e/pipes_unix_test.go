@@ -99,9 +99,7 @@ func (w *workspace) pipe(place string) {
 	}
 	if dir, name := filepath.Split(at); name == "NAME" {
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) == 0 {
-			w.t.Fatalf("nothing is in %s: %v", dir, err)
-		}
+		check.Must(w.t, err == nil && len(entries) != 0, "nothing is in %s: %v", dir, err)
 		at = filepath.Join(dir, entries[0].Name())
 	}
 	check.OK(w.t, errors.Join(os.RemoveAll(at), os.MkdirAll(filepath.Dir(at), 0o700), mkfifo(at)))
@@ -115,7 +113,5 @@ func (w *workspace) ending(input string, arguments ...string) {
 	cmd := exec.CommandContext(ctx, program, append(arguments, "--workspace", w.dir)...)
 	cmd.Env, cmd.Stdin = w.env(), strings.NewReader(input)
 	out, _ := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		w.t.Errorf("%v does not end:\n%s", arguments, out)
-	}
+	check.That(w.t, ctx.Err() == nil, "%v does not end:\n%s", arguments, out)
 }

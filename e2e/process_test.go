@@ -89,17 +89,14 @@ func (w *workspace) initialized(env ...string) *process {
 func (p *process) initialized() *process {
 	p.t.Helper()
 	p.send(initialize)
-	if m := p.await("init"); m.Error != nil {
-		p.t.Fatalf("initialize: %+v", m.Error)
-	}
+	m := p.await("init")
+	check.Must(p.t, m.Error == nil, "initialize: %+v", m.Error)
 	return p
 }
 
 func (p *process) send(lines ...string) {
 	p.t.Helper()
-	if _, err := io.WriteString(p.in, strings.Join(lines, "\n")+"\n"); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Value(io.WriteString(p.in, strings.Join(lines, "\n")+"\n"))(p.t)
 }
 
 // next is the program's next message. Anything else on standard output is a
@@ -112,9 +109,8 @@ func (p *process) next() (message, bool) {
 			return message{}, false
 		}
 		var m message
-		if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || !strings.HasSuffix(line, "\n") {
-			p.t.Fatalf("this is no message: %q (%v)", line, err)
-		}
+		err := json.Unmarshal([]byte(line), &m)
+		check.Must(p.t, err == nil && m.JSONRPC == "2.0" && strings.HasSuffix(line, "\n"), "this is no message: %q (%v)", line, err)
 		return m, true
 	case <-time.After(p.patience):
 		p.t.Fatalf("no answer\n%s", p.log)
@@ -134,9 +130,7 @@ func (p *process) await(id any) message {
 	}
 	for {
 		m, ok := p.next()
-		if !ok {
-			p.t.Fatalf("the program ended without an answer to %v", id)
-		}
+		check.Must(p.t, ok, "the program ended without an answer to %v", id)
 		if answers(m) {
 			return m
 		}
@@ -179,9 +173,8 @@ func (p *process) agent() agent { return agent{p.t, p} }
 func (m message) result(t *testing.T) answer {
 	t.Helper()
 	r := answer{t: t}
-	if err := json.Unmarshal(m.Result, &r); err != nil || len(r.Content) == 0 {
-		t.Fatalf("no tool result: %v %s %+v", err, m.Result, m.Error)
-	}
+	err := json.Unmarshal(m.Result, &r)
+	check.Must(t, err == nil && len(r.Content) != 0, "no tool result: %v %s %+v", err, m.Result, m.Error)
 	return r
 }
 
@@ -204,9 +197,8 @@ func (p *process) exits() time.Duration {
 	defer timeout.Stop()
 	for range p.lines {
 	}
-	if err := p.cmd.Wait(); err != nil {
-		p.t.Errorf("the program ended with %v\n%s", err, p.log)
-	}
+	err := p.cmd.Wait()
+	check.That(p.t, err == nil, "the program ended with %v\n%s", err, p.log)
 	return time.Since(begun)
 }
 

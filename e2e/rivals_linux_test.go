@@ -58,9 +58,7 @@ func TestPrincipalsAttackEachOther(t *testing.T) {
 				session := a.selects(one.intent)
 				both.Go(func() {
 					r := a.call("execute_command", args{"session": session, "timeout": 60, "command": strings.NewReplacer("OWN", one.own, "OTHER", one.other).Replace(rivalLine)})
-					if r.Fields["exit_code"] != 0.0 || r.Fields["sandbox"] != string(level) && !r.IsError {
-						t.Errorf("%s: %s", one.own, r.text())
-					}
+					check.That(t, r.Fields["exit_code"] == 0.0 && (r.Fields["sandbox"] == string(level) || r.IsError), "%s: %s", one.own, r.text())
 				})
 			}
 			both.Wait()
@@ -95,9 +93,8 @@ func TestGitOfAnotherSession(t *testing.T) {
 		a := agent{t, w.dialGo(endpoint{e.url, "token of " + one.own}, "")}
 		session := a.selects(one.intent)
 		both.Go(func() {
-			if r := a.call("execute_command", args{"session": session, "timeout": 60, "command": one.line}); r.IsError || r.Fields["exit_code"] != 0.0 {
-				t.Errorf("%s: %s", one.own, r.text())
-			}
+			r := a.call("execute_command", args{"session": session, "timeout": 60, "command": one.line})
+			check.That(t, !r.IsError && r.Fields["exit_code"] == 0.0, "%s: %s", one.own, r.text())
 		})
 	}
 	both.Wait()
@@ -118,9 +115,8 @@ func (w *workspace) untouched(before, after map[string]string) {
 		check.Equal(w.t, after[path], want[path], "%s is", path)
 	}
 	for path, is := range after {
-		if _, known := want[path]; !known {
-			w.t.Errorf("%s is there: %q", path, is)
-		}
+		_, known := want[path]
+		check.That(w.t, known, "%s is there: %q", path, is)
 	}
 }
 
@@ -133,15 +129,11 @@ func (w *workspace) allRecorded(before, after map[string]string) {
 		for path := range states {
 			if before[path] != after[path] {
 				changed++
-				if !strings.Contains(told, `"`+path+`"`) {
-					w.t.Errorf("no record names %s", path)
-				}
+				check.That(w.t, strings.Contains(told, `"`+path+`"`), "no record names %s", path)
 			}
 		}
 	}
-	if changed == 0 {
-		w.t.Error("nothing was changed")
-	}
+	check.That(w.t, changed != 0, "nothing was changed")
 }
 
 // tree is what is in both directories; of links what they say.

@@ -69,7 +69,7 @@ func TestHappyPath(t *testing.T) {
 				name string
 				run  func(*workspace, agent)
 			}{
-				{"tools", offersTools}, {"change", changesFiles}, {"command", runsCommands}, {"look", looksAround},
+				{"tools", offersTools}, {"change", changesFiles}, {"command", runsCommands}, {"look", looksAround}, {"refused", isRefused},
 				{"ask", asksOperator}, {"prompts", offersPrompts}, {"resources", offersResources}, {"completion", completes},
 				{"unknown tool", knowsItsTools},
 			} {
@@ -94,35 +94,27 @@ func offersTools(w *workspace, a agent) {
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
-		if tool.Title == "" || tool.Description == "" || len(tool.InputSchema) == 0 || len(tool.OutputSchema) == 0 {
-			w.t.Errorf("%s is not described whole", tool.Name)
-		}
-		if tool.Annotations.ReadOnlyHint == nil || tool.Annotations.DestructiveHint == nil {
-			w.t.Errorf("%s has no annotations", tool.Name)
-		}
+		check.That(w.t, tool.Title != "" && tool.Description != "" && len(tool.InputSchema) != 0 && len(tool.OutputSchema) != 0,
+			"%s is not described whole", tool.Name)
+		check.That(w.t, tool.Annotations.ReadOnlyHint != nil && tool.Annotations.DestructiveHint != nil, "%s has no annotations", tool.Name)
 	}
 	for _, want := range []string{
 		"select_active_intent", "get_active_intent", "list_intents", "read_file", "list_files", "search_files",
 		"read_command_output", "query_trace", "query_lessons", "write_to_file", "apply_diff", "edit_file",
 		"apply_patch", "execute_command", "propose_intent", "request_scope_expansion", "record_lesson", "resume_approval",
 	} {
-		if !slices.Contains(names, want) {
-			w.t.Errorf("no tool %s among %v", want, names)
-		}
+		check.That(w.t, slices.Contains(names, want), "no tool %s among %v", want, names)
 	}
 	for _, entry := range refusal.Catalogue() {
-		if strings.Contains(entry.Hint, "_active_intent") && !slices.Contains(names, entry.Hint) {
-			w.t.Errorf("%s points to %s, which is no tool", entry.Code, entry.Hint)
-		}
+		check.That(w.t, !strings.Contains(entry.Hint, "_active_intent") || slices.Contains(names, entry.Hint),
+			"%s points to %s, which is no tool", entry.Code, entry.Hint)
 	}
 }
 
 func changesFiles(w *workspace, a agent) {
 	session := a.selects("INT-001")
 	read := a.ok("read_file", args{"path": "src/a.txt", "session": session})
-	if read.str("content") != "one\ntwo\nthree\n" || !strings.HasPrefix(read.str("content_hash"), "sha256:") {
-		w.t.Errorf("read: %v", read.Fields)
-	}
+	check.That(w.t, read.str("content") == "one\ntwo\nthree\n" && strings.HasPrefix(read.str("content_hash"), "sha256:"), "read: %v", read.Fields)
 	edited := a.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
 	w.want("src/a.txt", "one\n2\nthree\n")
 	a.ok("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "expected_content_hash": edited.str("content_hash"), "session": session})
@@ -131,9 +123,8 @@ func changesFiles(w *workspace, a agent) {
 	w.want("src/a.txt", "WHOLE\n")
 	patched := a.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n" +
 		"*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
-	if files, _ := patched.Fields["files"].([]any); len(files) != 2 {
-		w.t.Errorf("patch: %v", patched.Fields)
-	}
+	files, _ := patched.Fields["files"].([]any)
+	check.That(w.t, len(files) == 2, "patch: %v", patched.Fields)
 	w.want("src/b/new.txt", "hello\n")
 	w.want("src/moved.txt", "whole again\n")
 	for _, call := range []string{"edit_file", "write_to_file", "apply_diff", "apply_patch"} {
@@ -145,13 +136,9 @@ func changesFiles(w *workspace, a agent) {
 func runsCommands(w *workspace, a agent) {
 	session := a.selects("INT-001")
 	ran := a.ok("execute_command", args{"session": session, "command": "seq 3; exit 3"})
-	if ran.Fields["exit_code"] != 3.0 || !strings.Contains(ran.str("output"), "1\n2\n3") {
-		w.t.Errorf("command: %v", ran.Fields)
-	}
+	check.That(w.t, ran.Fields["exit_code"] == 3.0 && strings.Contains(ran.str("output"), "1\n2\n3"), "command: %v", ran.Fields)
 	output := a.ok("read_command_output", args{"artifact_id": ran.str("artifact_id"), "session": session})
-	if !strings.Contains(output.str("content"), "2") {
-		w.t.Errorf("output: %v", output.Fields)
-	}
+	check.That(w.t, strings.Contains(output.str("content"), "2"), "output: %v", output.Fields)
 	late := a.ok("execute_command", args{"session": session, "command": "sleep 60", "timeout": 1})
 	check.Equal(w.t, late.Fields["timed_out"], true, "a command outlived its timeout")
 	w.wantRecord(`"kind":"command"`, `"exit_code":3`)
@@ -160,17 +147,13 @@ func runsCommands(w *workspace, a agent) {
 func looksAround(w *workspace, a agent) {
 	session := a.selects("INT-001")
 	check.Equal(w.t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
-	if intents, _ := a.ok("list_intents", args{}).Fields["intents"].([]any); len(intents) != 5 {
-		w.t.Errorf("%d intents", len(intents))
-	}
+	intents, _ := a.ok("list_intents", args{}).Fields["intents"].([]any)
+	check.That(w.t, len(intents) == 5, "%d intents", len(intents))
 	files := a.ok("list_files", args{"path": ".", "recursive": true})
-	if !strings.Contains(files.text(), "moved.txt") {
-		w.t.Errorf("list_files: %s", files.text())
-	}
+	check.That(w.t, strings.Contains(files.text(), "moved.txt"), "list_files: %s", files.text())
 	matches := a.ok("search_files", args{"path": "src", "regex": "whole a.ain"})
-	if list, _ := matches.Fields["matches"].([]any); len(list) != 1 {
-		w.t.Errorf("search_files: %v", matches.Fields)
-	}
+	list, _ := matches.Fields["matches"].([]any)
+	check.That(w.t, len(list) == 1, "search_files: %v", matches.Fields)
 	trace := a.ok("query_trace", args{"path": "src/moved.txt"})
 	if list, _ := trace.Fields["records"].([]any); len(list) == 0 {
 		w.t.Error("query_trace knows nothing of the file")
@@ -178,12 +161,26 @@ func looksAround(w *workspace, a agent) {
 	a.ok("query_lessons", args{})
 }
 
+// isRefused has a refusal of each form, which the clients hold to the tool's schema; each code is provoked in pkg/server.
+func isRefused(w *workspace, a agent) {
+	a.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
+	session := a.selects("INT-001")
+	scope := a.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/other.md", "content": "x", "session": session})
+	check.That(w.t, scope.details()["path"] == "docs/other.md" && scope.str("action_hint") == "request_scope_expansion", "%v", scope.Fields)
+	w.write("src/unread.txt", "unseen\n")
+	unread := a.refused("READ_REQUIRED", "write_to_file", args{"path": "src/unread.txt", "content": "x", "session": session})
+	check.Equal(w.t, unread.details()["content"], "unseen\n", "it does not hand over what is missing")
+	block := "<<<<<<< SEARCH\nnothing like it\n=======\nx\n>>>>>>> REPLACE"
+	diff := a.refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/unread.txt", "diff": block, "session": session})
+	check.That(w.t, diff.details()["failed_blocks"] != nil, "no failed blocks: %v", diff.Fields)
+	a.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": 7, "content": "x", "session": session})
+	a.refused("PATH_OUTSIDE_WORKSPACE", "read_file", args{"path": "../x", "session": session})
+}
+
 func asksOperator(w *workspace, a agent) {
 	proposal := args{"name": "New", "owned_scope": []string{"new/**"}, "description": "why"}
 	proposed := a.refused("APPROVAL_REQUIRED", "propose_intent", proposal)
-	if !strings.Contains(proposed.str("suggestion"), "orchestra-mcp approvals") {
-		w.t.Errorf("%v", proposed.Fields)
-	}
+	check.That(w.t, strings.Contains(proposed.str("suggestion"), "orchestra-mcp approvals"), "%v", proposed.Fields)
 	a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": proposed.details()["approval_id"]})
 	a.refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "why", "intent_id": "INT-001"})
 }
@@ -191,16 +188,12 @@ func asksOperator(w *workspace, a agent) {
 func offersPrompts(w *workspace, a agent) {
 	var list struct{ Prompts []struct{ Name string } }
 	a.get("listPrompts", nil, &list)
-	if len(list.Prompts) != 1 || list.Prompts[0].Name != "intent_driven_protocol" {
-		w.t.Fatalf("prompts: %+v", list)
-	}
+	check.Must(w.t, len(list.Prompts) == 1 && list.Prompts[0].Name == "intent_driven_protocol", "prompts: %+v", list)
 	var prompt struct {
 		Messages []struct{ Content struct{ Text string } }
 	}
 	a.get("getPrompt", args{"name": "intent_driven_protocol", "arguments": args{"intent_id": "INT-002"}}, &prompt)
-	if len(prompt.Messages) == 0 || !strings.Contains(prompt.Messages[0].Content.Text, "INT-002") {
-		w.t.Errorf("prompt: %+v", prompt)
-	}
+	check.That(w.t, len(prompt.Messages) != 0 && strings.Contains(prompt.Messages[0].Content.Text, "INT-002"), "prompt: %+v", prompt)
 }
 
 func offersResources(w *workspace, a agent) {
@@ -210,22 +203,17 @@ func offersResources(w *workspace, a agent) {
 		ResourceTemplates []struct{ URITemplate string }
 	}
 	a.get("listResourceTemplates", nil, &templates)
-	if len(list.Resources) != 3 || len(templates.ResourceTemplates) != 1 {
-		w.t.Errorf("resources: %+v %+v", list, templates)
-	}
+	check.That(w.t, len(list.Resources) == 3 && len(templates.ResourceTemplates) == 1, "resources: %+v %+v", list, templates)
 	for uri, part := range map[string]string{
 		"orchestra://intents": "INT-004", "orchestra://intent/INT-001": "Build Weather API",
 		"orchestra://ledger/recent": `"kind":"mutation"`, "orchestra://brain": "",
 	} {
 		var read struct{ Contents []struct{ URI, Text string } }
 		a.get("readResource", args{"uri": uri}, &read)
-		if len(read.Contents) != 1 || !strings.Contains(read.Contents[0].Text, part) {
-			w.t.Errorf("%s: %+v", uri, read)
-		}
+		check.That(w.t, len(read.Contents) == 1 && strings.Contains(read.Contents[0].Text, part), "%s: %+v", uri, read)
 	}
-	if _, err := a.request("readResource", args{"uri": "orchestra://intent/INT-999"}); err == nil {
-		w.t.Error("an intent that does not exist can be read")
-	}
+	_, err := a.request("readResource", args{"uri": "orchestra://intent/INT-999"})
+	check.That(w.t, err != nil, "an intent that does not exist can be read")
 }
 
 func completes(w *workspace, a agent) {
@@ -236,16 +224,14 @@ func completes(w *workspace, a agent) {
 		"ref":      args{"type": "ref/prompt", "name": "intent_driven_protocol"},
 		"argument": args{"name": "intent_id", "value": "INT-00"},
 	}, &completed)
-	if !slices.Contains(completed.Completion.Values, "INT-001") || slices.Contains(completed.Completion.Values, "INT-003") {
-		w.t.Errorf("completion: %v", completed.Completion.Values)
-	}
+	check.That(w.t, slices.Contains(completed.Completion.Values, "INT-001") && !slices.Contains(completed.Completion.Values, "INT-003"),
+		"completion: %v", completed.Completion.Values)
 }
 
 // What never becomes a call is an error of the protocol, not a result.
 func knowsItsTools(w *workspace, a agent) {
-	if raw, err := a.request("callTool", args{"name": "no_such_tool", "arguments": args{}}); err == nil {
-		w.t.Errorf("an unknown tool was called: %s", raw)
-	}
+	raw, err := a.request("callTool", args{"name": "no_such_tool", "arguments": args{}})
+	check.That(w.t, err != nil, "an unknown tool was called: %s", raw)
 }
 
 // What was learned when connecting.
@@ -253,12 +239,9 @@ func TestGreeting(t *testing.T) {
 	w := newWorkspace(t)
 	c := w.drive(driver{SDK: 2, Transport: "stdio", Command: program, Args: []string{"serve", "--workspace", w.dir}, Env: w.env()})
 	g := c.greeting
-	if g.ProtocolVersion != "2025-11-25" || g.Server.Name != "orchestra-mcp" || g.Server.Version == "" {
-		t.Errorf("%+v", g)
-	}
-	if !strings.Contains(g.Instructions, "select_active_intent") || !strings.Contains(g.Instructions, "INT-001") {
-		t.Errorf("instructions: %s", g.Instructions)
-	}
+	check.That(t, g.ProtocolVersion == "2025-11-25" && g.Server.Name == "orchestra-mcp" && g.Server.Version != "", "%+v", g)
+	check.That(t, strings.Contains(g.Instructions, "select_active_intent") && strings.Contains(g.Instructions, "INT-001"),
+		"instructions: %s", g.Instructions)
 }
 
 // An application sees a command's output while it runs, and ends it by giving
@@ -278,16 +261,13 @@ func TestProgressAndAbort(t *testing.T) {
 				Progress []struct{ Message string }
 			}
 			a.get("callTool", args{"name": "execute_command", "arguments": args{"command": "echo first; sleep 0.3; echo second", "session": session}}, &ran)
-			if len(ran.Progress) == 0 || !strings.Contains(ran.Progress[0].Message, "first") {
-				t.Errorf("no progress: %+v", ran)
-			}
+			check.That(t, len(ran.Progress) != 0 && strings.Contains(ran.Progress[0].Message, "first"), "no progress: %+v", ran)
 			wait, abort := a.client.(*typescript).beginAbortable(args{"name": "execute_command", "arguments": args{
 				"command": "trap 'echo ended > src/ended' EXIT; trap 'exit 1' TERM; echo x > src/begun; sleep 600 & wait", "session": session, "timeout": 600}})
 			w.appears("src/begun")
 			check.OK(t, abort())
-			if raw, err := wait(); err == nil {
-				t.Errorf("the call was not aborted: %s", raw)
-			}
+			raw, err := wait()
+			check.That(t, err != nil, "the call was not aborted: %s", raw)
 			eventually(t, "the command of the aborted call ends and is recorded", func() bool {
 				return len(w.records(`"kind":"command"`, "src/begun")) == 1
 			})

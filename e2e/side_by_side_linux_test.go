@@ -50,9 +50,7 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	got := [][]string{changed(r1.Fields), changed(r2.Fields)}
 	for i, want := range [][]string{{"src/a.txt", "src/began", "src/done", "src/new.txt"}, {"docs/began", "docs/other.md"}} {
 		own := slices.DeleteFunc(slices.Clone(got[i]), func(path string) bool { return path == "!other/keep.md" })
-		if !slices.Equal(own, want) {
-			t.Errorf("command %d: %q, want %q", i, own, want)
-		}
+		check.That(t, slices.Equal(own, want), "command %d: %q, want %q", i, own, want)
 	}
 	check.Equal(t, slices.Contains(slices.Concat(got...), "!other/keep.md"), (m.level == "none"), "out of both scopes: %q", got)
 	if m.level == "none" {
@@ -64,9 +62,8 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	w.commands("undo", r1.str("record_id"), "--yes")
 	w.want("src/a.txt", "one\ntwo\nthree\n")
 	w.want("docs/other.md", "# Other\n2\n")
-	if _, err := os.Stat(w.path("src/new.txt")); !os.IsNotExist(err) {
-		t.Errorf("src/new.txt: %v", err)
-	}
+	_, err := os.Stat(w.path("src/new.txt"))
+	check.That(t, os.IsNotExist(err), "src/new.txt: %v", err)
 	w.commands("undo", r2.str("record_id"), "--yes")
 	w.want("docs/other.md", "# Other\n")
 	w.want("other/keep.md", "keep\n")
@@ -92,25 +89,20 @@ func TestBuildsThatWriteCaches(t *testing.T) {
 			"python3 -c 'import sys; sys.path.insert(0, \"lib\"); import mod'": "",
 		} {
 			r := a.ok("execute_command", args{"session": session, "command": line})
-			if r.Fields["exit_code"] != float64(0) || len(violations(r)) > 0 {
-				t.Errorf("%s: %v", line, r.Fields)
-			}
+			check.That(t, r.Fields["exit_code"] == float64(0) && len(violations(r)) == 0, "%s: %v", line, r.Fields)
 			var want []string
 			if cached != "" {
 				want = []string{cached}
 				w.wantRecord(`"kind":"build"`, `"path":"`+cached+`"`, r.str("record_id"))
 			}
-			if got := changed(r.Fields); !slices.Equal(got, want) {
-				t.Errorf("%s changed %q, want %q", line, got, want)
-			}
+			got := changed(r.Fields)
+			check.That(t, slices.Equal(got, want), "%s changed %q, want %q", line, got, want)
 		}
-		if wrong := w.records(`"violations":[`); len(wrong) > 0 {
-			t.Errorf("violations: %s", wrong)
-		}
+		wrong := w.records(`"violations":[`)
+		check.That(t, len(wrong) == 0, "violations: %s", wrong)
 		w.want("node_modules/.cache/x/y", "cached")
-		if _, err := os.Stat(w.path("lib/__pycache__")); !os.IsNotExist(err) {
-			t.Errorf("__pycache__: %v", err)
-		}
+		_, err := os.Stat(w.path("lib/__pycache__"))
+		check.That(t, os.IsNotExist(err), "__pycache__: %v", err)
 	}
 }
 
@@ -132,9 +124,8 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 			if said, code := w.command("verify"); code != 0 || !strings.Contains(said, "Not settled: 2 changes") || !strings.Contains(said, "execute_command echo 1 >>") {
 				t.Errorf("verify before it is settled: %d\n%s", code, said)
 			}
-			if said := w.commands("verify", "--json"); strings.Count(said, `"command": "`) != 2 {
-				t.Errorf("verify --json before it is settled: %s", said)
-			}
+			said := w.commands("verify", "--json")
+			check.That(t, strings.Count(said, `"command": "`) == 2, "verify --json before it is settled: %s", said)
 			if said, _ := w.command("doctor"); !strings.Contains(said, "in the middle of a change (\"execute_command ") {
 				t.Errorf("doctor before it is settled: %s", said)
 			}
@@ -143,9 +134,7 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 				t.Errorf("verify afterwards: %s", said)
 			}
 			settled := w.records(`"kind":"recovered"`)
-			if len(settled) != 2 {
-				t.Fatalf("settled: %q", settled)
-			}
+			check.Must(t, len(settled) == 2, "settled: %q", settled)
 			for _, record := range settled {
 				own, others := "src/a.txt", "docs/other.md"
 				if strings.Contains(record, `"intent_id":"INT-002"`) {

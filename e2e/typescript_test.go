@@ -79,9 +79,7 @@ func (w *workspace) drive(d driver) *typescript {
 	if err == nil {
 		err = json.Unmarshal(raw, &c.greeting)
 	}
-	if err != nil {
-		w.t.Fatalf("connect: %v", err)
-	}
+	check.Must(w.t, err == nil, "connect: %v", err)
 	return c
 }
 

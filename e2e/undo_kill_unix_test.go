@@ -57,9 +57,8 @@ func TestUndoAfterKill(t *testing.T) {
 			w.want("src/run.sh", before)
 			w.wantMode("src/run.sh", 0o750)
 			for _, made := range []string{"src/new.sh", "src/moved.sh"} {
-				if _, err := os.Lstat(w.path(made)); err == nil {
-					t.Errorf("%s is still there", made)
-				}
+				_, err := os.Lstat(w.path(made))
+				check.That(t, err != nil, "%s is still there", made)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ const config = `rules:
 func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), example)
-	if out, err := exec.Command("go", "build", "-o", program, "./"+example).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", program, "./"+example).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir := t.TempDir()

@@ -54,7 +54,7 @@ func TestWorkflowIsSafe(t *testing.T) {
 // that passes and on one that does not.
 func TestWorkflowRuns(t *testing.T) {
 	tools := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", tools+"/", "../cmd/orchestra-mcp").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", tools+"/", "../cmd/orchestra-mcp").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	gh := "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$RUNNER_TEMP/gh-arguments\"\ntest -f \"$RUNNER_TEMP/gate.md\"\n"

@@ -130,7 +130,7 @@ func readOnly(t *testing.T, dir string) {
 }
 
 // TestDamagedLedgers asks every question of every damaged ledger: what can be read is answered, what cannot is reported
-// with file and line, and nothing is changed.
+// with file and line, and nothing is changed. Without ORCHESTRA_LONG=1 it is verify and each fourth question.
 func TestDamagedLedgers(t *testing.T) {
 	home(t)
 	for name, d := range damages() {
@@ -139,7 +139,10 @@ func TestDamagedLedgers(t *testing.T) {
 			check.OK(t, tellStory(dir))
 			d.do(t, dir)
 			before := sha256.Sum256([]byte(strings.Join(ledgerLines(dir), "")))
-			for _, q := range questionsAsked {
+			for i, q := range questionsAsked {
+				if !check.Long() && q.args != "verify" && (i+len(name))%4 != 0 {
+					continue
+				}
 				out, errs, code := run(t, dir, strings.Fields(q.args)...)
 				want, report := d.code, errs
 				if q.args == "verify" {
@@ -234,7 +237,7 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	dir := toldStory(t)
 	const acts = "x\x1b[2J\x1b]0;t\x07\r\n\u009b2J\u202eevil\u2066\u200b\U000e0041 2026-02-20 00:00:00 INT-001 forged"
-	hostile := acts + strings.Repeat("long", 50_000)
+	hostile := acts + strings.Repeat("long", check.Rounds(5_000, 50_000))
 	path := "src/" + strings.ReplaceAll(acts, "/", "") + strings.Repeat("p", 5000)
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()

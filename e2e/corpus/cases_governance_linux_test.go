@@ -204,9 +204,8 @@ func (w *world) clone(from, to string, options ...string) {
 	if w.user {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential()}
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("git clone: %v\n%s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(w.t, err == nil, "git clone: %v\n%s", err, out)
 }
 
 func patch(w *world) {

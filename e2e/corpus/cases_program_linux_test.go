@@ -51,9 +51,7 @@ i = tarfile.TarInfo('link'); i.type = tarfile.SYMTYPE; i.linkname = '`+w.fill("{
 t.addfile(i); t.close()
 `)
 	a := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "python3 src/pack.py"})
-	if a.IsError {
-		w.t.Fatal(a.Fields)
-	}
+	check.Must(w.t, !a.IsError, "%v", a.Fields)
 }
 
 func preload(w *world) {
@@ -140,9 +138,8 @@ echo x > {OUT}/victim`
 // is.
 func release(w *world) {
 	w.t.Helper()
-	if left := w.running(); len(left) > 0 {
-		w.t.Errorf("still there: %q", left)
-	}
+	left := w.running()
+	check.That(w.t, len(left) == 0, "still there: %q", left)
 	w.put("ws/src/go", "")
 }
 

@@ -86,9 +86,8 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 							t.Errorf("%s: %s: %.300s", name, intent, fmt.Sprint(a.Fields))
 						}
 					}
-					if left := w.beyond("src"); left > 0 {
-						t.Errorf("%s: there are %d bytes of path", name, left)
-					}
+					left := w.beyond("src")
+					check.That(t, left <= 0, "%s: there are %d bytes of path", name, left)
 					for _, again := range []string{"n" + strings.Repeat("n", 254), "d", "e" + strings.Repeat("e", 254)} {
 						_ = os.RemoveAll(filepath.Join(w.ws, "src", again))
 					}
@@ -151,28 +150,21 @@ func TestAKilledCommandIsJudged(t *testing.T) {
 	_ = w.server.end()
 	w.put("src/later", "of the user\n")
 	w.server = w.serves(w.server.cmd.Path)
-	if got := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "true"}); got.IsError {
-		t.Fatalf("the next command: %v", got.Fields)
-	}
+	got := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "true"})
+	check.Must(t, !got.IsError, "the next command: %v", got.Fields)
 	settled := w.settled()
 	var paths []string
 	for _, v := range settled.Violations {
 		paths = append(paths, v.Path)
-		if !strings.Contains(v.Reason, "somebody else") || v.Reverted {
-			t.Errorf("%+v", v)
-		}
+		check.That(t, strings.Contains(v.Reason, "somebody else") && !v.Reverted, "%+v", v)
 	}
 	slices.Sort(paths)
-	if !slices.Equal(paths, []string{"docs/made", "docs/other.md"}) {
-		t.Errorf("violations %q", paths)
-	}
+	check.That(t, slices.Equal(paths, []string{"docs/made", "docs/other.md"}), "violations %q", paths)
 	law, _ := settled.Detail["judged_by"].(map[string]any)
-	if scope, _ := law["scope"].([]any); len(scope) != 1 || scope[0] != "src/**" || law["git"] != true {
-		t.Errorf("judged by %v", settled.Detail["judged_by"])
-	}
-	if problems := w.verify(); len(problems) > 0 {
-		t.Errorf("verify: %+v", problems)
-	}
+	scope, _ := law["scope"].([]any)
+	check.That(t, len(scope) == 1 && scope[0] == "src/**" && law["git"] == true, "judged by %v", settled.Detail["judged_by"])
+	problems := w.verify()
+	check.That(t, len(problems) == 0, "verify: %+v", problems)
 	check.OK(t, w.server.end())
 }
 

@@ -56,9 +56,7 @@ func machines() []machine {
 // one user, under the race detector every third.
 func TestOnMachinesThatWithholdSomething(t *testing.T) {
 	if os.Getuid() != 0 || sandbox.Probe().Level != sandbox.Full {
-		if os.Getenv("CI") != "" {
-			t.Fatal("CI must be root on a machine that withholds nothing")
-		}
+		check.Must(t, os.Getenv("CI") == "", "CI must be root on a machine that withholds nothing")
 		t.Skip("it takes root to withhold something, on a machine that has everything")
 	}
 	program := filepath.Join(shared(t), "server")
@@ -95,12 +93,9 @@ func TestOnMachinesThatWithholdSomething(t *testing.T) {
 func (w *world) refuses(why string) {
 	w.t.Helper()
 	ran := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "echo x > src/new.txt"})
-	if !ran.IsError || !strings.Contains(ran.text("error"), why) {
-		w.t.Errorf("it does not say %q: %v", why, ran.Fields)
-	}
-	if changed := w.base.differs(w.look()); len(changed) > 0 {
-		w.t.Errorf("it changed %q", changed)
-	}
+	check.That(w.t, ran.IsError && strings.Contains(ran.text("error"), why), "it does not say %q: %v", why, ran.Fields)
+	changed := w.base.differs(w.look())
+	check.That(w.t, len(changed) == 0, "it changed %q", changed)
 }
 
 // explains has another server require the level full, and holds what it says to

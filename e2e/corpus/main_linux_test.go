@@ -113,9 +113,8 @@ func TestThisMachine(t *testing.T) {
 	if a.Level == sandbox.None {
 		why = a.NoLandlock
 	}
-	if reason := os.Getenv(machineReasonEnv); reason != "" && (why == nil || !strings.Contains(why.Error(), reason)) {
-		t.Errorf("the reason is %v, and does not say %q", why, reason)
-	}
+	reason := os.Getenv(machineReasonEnv)
+	check.That(t, reason == "" || why != nil && strings.Contains(why.Error(), reason), "the reason is %v, and does not say %q", why, reason)
 	program := filepath.Join(shared(t), "server")
 	content, err := os.ReadFile("/proc/self/exe")
 	check.OK(t, err)
@@ -135,9 +134,8 @@ func (w *world) bounds(limit string) {
 	ran := w.server.call("execute_command", args{"session": w.sessions["SRC"], "timeout": 50,
 		"command": "sh -c 'for i in $(seq 80); do sleep 100 & done; sleep 20'"})
 	bound, _ := ran.Fields["process_limit"].(map[string]any)
-	if by := bound["by"]; bound["reached"] != true || limit != "" && by != limit {
-		w.t.Errorf("a command with too many processes: %v", ran.Fields)
-	}
+	by := bound["by"]
+	check.That(w.t, bound["reached"] == true && (limit == "" || by == limit), "a command with too many processes: %v", ran.Fields)
 	for _, left := range w.running() {
 		w.t.Errorf("still there: %s", left)
 	}
@@ -148,19 +146,16 @@ func (w *world) bounds(limit string) {
 func (w *world) finds(level sandbox.Level, limit string) {
 	w.t.Helper()
 	ran := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "echo x > src/new.txt && cat src/new.txt"})
-	if ran.IsError || !strings.Contains(ran.text("output"), "x") || ran.text("sandbox") != string(level) {
-		w.t.Errorf("at the level %s: %v", level, ran.Fields)
-	}
+	check.That(w.t, !ran.IsError && strings.Contains(ran.text("output"), "x") && ran.text("sandbox") == string(level),
+		"at the level %s: %v", level, ran.Fields)
 	bound, _ := ran.Fields["process_limit"].(map[string]any)
-	if by := bound["by"]; limit != "" && by != limit {
-		w.t.Errorf("the number of processes is bounded by %v, want %s", by, limit)
-	}
+	by := bound["by"]
+	check.That(w.t, limit == "" || by == limit, "the number of processes is bounded by %v, want %s", by, limit)
 	out := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": "cp src/a.txt docs/other.md"})
 	if out.IsError != (level == sandbox.None) {
 		w.t.Logf("%v", out.Fields)
 	}
 	changed := w.base.differs(w.look())
-	if touched := slices.Contains(changed, "ws/docs/other.md"); touched != (level == sandbox.None) {
-		w.t.Errorf("at the level %s, written out of scope: %v", level, touched)
-	}
+	touched := slices.Contains(changed, "ws/docs/other.md")
+	check.That(w.t, touched == (level == sandbox.None), "at the level %s, written out of scope: %v", level, touched)
 }

@@ -43,9 +43,8 @@ func (w *world) violations(a answer) []string {
 	var paths []string
 	for _, v := range a.violations() {
 		path, _ := v["path"].(string)
-		if !slices.ContainsFunc(record.Violations, func(of violation) bool { return of.Path == path }) {
-			w.t.Errorf("the record does not have the violation %q: %v", path, record.Violations)
-		}
+		check.That(w.t, slices.ContainsFunc(record.Violations, func(of violation) bool { return of.Path == path }),
+			"the record does not have the violation %q: %v", path, record.Violations)
 		paths = append(paths, path)
 	}
 	for _, f := range objects(a.Fields["changed_files"]) {
@@ -86,9 +85,7 @@ func (w *world) recorded(id string) record {
 func (w *world) ledger() string {
 	w.t.Helper()
 	content, err := os.ReadFile(ledgertest.File(w.ws))
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
-	}
+	check.Must(w.t, err == nil || os.IsNotExist(err), "%v", err)
 	return string(content)
 }
 

@@ -108,9 +108,8 @@ func (s *served) listen(out io.Reader) {
 func (s *served) send(message any) {
 	s.t.Helper()
 	line := check.Value(json.Marshal(message))(s.t)
-	if _, err := s.in.Write(append(line, '\n')); err != nil {
-		s.t.Fatalf("%v\n%s", err, s.log)
-	}
+	_, err := s.in.Write(append(line, '\n'))
+	check.Must(s.t, err == nil, "%v\n%s", err, s.log)
 }
 
 // request is the result of a request; nil if the server ended instead.
@@ -130,15 +129,12 @@ func (s *served) request(method string, params any) json.RawMessage {
 				Result json.RawMessage `json:"result"`
 				Error  json.RawMessage `json:"error"`
 			}
-			if err := json.Unmarshal(line, &m); err != nil {
-				s.t.Fatalf("no message: %s", line)
-			}
+			err := json.Unmarshal(line, &m)
+			check.Must(s.t, err == nil, "no message: %s", line)
 			if m.ID != float64(s.next) {
 				continue
 			}
-			if m.Error != nil {
-				s.t.Fatalf("%s %v: %s", method, params, m.Error)
-			}
+			check.Must(s.t, m.Error == nil, "%s %v: %s", method, params, m.Error)
 			return m.Result
 		case <-late:
 			s.t.Fatalf("no answer to %v\n%s", params, s.log)
@@ -153,9 +149,8 @@ func (s *served) call(tool string, arguments args) answer {
 		return answer{Gone: true}
 	}
 	var a answer
-	if err := json.Unmarshal(raw, &a); err != nil || a.Fields == nil {
-		s.t.Fatalf("%s: no result of a tool: %v %s", tool, err, raw)
-	}
+	err := json.Unmarshal(raw, &a)
+	check.Must(s.t, err == nil && a.Fields != nil, "%s: no result of a tool: %v %s", tool, err, raw)
 	return a
 }
 

@@ -28,9 +28,7 @@ func table(t *testing.T) map[string]row {
 	check.OK(t, err)
 	_, body, begun := strings.Cut(string(text), "<!-- attacks by commands: begin -->")
 	body, _, ended := strings.Cut(body, "<!-- attacks by commands: end -->")
-	if !begun || !ended {
-		t.Fatal("README.md has no table of attacks by commands")
-	}
+	check.Must(t, begun && ended, "README.md has no table of attacks by commands")
 	rows := map[string]row{}
 	for line := range strings.Lines(body) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
@@ -56,15 +54,11 @@ func TestTheTableNamesEveryAttackByCommands(t *testing.T) {
 	rows := table(t)
 	for _, a := range corpus() {
 		r, there := rows[a.name]
-		if !there {
-			t.Errorf("it does not name %q", a.name)
-		}
+		check.That(t, there, "it does not name %q", a.name)
 		delete(rows, a.name)
 		for level, results := range r {
 			for _, result := range results {
-				if !a.allowed(level, result) {
-					t.Errorf("%q is %q at the level %s, which must not be", a.name, result, level)
-				}
+				check.That(t, a.allowed(level, result), "%q is %q at the level %s, which must not be", a.name, result, level)
 			}
 		}
 	}
@@ -106,12 +100,8 @@ func TestCommandsUnderAttack(t *testing.T) {
 						result := w.in(t).try(a)
 						got.add(a.name, who(level, user), result)
 						want := rows[a.name][level][index(user)]
-						if result != want && !(a.varies && result == held) {
-							t.Errorf("the result is %q, want %q", result, want)
-						}
-						if !a.allowed(level, result) {
-							t.Errorf("the level must not let it be %q", result)
-						}
+						check.That(t, result == want || a.varies && result == held, "the result is %q, want %q", result, want)
+						check.That(t, a.allowed(level, result), "the level must not let it be %q", result)
 					})
 				}
 				check.OK(t, all.server.end())
@@ -147,13 +137,11 @@ func (w *world) try(a attack) string {
 		w.t.Logf("%.600s", fmt.Sprint(each.Fields))
 	}
 	gone := result == stopped && w.ledger() == "" // with .git: the link to it leads nowhere
-	if problems := w.verify(); (len(problems) > 0) != (result == broken || result == lost || gone) {
-		w.t.Errorf("the result is %s, and verify says %+v", result, problems)
-	}
+	problems := w.verify()
+	check.That(w.t, (len(problems) > 0) == (result == broken || result == lost || gone), "the result is %s, and verify says %+v", result, problems)
 	if a.alone || a.bare {
-		if err := w.server.end(); err != nil && result != killed {
-			w.t.Error(err)
-		}
+		err := w.server.end()
+		check.That(w.t, err == nil || result == killed, "%v", err)
 		return result
 	}
 	w.restore()

@@ -158,14 +158,11 @@ func (s *served) behind(session, line string) (end func()) {
 	s.t.Helper()
 	started := s.call("execute_command", args{"session": session, "command": line, "background": true})
 	id := started.text("command_id")
-	if id == "" {
-		s.t.Fatalf("not started: %v", started.Fields)
-	}
+	check.Must(s.t, id != "", "not started: %v", started.Fields)
 	return func() {
 		s.t.Helper()
-		if a := s.call("stop_command", args{"session": session, "command_id": id}); a.IsError {
-			s.t.Fatalf("not stopped: %v", a.Fields)
-		}
+		a := s.call("stop_command", args{"session": session, "command_id": id})
+		check.Must(s.t, !a.IsError, "not stopped: %v", a.Fields)
 	}
 }
 
@@ -247,12 +244,10 @@ func (b beside) grow(t *testing.T, level sandbox.Level, user, foreign bool, prog
 	if b.await != "" {
 		w.await(b.await)
 	}
-	if a := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": b.front, "timeout": 50}); a.text("record_id") == "" {
-		t.Fatalf("%s: %v", b.front, a.Fields)
-	}
-	if left := w.grown(all); b.atOnce && len(left) > 0 {
-		t.Errorf("when the command in front has ended %d of %d stand: %q", len(left), len(all), left)
-	}
+	a := w.server.call("execute_command", args{"session": w.sessions["SRC"], "command": b.front, "timeout": 50})
+	check.Must(t, a.text("record_id") != "", "%s: %v", b.front, a.Fields)
+	left := w.grown(all)
+	check.That(t, !b.atOnce || len(left) == 0, "when the command in front has ended %d of %d stand: %q", len(left), len(all), left)
 	end()
 	if left := w.grown(all); len(left) > 0 {
 		t.Errorf("when both have ended %d of %d stand: %q", len(left), len(all), left)
@@ -261,7 +256,6 @@ func (b beside) grow(t *testing.T, level sandbox.Level, user, foreign bool, prog
 		check.OK(t, other.end())
 	}
 	check.OK(t, w.server.end())
-	if problems := w.verify(); len(problems) > 0 {
-		t.Errorf("verify: %+v", problems)
-	}
+	problems := w.verify()
+	check.That(t, len(problems) == 0, "verify: %+v", problems)
 }

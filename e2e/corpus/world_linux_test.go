@@ -151,9 +151,8 @@ func (w *world) git(arguments ...string) {
 	cmd := exec.Command("git", arguments...)
 	cmd.Dir, cmd.Env = w.ws, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("git %v: %v\n%s", arguments, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(w.t, err == nil, "git %v: %v\n%s", arguments, err, out)
 }
 
 // put writes a file of the world's user.
@@ -217,7 +216,6 @@ func (w *world) restore() {
 	w.t.Helper()
 	_ = os.Remove(w.loose)
 	w.base.restore(w.t, w.top, w.look())
-	if left := w.base.differs(w.look()); len(left) > 0 {
-		w.t.Fatalf("not restored: %q", left)
-	}
+	left := w.base.differs(w.look())
+	check.Must(w.t, len(left) == 0, "not restored: %q", left)
 }

@@ -32,18 +32,15 @@ func (b *bench) inbox() *approval.Store {
 
 func (b *bench) answers(id string, d approval.Decision, reason string) {
 	b.t.Helper()
-	if _, _, err := b.inbox().Answer(id, approval.Answer{Decision: d, Reason: reason, By: "op", Via: approval.Inbox}); err != nil {
-		b.t.Fatal(err)
-	}
+	_, _, err := b.inbox().Answer(id, approval.Answer{Decision: d, Reason: reason, By: "op", Via: approval.Inbox})
+	check.OK(b.t, err)
 }
 
 // required makes a call that has to be answered, and returns the request.
 func (b *bench) required(tool string, a args) string {
 	b.t.Helper()
 	id, _ := b.refused("APPROVAL_REQUIRED", tool, a).details()["approval_id"].(string)
-	if !strings.HasPrefix(id, "apr_") {
-		b.t.Fatalf("no id")
-	}
+	check.Must(b.t, strings.HasPrefix(id, "apr_"), "no id")
 	return id
 }
 
@@ -51,29 +48,24 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"same call", "resume_approval"} {
 		t.Run(how, func(t *testing.T) {
-			b := start(t, newWorkspace(t), asks).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, newWorkspace(t), asks).under("INT-001")
 			call := args{"session": s, "path": "docs/n.md", "content": "new\n"}
 			id := b.required("write_to_file", call)
 			b.answers(id, approval.Once, "")
 			other := args{"session": s, "path": "docs/n.md", "content": "other\n"}
-			if b.required("write_to_file", other) == id {
-				t.Fatal("another content is the same request")
-			}
+			check.Must(t, b.required("write_to_file", other) != id, "another content is the same request")
 			if how == "same call" {
 				b.ok("write_to_file", call)
 			} else {
 				r := b.ok("resume_approval", args{"session": s, "approval_id": id})
-				if r.str("status") != "executed" || r.str("tool") != "write_to_file" || !strings.Contains(r.Text, "docs/n.md") {
-					t.Errorf("%v", r.Object)
-				}
+				check.That(t, r.str("status") == "executed" && r.str("tool") == "write_to_file" && strings.Contains(r.Text, "docs/n.md"),
+					"%v", r.Object)
 				b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": s, "approval_id": id})
 			}
 			check.Equal(t, b.read("docs/n.md"), "new\n", "wrote")
 			check.OK(t, os.Remove(filepath.Join(b.dir, "docs/n.md")))
-			if again := b.call("write_to_file", call); !again.Error {
-				t.Error("approved once, and it passed twice")
-			}
+			again := b.call("write_to_file", call)
+			check.That(t, again.Error, "approved once, and it passed twice")
 			b.wantRecord(`"outcome":"asked"`, id, "SCOPE_VIOLATION")
 		})
 	}
@@ -81,8 +73,7 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 
 func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), asks).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), asks).under("INT-001")
 	call := args{"session": s, "path": "docs/n.md", "content": "x"}
 	id := b.required("write_to_file", call)
 	b.answers(id, approval.Deny, "not \u202ein docs")
@@ -90,14 +81,10 @@ func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
 		b.refused("APPROVAL_REJECTED", "write_to_file", call),
 		b.refused("APPROVAL_REJECTED", "resume_approval", args{"session": s, "approval_id": id}),
 	} {
-		if r.details()["operator_reason"] != "not \u202ein docs" || strings.Contains(r.str("error"), "\u202e") {
-			t.Errorf("%s", r.Text)
-		}
+		check.That(t, r.details()["operator_reason"] == "not \u202ein docs" && !strings.Contains(r.str("error"), "\u202e"), "%s", r.Text)
 	}
 	check.OK(t, b.inbox().Revoke(id))
-	if b.required("write_to_file", call) == id {
-		t.Error("a request that was taken back is asked about again")
-	}
+	check.That(t, b.required("write_to_file", call) != id, "a request that was taken back is asked about again")
 }
 
 // What changed since the question voids the answer.
@@ -117,8 +104,7 @@ func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := start(t, newWorkspace(t), asks).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, newWorkspace(t), asks).under("INT-001")
 			call := args{"session": s, "path": "docs/other.md", "old_string": "#", "new_string": "##"}
 			id := b.required("edit_file", call)
 			b.answers(id, approval.Once, "")
@@ -128,20 +114,16 @@ func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
 			} else if r.details()["approval_id"] == id {
 				t.Error("the same question was put")
 			}
-			if r := b.call("resume_approval", args{"session": s, "approval_id": id}); !r.Error {
-				t.Errorf("resumed: %s", r.Text)
-			}
-			if strings.Contains(b.read("docs/other.md"), "##") {
-				t.Error("it was changed")
-			}
+			r := b.call("resume_approval", args{"session": s, "approval_id": id})
+			check.That(t, r.Error, "resumed: %s", r.Text)
+			check.That(t, !strings.Contains(b.read("docs/other.md"), "##"), "it was changed")
 		})
 	}
 }
 
 func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), asks).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), asks).under("INT-001")
 	put := func(path, content string) args { return args{"session": s, "path": path, "content": content} }
 	b.answers(b.required("write_to_file", put("docs/a.md", "1")), approval.ForIntent, "")
 	b.ok("write_to_file", put("docs/a.md", "1"))
@@ -163,35 +145,30 @@ func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
 	s = b.selects("INT-001")
 	b.required("write_to_file", put("docs/a.md", "3"))
-	if grants, err := b.inbox().Grants(); err != nil || len(grants) != 0 {
-		t.Errorf("%+v %v", grants, err)
-	}
+	grants, err := b.inbox().Grants()
+	check.That(t, err == nil && len(grants) == 0, "%+v %v", grants, err)
 }
 
 // An intent that an agent blocks and the operator opens again has no grants,
 // also if nobody looked in between.
 func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), asks).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), asks).under("INT-001")
 	put := args{"session": s, "path": "docs/a.md", "content": "1"}
 	b.answers(b.required("write_to_file", put), approval.ForIntent, "")
 	b.ok("write_to_file", put)
 	b.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "BLOCKED", "note": "waiting"})
-	if grants, err := b.inbox().Grants(); err != nil || len(grants) != 0 {
-		t.Errorf("the grants of a blocked intent stand: %+v %v", grants, err)
-	}
+	grants, err := b.inbox().Grants()
+	check.That(t, err == nil && len(grants) == 0, "the grants of a blocked intent stand: %+v %v", grants, err)
 }
 
 func TestProtectedPathsAreApprovedOnce(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), asks).connect()
-	s := b.selects("INT-005")
+	b, s := start(t, newWorkspace(t), asks).under("INT-005")
 	call := args{"session": s, "path": ".envrc", "content": "x"}
 	id := b.required("write_to_file", call)
-	if _, _, err := b.inbox().Answer(id, approval.Answer{Decision: approval.ForIntent}); err == nil {
-		t.Error("a protected path was granted")
-	}
+	_, _, err := b.inbox().Answer(id, approval.Answer{Decision: approval.ForIntent})
+	check.That(t, err != nil, "a protected path was granted")
 	b.answers(id, approval.Once, "")
 	b.ok("write_to_file", call)
 	// What no check may ask about is not asked about.
@@ -213,9 +190,7 @@ func TestSelectionIsPutToTheOperator(t *testing.T) {
 	id := b.required("select_active_intent", args{"intent_id": "INT-001"})
 	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
 	b.answers(id, approval.Once, "")
-	if b.required("select_active_intent", args{"intent_id": "INT-002"}) == id {
-		t.Error("another intent is the same question")
-	}
+	check.That(t, b.required("select_active_intent", args{"intent_id": "INT-002"}) != id, "another intent is the same question")
 	s := b.selects("INT-001")
 	b.ok("write_to_file", args{"session": s, "path": "src/n", "content": "x"})
 }
@@ -225,8 +200,7 @@ func TestApproveDirective(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".intentignore", "approve:INT-001\n")
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	b.answers(b.required("execute_command", args{"session": s, "command": "echo hi"}), approval.Once, "")
 	b.ok("execute_command", args{"session": s, "command": "echo hi"})
 	b.required("execute_command", args{"session": s, "command": "echo hi"})

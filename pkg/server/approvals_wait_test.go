@@ -55,8 +55,7 @@ func TestAnotherSessionCannotResume(t *testing.T) {
 func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 	t.Parallel()
 	const many = 50
-	b := start(t, newWorkspace(t), asks, waits).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), asks, waits).under("INT-001")
 	var wg sync.WaitGroup
 	for i := range many {
 		wg.Go(func() {
@@ -81,8 +80,7 @@ func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 // A call that is given up while it waits does nothing, also after a yes.
 func TestGivenUpWhileWaiting(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), asks, waits).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), asks, waits).under("INT-001")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -110,9 +108,7 @@ func (b *bench) pending() string {
 		if len(found) > 0 {
 			return found[0].ID
 		}
-		if b.t.Context().Err() != nil {
-			b.t.Fatal("nothing is asked")
-		}
+		check.Must(b.t, b.t.Context().Err() == nil, "nothing is asked")
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -169,12 +165,9 @@ func TestElicitationDecides(t *testing.T) {
 			b.ok("write_to_file", put("docs/5"))
 			shown.Store(nil)
 			b.ok("edit_file", args{"session": s, "path": "docs/5", "old_string": "hello", "new_string": "bye"})
-			if shown.Load() != nil {
-				t.Error("asked although it is granted")
-			}
-			if pending, _ := b.inbox().Pending(); len(pending) != 1 {
-				t.Errorf("%d wait, not the one that was put away", len(pending))
-			}
+			check.That(t, shown.Load() == nil, "asked although it is granted")
+			pending, _ := b.inbox().Pending()
+			check.That(t, len(pending) == 1, "%d wait, not the one that was put away", len(pending))
 		})
 	}
 }

@@ -23,28 +23,20 @@ func (b *bench) commands(session string) []map[string]any {
 // record at its start and one at its end.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t)).under("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "echo begun; echo x > src/by.txt; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
 	id, artifact := r.str("command_id"), r.str("artifact_id")
-	if r.Object["running"] != true || r.Object["exit_code"] != nil || !strings.Contains(r.str("output"), "begun") {
-		t.Fatalf("%v", r.Object)
-	}
+	check.Must(t, r.Object["running"] == true && r.Object["exit_code"] == nil && strings.Contains(r.str("output"), "begun"), "%v", r.Object)
 	b.wantRecord(`"started":true`, id, `"background":true`, r.str("record_id"), `"programs":["echo","trap","exit",":","sleep"]`)
-	if c := b.commands(s); len(c) != 1 || c[0]["command_id"] != id || c[0]["running"] != true {
-		t.Errorf("%v", c)
-	}
+	c := b.commands(s)
+	check.That(t, len(c) == 1 && c[0]["command_id"] == id && c[0]["running"] == true, "%v", c)
 	read := b.ok("read_command_output", args{"session": s, "artifact_id": artifact})
-	if !strings.Contains(read.str("content"), "begun") || read.Object["running"] != true {
-		t.Errorf("%v", read.Object)
-	}
+	check.That(t, strings.Contains(read.str("content"), "begun") && read.Object["running"] == true, "%v", read.Object)
 	stopped := b.ok("stop_command", args{"session": s, "command_id": id})
-	if stopped.Object["exit_code"] != 3.0 || stopped.Object["running"] != false || stopped.str("ended_by") != "stopped by its session" {
-		t.Errorf("%v", stopped.Object)
-	}
-	if changed, _ := stopped.Object["changed_files"].([]any); len(changed) != 1 || changed[0].(map[string]any)["path"] != "src/by.txt" {
-		t.Errorf("%v", stopped.Object)
-	}
+	check.That(t, stopped.Object["exit_code"] == 3.0 && stopped.Object["running"] == false && stopped.str("ended_by") == "stopped by its session",
+		"%v", stopped.Object)
+	changed, _ := stopped.Object["changed_files"].([]any)
+	check.That(t, len(changed) == 1 && changed[0].(map[string]any)["path"] == "src/by.txt", "%v", stopped.Object)
 	b.wantRecord(`"path":"src/by.txt"`, `"op":"created"`, stopped.str("record_id"))
 	b.wantRecord(`"exit_code":3`, id, `"ended_by":"stopped by its session"`, stopped.str("record_id"), `"output_hash":"sha256:`)
 	check.Equal(t, b.ok("stop_command", args{"session": s, "command_id": id}).str("record_id"), stopped.str("record_id"))
@@ -59,19 +51,15 @@ func TestBackgroundThatEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
-	b := start(t, dir).connect()
-	s := b.selects("A")
+	b, s := start(t, dir).under("A")
 	r := b.ok("execute_command", args{"session": s, "command": "echo oh; exit 7", "background": true})
-	if r.Object["running"] == true || r.Object["exit_code"] != 7.0 || r.str("output") != "oh\n" {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, r.Object["running"] != true && r.Object["exit_code"] == 7.0 && r.str("output") == "oh\n", "%v", r.Object)
 	b.wantRecord(`"exit_code":7`, r.str("command_id"))
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push", "background": true})
 	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish x", "background": true})
 	b.refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": "true", "background": true, "timeout": 86401})
-	if c := b.commands(s); len(c) != 1 {
-		t.Errorf("%v", c)
-	}
+	c := b.commands(s)
+	check.That(t, len(c) == 1, "%v", c)
 }
 
 // A session sees and ends only what is its own.
@@ -79,13 +67,10 @@ func TestBackgroundBelongsToItsSession(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
 	one, two := b.selects("INT-001"), b.selects("INT-005")
-	if one == two {
-		t.Fatal("one session")
-	}
+	check.Must(t, one != two, "one session")
 	id := b.ok("execute_command", args{"session": one, "command": "sleep 100", "background": true}).str("command_id")
-	if c := b.commands(two); len(c) != 0 {
-		t.Errorf("another session sees %v", c)
-	}
+	c := b.commands(two)
+	check.That(t, len(c) == 0, "another session sees %v", c)
 	b.refused("FILE_NOT_FOUND", "stop_command", args{"session": two, "command_id": id})
 	if c := b.commands(one); len(c) != 1 || c[0]["running"] != true {
 		t.Errorf("%v", c)
@@ -97,17 +82,15 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
-	b := start(t, dir).connect()
-	s := b.selects("A")
+	b, s := start(t, dir).under("A")
 	r := b.ok("execute_command", args{"session": s, "command": "API_TOKEN=hunter2secret sh -c 'echo $API_TOKEN'"})
 	check.Equal(t, r.str("output"), "hunter2secret\n")
 	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push --token=hunter2secret"})
 	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish --token=hunter2secret"})
 	b.wantRecord("API_TOKEN=[redacted] sh -c", `"redacted":true`)
 	b.close()
-	if all := strings.Join(fileLines(t, dir), "\n"); strings.Contains(all, "hunter2") {
-		t.Errorf("a record has the secret:\n%s", all)
-	}
+	all := strings.Join(fileLines(t, dir), "\n")
+	check.That(t, !strings.Contains(all, "hunter2"), "a record has the secret:\n%s", all)
 }
 
 func fileLines(t *testing.T, dir string) []string {

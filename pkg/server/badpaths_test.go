@@ -55,7 +55,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 	check.Write(t, outside, "f", "TOPSECRET\n")
 	for at, to := range map[string]string{
 		"src/out": outside, "src/outfile": filepath.Join(outside, "f"), "src/dangling": "nowhere", "src/dangling-out": outside + "/none",
-		"src/loop": "loop", "src/git": "../.git", "src/orch": "../.orchestration",
+		"src/loop": "loop", "src/git": "../.git", "src/orch": "../.orchestration", "src/docs": "../docs",
 	} {
 		link(t, to, filepath.Join(dir, at))
 	}
@@ -64,8 +64,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 	t.Chdir(filepath.Join(dir, "src"))
 	socket := check.Value(net.Listen("unix", "socket"))(t)
 	defer socket.Close()
-	b := start(t, dir).connect()
-	b.selects("INT-005")
+	b, _ := start(t, dir).under("INT-005")
 	bad := []string{
 		"..", "../x", "src/../../x", "/etc/passwd", outside + "/f", "src/out/x", "src/out/f", "src/outfile", "src/dangling-out", "src/loop",
 		"a\x00b", "src/\x01", "src/" + strings.Repeat("n", 300), strings.Repeat("d/", 3000) + "x",
@@ -98,6 +97,12 @@ func TestBadPathsChangeNothing(t *testing.T) {
 		}
 	}
 	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
+	for path, code := range map[string]string{
+		"src/out/x": "PATH_OUTSIDE_WORKSPACE", "src/outfile": "PATH_OUTSIDE_WORKSPACE", "src/dangling-out": "PATH_OUTSIDE_WORKSPACE", "a\x00b": "PATH_OUTSIDE_WORKSPACE",
+		"src": "NOT_A_REGULAR_FILE", "src/fifo": "NOT_A_REGULAR_FILE", "src/git/config": "PROTECTED_PATH", ".vscode/tasks.json": "APPROVAL_REQUIRED",
+	} {
+		b.refused(code, "write_to_file", args{"path": path, "content": "x"})
+	}
 	for _, path := range []string{"..", "/etc/passwd", "src/out/f", "src/outfile", "src/fifo", "src/socket", "src", "a\x00b", "src/loop", "src/a.txt/x"} {
 		if r := b.call("read_file", args{"path": path}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" || strings.Contains(r.Text, "TOPSECRET") {
 			t.Errorf("read_file %q: %s", path, r.Text)
@@ -109,6 +114,9 @@ func TestBadPathsChangeNothing(t *testing.T) {
 		}
 	}
 	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
+	// An absolute path inside the workspace is a path inside it.
+	b.ok("write_to_file", args{"path": filepath.Join(dir, "src/abs.txt"), "content": "x"})
+	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "src/docs/x.md", "content": "x", "session": b.selects("INT-001")})
 }
 
 // Where the ledger cannot take a record nothing is changed, nor selected.

@@ -34,17 +34,13 @@ func TestYesOutlivesTheSessionThatAsked(t *testing.T) {
 			inbox := later.operator(way)
 			answers(t, inbox, r, approval.Once, "")
 			for range 2 { // the second finds it done
-				if _, err := later.server.CarryOut(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
+				check.Value(later.server.CarryOut(t.Context(), r))(t)
 			}
-			if text := later.read(".orchestration/active_intents.yaml"); !strings.Contains(text, c.stands) {
-				t.Errorf("the yes had no effect:\n%s", text)
-			}
+			text := later.read(".orchestration/active_intents.yaml")
+			check.That(t, strings.Contains(text, c.stands), "the yes had no effect:\n%s", text)
 			later.wantRecord(`"kind":"lifecycle"`, `"call":"`+tool+`"`, r.ID)
-			if standing, err := inbox.Standing(r.Digest); err != nil || standing.Approved != nil {
-				t.Errorf("the answer can still be used: %+v %v", standing, err)
-			}
+			standing, err := inbox.Standing(r.Digest)
+			check.That(t, err == nil && standing.Approved == nil, "the answer can still be used: %+v %v", standing, err)
 		})
 	}
 }
@@ -58,9 +54,8 @@ func TestCarriesOutNothingElse(t *testing.T) {
 	want := func(r approval.Request) {
 		t.Helper()
 		before := b.read(".orchestration/active_intents.yaml")
-		if text, err := b.server.CarryOut(t.Context(), r); err == nil {
-			t.Errorf("carried out: %s", text)
-		}
+		text, err := b.server.CarryOut(t.Context(), r)
+		check.That(t, err != nil, "carried out: %s", text)
 		check.Equal(t, b.read(".orchestration/active_intents.yaml"), before, "the intents were changed")
 	}
 	wider := func(path string) approval.Request {
@@ -112,9 +107,7 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 			if way != "the call comes first" {
 				waited = <-done
 			}
-			if waited.Error {
-				t.Errorf("the call that waited: %v", waited.Object)
-			}
+			check.That(t, !waited.Error, "the call that waited: %v", waited.Object)
 			check.Equal(t, strings.Count(b.read(".orchestration/active_intents.yaml"), "lib/**"), 1, "the scope has it")
 		})
 	}
@@ -152,8 +145,7 @@ func TestSubjectsTellRequestsApart(t *testing.T) {
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".intentignore", "approve:INT-001\n")
 	check.Write(t, dir, "src/a.txt", "one\ntwo\n")
-	b := start(t, dir, way).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, way).under("INT-001")
 	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
 	seen := map[string]string{}
 	for i, call := range []struct {
@@ -173,9 +165,8 @@ func TestSubjectsTellRequestsApart(t *testing.T) {
 		call.args["session"] = s
 		r := b.asks(b.operator(way), call.tool, call.args)
 		subject := r.Subject()
-		if other, taken := seen[subject]; taken || strings.Contains(subject, "active_intents") {
-			t.Errorf("%d %s: %q is the subject of %q as well", i, call.tool, subject, other)
-		}
+		other, taken := seen[subject]
+		check.That(t, !taken && !strings.Contains(subject, "active_intents"), "%d %s: %q is the subject of %q as well", i, call.tool, subject, other)
 		seen[subject] = call.tool
 		check.Equal(t, ask.ForNobody(r), (call.tool == "request_scope_expansion" || call.tool == "propose_intent"), "%s", call.tool)
 	}

@@ -28,13 +28,11 @@ func TestHintsNameRealTools(t *testing.T) {
 		refusal.HintAskUser, refusal.HintRetry, refusal.HintFixArguments,
 	}
 	for _, e := range refusal.Catalogue() {
-		if !slices.Contains(names, e.Hint) && !slices.Contains(actions, e.Hint) {
-			t.Errorf("%s: the hint %s is neither a tool nor an action", e.Code, e.Hint)
-		}
+		check.That(t, slices.Contains(names, e.Hint) || slices.Contains(actions, e.Hint),
+			"%s: the hint %s is neither a tool nor an action", e.Code, e.Hint)
 		for _, word := range regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`).FindAllString(e.Next, -1) {
-			if !slices.Contains(names, word) && !slices.Contains([]string{"active_intents", "start_line", "intent_id"}, word) {
-				t.Errorf("%s: the suggestion names %s, which is no tool", e.Code, word)
-			}
+			check.That(t, slices.Contains(names, word) || slices.Contains([]string{"active_intents", "start_line", "intent_id"}, word),
+				"%s: the suggestion names %s, which is no tool", e.Code, word)
 		}
 	}
 }
@@ -47,9 +45,7 @@ func TestRefusalsTable(t *testing.T) {
 	content := check.Value(os.ReadFile(path))(t)
 	text := string(content)
 	i, j := strings.Index(text, begin), strings.Index(text, end)
-	if i < 0 || j < i {
-		t.Fatal("docs/refusals.md has no markers for the table")
-	}
+	check.Must(t, i >= 0 && j >= i, "docs/refusals.md has no markers for the table")
 	i += strings.Index(text[i:], "\n") + 1
 	var table strings.Builder
 	table.WriteString("| error_type | when | action_hint |\n| --- | --- | --- |\n")
@@ -59,9 +55,7 @@ func TestRefusalsTable(t *testing.T) {
 	if text[i:j] == table.String() {
 		return
 	}
-	if !*update {
-		t.Fatal("docs/refusals.md is out of step with pkg/refusal: go test ./pkg/server -run TestRefusalsTable -update")
-	}
+	check.Must(t, *update, "docs/refusals.md is out of step with pkg/refusal: go test ./pkg/server -run TestRefusalsTable -update")
 	check.OK(t, os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644))
 }
 
@@ -82,8 +76,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 		fmt.Fprintf(&patched, "*** Update File: src/many/%d.txt\n@@\n-line 1 of no file\n+x\n", i)
 	}
 	patched.WriteString("*** End Patch\n")
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	paths := make([]any, 20_000)
 	for i := range paths {
 		paths[i] = i
@@ -101,8 +94,6 @@ func TestRefusalsAreBounded(t *testing.T) {
 		"a regex":  {"INVALID_ARGUMENTS", "search_files", args{"regex": strings.Repeat("(", 500_000)}, "regex:"},
 	} {
 		r := b.refused(c.code, c.tool, c.args)
-		if len(r.Text) > 48<<10 || !strings.Contains(r.str("error"), c.says) {
-			t.Errorf("%s: %d bytes, %.300s", name, len(r.Text), r.Text)
-		}
+		check.That(t, len(r.Text) <= 48<<10 && strings.Contains(r.str("error"), c.says), "%s: %d bytes, %.300s", name, len(r.Text), r.Text)
 	}
 }

@@ -58,8 +58,7 @@ func violationsOf(e record.Entry) []string {
 func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	r := b.ok("execute_command", args{"session": s, "mutation_class": "INTENT_EVOLUTION",
 		"command": "sed -i s/two/2/ src/a.txt && mkdir -p src/sub && echo new > src/sub/n.txt && chmod 755 src/sub/n.txt"})
 	if got := fmt.Sprint(r.Object["changed_files"]); got != "[map[in_scope:true operation:modified path:src/a.txt] map[in_scope:true operation:created path:src/sub/n.txt]]" {
@@ -74,9 +73,7 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})
 	e = b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "created src/link", "created src/pipe", "deleted src/sub/n.txt", "moved src/b.txt from src/a.txt")
-	if fmt.Sprint(e.Detail["links"]) != "[src/link]" || fmt.Sprint(e.Detail["special"]) != "[src/pipe]" {
-		t.Errorf("%v", e.Detail)
-	}
+	check.That(t, fmt.Sprint(e.Detail["links"]) == "[src/link]" && fmt.Sprint(e.Detail["special"]) == "[src/pipe]", "%v", e.Detail)
 	b.ok("execute_command", args{"session": s, "command": "cat src/b.txt; touch src/b.txt"})
 	if e = b.lastRecord(record.KindCommand); len(e.Changes) > 0 || e.MutationClass != "" {
 		t.Errorf("%+v", e)
@@ -92,8 +89,7 @@ func TestCommandOutOfScope(t *testing.T) {
 	check.Write(t, dir, "src/frozen", "x\n")
 	check.Write(t, dir, "keys/a", "secret\n")
 	check.Write(t, dir, ".git/hooks/post-commit", "true\n")
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	closed := regexp.MustCompile(`^(keys/|src/frozen|\.vscode/|\.git/|\.orchestration/|docs/bad)`)
 	for line, want := range map[string][]string{
 		"cp src/a.txt docs/other.md; echo fine > src/fine.txt": {"modified docs/other.md"},
@@ -123,23 +119,20 @@ func TestCommandOutOfScope(t *testing.T) {
 				content := check.Value(os.ReadFile(filepath.Join(b.dir, name)))(t)
 				check.Write(t, dir, name, string(content))
 			}
-			b := start(t, dir, withoutSandbox).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, dir, withoutSandbox).under("INT-001")
 			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
 			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.str("action_hint") != hint {
 				t.Errorf("%v", r.Object)
 			}
 			next := r.str("suggestion")
-			if asks := strings.Contains(next, "request_scope_expansion with paths: ["); asks != (hint == "request_scope_expansion") || !strings.Contains(next, ask) {
-				t.Errorf("asks for %s by %q", ask, next)
-			}
-			if says := strings.Contains(next, "No scope opens"); says != slices.ContainsFunc(want, func(v string) bool { return closed.MatchString(v[strings.Index(v, " ")+1:]) }) {
-				t.Errorf("of what is closed: %q", next)
-			}
+			asks := strings.Contains(next, "request_scope_expansion with paths: [")
+			check.That(t, asks == (hint == "request_scope_expansion") && strings.Contains(next, ask), "asks for %s by %q", ask, next)
+			says := strings.Contains(next, "No scope opens")
+			check.That(t, says == slices.ContainsFunc(want, func(v string) bool { return closed.MatchString(v[strings.Index(v, " ")+1:]) }),
+				"of what is closed: %q", next)
 			e := b.lastRecord(record.KindCommand)
-			if got := violationsOf(e); !slices.Equal(got, want) {
-				t.Errorf("violations %q, want %q", got, want)
-			}
+			got := violationsOf(e)
+			check.That(t, slices.Equal(got, want), "violations %q, want %q", got, want)
 			b.ok("execute_command", args{"session": s, "command": "true"})
 		})
 	}
@@ -165,14 +158,11 @@ func TestViolationsAreReverted(t *testing.T) {
 			dir := newWorkspace(t)
 			check.OK(t, os.Symlink("other.md", filepath.Join(dir, "docs/link2")))
 			before := treeOf(t, dir)
-			b := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).under("INT-001")
 			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
 			e := b.lastRecord(record.KindCommand)
 			for _, v := range e.Violations {
-				if !v.Reverted && !slices.Contains(left, v.Path) {
-					t.Errorf("%s was not reverted: %s", v.Path, r.Text)
-				}
+				check.That(t, v.Reverted || slices.Contains(left, v.Path), "%s was not reverted: %s", v.Path, r.Text)
 			}
 			after := treeOf(t, dir)
 			for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -181,9 +171,7 @@ func TestViolationsAreReverted(t *testing.T) {
 				}
 			}
 			for name := range before {
-				if !strings.HasPrefix(name, "src/") && after[name] == "" {
-					t.Errorf("%s is gone", name)
-				}
+				check.That(t, strings.HasPrefix(name, "src/") || after[name] != "", "%s is gone", name)
 			}
 			b.ok("execute_command", args{"session": s, "command": "true"})
 			if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 || len(e.Violations) > 0 {
@@ -229,14 +217,12 @@ func treeOf(t *testing.T, dir string) map[string]string {
 func TestOutsideEditorIsNotCharged(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	b.ok("execute_command", args{"session": s, "command": "true"})
 	edited := exec.Command("sh", "-c", "echo from outside >> src/a.txt; echo x > docs/other.md; echo x > outside.txt; rm -f go.mod")
 	edited.Dir = dir
-	if out, err := edited.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
+	out, err := edited.CombinedOutput()
+	check.Must(t, err == nil, "%v %s", err, out)
 	b.ok("execute_command", args{"session": s, "command": "true"})
 	if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 {
 		t.Errorf("charged with %v", changesOf(e))
@@ -251,19 +237,14 @@ func TestOutsideEditorIsNotCharged(t *testing.T) {
 func TestCommandMakesViewsStale(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
 	b.ok("execute_command", args{"session": s, "command": "sed -i s/two/2/ src/a.txt"})
 	stale := b.refused("STALE_FILE", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
-	if !strings.Contains(stale.Text, `one\n2\nthree`) {
-		t.Errorf("the content is not shown: %s", stale.Text)
-	}
+	check.That(t, strings.Contains(stale.Text, `one\n2\nthree`), "the content is not shown: %s", stale.Text)
 	b.ok("write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
 	e := b.lastRecord(record.KindMutation)
-	if e.Changes[0].ExternalBefore {
-		t.Error("the command's change was recorded, so it is not external")
-	}
+	check.That(t, !e.Changes[0].ExternalBefore, "the command's change was recorded, so it is not external")
 	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -f src/c.txt"})
 	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "mine too\n"})
 	b.ok("execute_command", args{"session": s, "command": "rm src/b.txt"})
@@ -297,14 +278,10 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	check.Write(t, dir, "src/editor", "by an editor\n")
 	check.Write(t, dir, "src/go", "go\n") // lets the command go on
 	r := <-ended
-	if r.Error {
-		t.Fatal(r.Text)
-	}
+	check.Must(t, !r.Error, "%v", r.Text)
 	e := b.entry(r.str("record_id"))
 	b.wantChanges(e, "created src/editor", "created src/got", "created src/running", "modified src/theirs")
 	for _, c := range e.Changes {
-		if c.Path == "src/theirs" && fmt.Sprint(c.Hunks) != "[[1 0 2 1]]" {
-			t.Errorf("the command's change of src/theirs: %v", c.Hunks)
-		}
+		check.That(t, c.Path != "src/theirs" || fmt.Sprint(c.Hunks) == "[[1 0 2 1]]", "the command's change of src/theirs: %v", c.Hunks)
 	}
 }

@@ -38,9 +38,8 @@ func TestChecks(t *testing.T) {
 	s := b.selects("INT-005")
 	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})), "")
 	r := b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\nTODO\n", "session": s})
-	if w := warnings(r); !strings.Contains(w, "finds problems (exit code 1):\n2:TODO") || r.str("record_id") == "" {
-		t.Errorf("%v", r.Object)
-	}
+	w := warnings(r)
+	check.That(t, strings.Contains(w, "finds problems (exit code 1):\n2:TODO") && r.str("record_id") != "", "%v", r.Object)
 	all := b.lessons()
 	if len(all) != 1 || all[0].Path != "src/c.txt" || all[0].Category != brain.FailedCheck || !strings.Contains(all[0].Text, "2:TODO") || all[0].Intent != "INT-005" {
 		t.Errorf("%+v", all)
@@ -52,9 +51,8 @@ func TestChecks(t *testing.T) {
 	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/x.txt\n+1\n*** Add File: src/y.txt\n+1\n*** Add File: other.txt\n+1\n*** End Patch\n"})
 	b.ok("read_file", args{"path": "src/x.txt", "session": s})
 	b.ok("write_to_file", args{"path": "src/x.txt", "content": "1\n", "session": s})
-	if said, _ := os.ReadFile(log); string(said) != "src/b.txt\nsrc/c.txt\nsrc/c.txt\nsrc/x.txt src/y.txt\n" {
-		t.Errorf("%s", said)
-	}
+	said, _ := os.ReadFile(log)
+	check.That(t, string(said) == "src/b.txt\nsrc/c.txt\nsrc/c.txt\nsrc/x.txt src/y.txt\n", "%s", said)
 	check.Equal(t, len(b.lessons()), 1, "%+v", b.lessons())
 	if w := warnings(b.ok("write_to_file", args{"path": "docs/n.md", "content": "x\n", "session": s})); !strings.Contains(w, "exit code 9):\nit printed nothing") {
 		t.Errorf("%s", w)
@@ -80,9 +78,9 @@ func TestHostileChecks(t *testing.T) {
 			}
 		}).connect()
 		r := b.ok("write_to_file", args{"path": "src/n.txt", "content": "x\n", "session": b.selects("INT-001")})
-		if w := warnings(r); !strings.Contains(w, want) || want == "" && w != "" || len(w) > 6000 || strings.Contains(w, "\x1b") {
-			t.Errorf("%s: %.500s", command, w)
-		}
+		w := warnings(r)
+		check.That(t, strings.Contains(w, want) && (want != "" || w == "") && len(w) <= 6000 && !strings.Contains(w, "\x1b"),
+			"%s: %.500s", command, w)
 		check.Equal(t, len(b.lessons()), 0, "noted although the settings say not to")
 		b.hangUp()
 	}
@@ -90,8 +88,7 @@ func TestHostileChecks(t *testing.T) {
 
 func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true, RefusedCalls: true})).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true, RefusedCalls: true})).under("INT-001")
 	b.ok("execute_command", args{"command": "echo why; exit 3", "session": s})
 	b.ok("execute_command", args{"command": "true", "session": s})
 	for range 3 { // said three times, known after the first
@@ -111,8 +108,7 @@ func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 func TestLessonsAreRationed(t *testing.T) {
 	t.Parallel()
 	now := clockFrom(time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC))
-	b := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).under("INT-001")
 	fail := func(hour int) {
 		for i := range 21 {
 			b.ok("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})
@@ -160,9 +156,7 @@ func TestProgramsEndWithTheClient(t *testing.T) {
 				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"select_active_intent","arguments":{"intent_id":"INT-001"}}}`,
 				`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"write_to_file","arguments":{"path":"src/n.txt","content":"x"}}}`,
 			} {
-				if _, err := io.WriteString(client, line+"\n"); err != nil {
-					t.Fatal(err)
-				}
+				check.Value(io.WriteString(client, line+"\n"))(t)
 			}
 			var reader *os.File
 			for reader == nil { // the other end opens when the program runs
@@ -175,9 +169,7 @@ func TestProgramsEndWithTheClient(t *testing.T) {
 			client.Close()
 			select {
 			case err := <-done:
-				if err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, err)
 			case <-time.After(answerTime):
 				t.Fatal("the server did not end with its input")
 			}

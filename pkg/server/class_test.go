@@ -42,15 +42,13 @@ func TestDeclaredRefactors(t *testing.T) {
 					!strings.Contains(r.str("error"), `src/a.go:4: "+" became "-"`) {
 					t.Errorf("%s", r.Text)
 				}
-				if got := b.read("src/a.go"); !strings.Contains(got, "a + b") {
-					t.Errorf("a refused change was made:\n%s", got)
-				}
+				got := b.read("src/a.go")
+				check.That(t, strings.Contains(got, "a + b"), "a refused change was made:\n%s", got)
 				return
 			}
 			r := b.ok("edit_file", edit(s, "a + b", "a - b"))
-			if warned := strings.Contains(r.Text, "recorded as INTENT_EVOLUTION"); warned != (choice == settings.Warn) || r.str("mutation_class") != "INTENT_EVOLUTION" {
-				t.Errorf("%s", r.Text)
-			}
+			warned := strings.Contains(r.Text, "recorded as INTENT_EVOLUTION")
+			check.That(t, warned == (choice == settings.Warn) && r.str("mutation_class") == "INTENT_EVOLUTION", "%s", r.Text)
 			b.wantRecord(`"mutation_class":"INTENT_EVOLUTION"`, `"declared":"AST_REFACTOR","computed":"INTENT_EVOLUTION","evidence":"unproven","reason":"src/a.go:4: `)
 		})
 	}
@@ -81,9 +79,8 @@ func TestClassOfEveryTool(t *testing.T) {
 		c.arguments["session"] = s
 		check.Equal(t, b.ok(c.tool, c.arguments).str("mutation_class"), c.class, "%s %v", c.tool, c.arguments)
 		lines := b.ledgerLines()
-		if last := lines[len(lines)-1]; !strings.Contains(last, `"computed":"`+c.class+`","evidence":"`+c.evidence+`"`) {
-			t.Errorf("%s: %s", c.tool, last)
-		}
+		last := lines[len(lines)-1]
+		check.That(t, strings.Contains(last, `"computed":"`+c.class+`","evidence":"`+c.evidence+`"`), "%s: %s", c.tool, last)
 	}
 }
 
@@ -217,9 +214,8 @@ func TestRenamingsThatForgetAFileOfTheCall(t *testing.T) {
 				}
 			}
 			refused := b.refused("MUTATION_CLASS_MISMATCH", "apply_patch", args{"session": s, "patch": p + "*** End Patch", "mutation_class": "AST_REFACTOR"})
-			if text := refused.str("error"); !strings.Contains(text, use+":") {
-				t.Errorf("%s", text)
-			}
+			text := refused.str("error")
+			check.That(t, strings.Contains(text, use+":"), "%s", text)
 			b.holds(r.files)
 		})
 	}
@@ -233,9 +229,8 @@ func TestRenamingsByACommand(t *testing.T) {
 			b, s := usesBench(t, r, nil, withoutSandbox)
 			b.ok("execute_command", args{"session": s, "command": r.command()})
 			lines := b.ledgerLines()
-			if last := lines[len(lines)-1]; !strings.Contains(last, `"evidence":"proven"`) || !strings.Contains(last, "; no other file names it") {
-				t.Errorf("%s", last)
-			}
+			last := lines[len(lines)-1]
+			check.That(t, strings.Contains(last, `"evidence":"proven"`) && strings.Contains(last, "; no other file names it"), "%s", last)
 			b.verify()
 		})
 	}
@@ -247,7 +242,5 @@ func TestTheAgentIsToldOfTheUse(t *testing.T) {
 	r := renamings()[0]
 	b, s := usesBench(t, r, map[string]string{"README.md": "Call First."}, func(o *server.Options) { o.Settings.MutationClass = settings.Warn })
 	reply := b.ok("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})
-	if !strings.Contains(reply.Text, "README.md:1 has the word First") || reply.str("mutation_class") != "AST_REFACTOR" {
-		t.Errorf("%s", reply.Text)
-	}
+	check.That(t, strings.Contains(reply.Text, "README.md:1 has the word First") && reply.str("mutation_class") == "AST_REFACTOR", "%s", reply.Text)
 }

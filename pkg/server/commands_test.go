@@ -27,8 +27,7 @@ func TestRedirectionsArePaths(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".intentignore", "secret:keys/\nsrc/frozen\n")
-	b := start(t, dir, unsandboxed).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, unsandboxed).under("INT-001")
 	for line, code := range map[string]string{
 		"echo x > out.txt":                          "SCOPE_VIOLATION",
 		"cd src && echo x > ../out.txt":             "SCOPE_VIOLATION",
@@ -56,17 +55,12 @@ func TestRedirectionsArePaths(t *testing.T) {
 // has them in its texts is.
 func TestCommandsWithEntities(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	b.selects("INT-001")
+	b, _ := start(t, newWorkspace(t)).under("INT-001")
 	r := b.refused("INVALID_ARGUMENTS", "execute_command", args{"command": "echo x &gt; src/a.txt &amp;&amp; echo y"})
-	if !strings.Contains(r.str("suggestion"), "echo x > src/a.txt && echo y") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.str("suggestion"), "echo x > src/a.txt && echo y"), "%s", r.Text)
 	b.holds(map[string]string{"src/a.txt": "one\ntwo\nthree\n"})
 	r = b.ok("execute_command", args{"command": "echo '&amp;' | grep '&amp;'"})
-	if !strings.Contains(r.str("output"), "&amp;") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.str("output"), "&amp;"), "%s", r.Text)
 }
 
 // A rule for a program in a place holds from wherever the line has gone: pkg/hooks/gate has the table.
@@ -118,11 +112,8 @@ func TestNamesForgeNoNotes(t *testing.T) {
 			t.Errorf("%q is no line of ours", line)
 		}
 	}
-	if told < len(names) {
-		t.Errorf("%d of %d names are told: %s", told, len(names), r.Text)
-	}
+	check.That(t, told >= len(names), "%d of %d names are told: %s", told, len(names), r.Text)
 	r = b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": "for f in docs/*; do echo two >> \"$f\"; done"})
-	if message := r.str("error"); strings.ContainsAny(message, "\n\r\x1b") {
-		t.Errorf("%q", message)
-	}
+	message := r.str("error")
+	check.That(t, !strings.ContainsAny(message, "\n\r\x1b"), "%q", message)
 }

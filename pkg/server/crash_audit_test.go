@@ -78,9 +78,7 @@ func (a *audit) check(when string) {
 	if err == nil && a.gapsMeant {
 		report.Problems = withoutGaps(report.Problems)
 	}
-	if err != nil || len(report.Problems) > 0 {
-		a.t.Fatalf("%s: the ledger does not verify: %v %+v", when, err, report.Problems)
-	}
+	check.Must(a.t, err == nil && len(report.Problems) == 0, "%s: the ledger does not verify: %v %+v", when, err, report.Problems)
 	l := check.Value(ledger.Open(root, ledger.Options{}))(a.t)
 	defer l.Close(context.Background())
 	all := check.Value(l.Query(context.Background(), record.Filter{}))(a.t)
@@ -90,17 +88,13 @@ func (a *audit) check(when string) {
 	}
 	a.recovered, a.probable = 0, 0
 	for _, e := range all.Entries {
-		if seen[e.ID] {
-			a.t.Fatalf("%s: record %s stands twice in the ledger", when, e.ID)
-		}
+		check.Must(a.t, !seen[e.ID], "%s: record %s stands twice in the ledger", when, e.ID)
 		seen[e.ID] = true
 		a.replay(when, state, e)
 	}
 	a.records = len(all.Entries)
 	for id := range a.acknowledged {
-		if !seen[id] {
-			a.t.Errorf("%s: record %s was acknowledged and is not in the ledger", when, id)
-		}
+		check.That(a.t, seen[id], "%s: record %s was acknowledged and is not in the ledger", when, id)
 	}
 	a.compare(when, state)
 	if a.t.Failed() {
@@ -159,9 +153,7 @@ func (a *audit) compare(when string, state map[string]string) {
 		}
 	}
 	for path := range state {
-		if disk[path] == "" {
-			a.t.Errorf("%s: the ledger says that %s is there, and it is not", when, path)
-		}
+		check.That(a.t, disk[path] != "", "%s: the ledger says that %s is there, and it is not", when, path)
 	}
 	a.leftovers = 0
 	for _, place := range []string{"tmp", "inflight"} {

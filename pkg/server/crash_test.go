@@ -47,9 +47,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	})
 	t.Logf("%d kills: %d mutations acknowledged, %d records, %d recovered (%d of them probable), %d archives",
 		kills, total.acknowledged, total.records, total.recovered, total.probable, total.archives)
-	if total.acknowledged == 0 || total.archives == 0 {
-		t.Error("no call was acknowledged, or the ledger was never rotated: the test tests nothing")
-	}
+	check.That(t, total.acknowledged != 0 && total.archives != 0, "no call was acknowledged, or the ledger was never rotated: the test tests nothing")
 }
 
 type crashTotals struct {
@@ -123,12 +121,10 @@ func killServers(t *testing.T, kills int) *audit {
 	a.acknowledged[settled] = true
 	a.check("at the end")
 	check.OK(t, c.end())
-	if named, kept := keptImages(t, dir, record.KindRecovered); kept != named {
-		t.Errorf("of %d contents of recovered mutations %d are kept", named, kept)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.entry")); len(left) > 0 {
-		t.Errorf("a server that ended in order left %v", left)
-	}
+	named, kept := keptImages(t, dir, record.KindRecovered)
+	check.That(t, kept == named, "of %d contents of recovered mutations %d are kept", named, kept)
+	left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.entry"))
+	check.That(t, len(left) == 0, "a server that ended in order left %v", left)
 	return a
 }
 
@@ -165,9 +161,7 @@ func (a *audit) work(c *child, kill int) {
 			for n := 0; err == nil; n++ {
 				err = w.step(fmt.Sprintf("%d-%d", kill, n))
 			}
-			if err != errKilled {
-				a.t.Error(err)
-			}
+			check.That(a.t, err == errKilled, "%v", err)
 		})
 	}
 	started.Wait()

@@ -43,9 +43,7 @@ func (b *bench) gaps() []string {
 				count += fmt.Sprintf("+%v", decisions)
 			}
 			counts = append(counts, count)
-			if gap["since"] == nil || gap["until"] == nil {
-				b.t.Errorf("a gap without its time: %v", gap)
-			}
+			check.That(b.t, gap["since"] != nil && gap["until"] != nil, "a gap without its time: %v", gap)
 		}
 	}
 	return counts
@@ -55,22 +53,19 @@ func (b *bench) unrecorded(session, path string) {
 	b.t.Helper()
 	r := b.ok("write_to_file", args{"session": session, "path": path, "content": "unrecorded\n"})
 	warnings, _ := r.Object["warnings"].([]any)
-	if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings), "NOT RECORDED") || r.Object["record_id"] != "" {
-		b.t.Errorf("%s: no warning that it has no record: %v", path, r.Object)
-	}
+	check.That(b.t, len(warnings) != 0 && strings.Contains(fmt.Sprint(warnings), "NOT RECORDED") && r.Object["record_id"] == "",
+		"%s: no warning that it has no record: %v", path, r.Object)
 }
 
 // By default a ledger that cannot be written refuses; nothing is changed.
 func TestUnwritableLedgerRefuses(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t)).under("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(b.dir))
 	b.refused("LEDGER_UNAVAILABLE", "write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
-	if _, err := os.Stat(filepath.Join(b.dir, "src/second.txt")); err == nil {
-		t.Error("a refused call made its file")
-	}
+	_, err := os.Stat(filepath.Join(b.dir, "src/second.txt"))
+	check.That(t, err != nil, "a refused call made its file")
 	unblock()
 	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 }
@@ -79,34 +74,28 @@ func TestUnwritableLedgerRefuses(t *testing.T) {
 // next record says how many there were.
 func TestDegradedCountsTheGap(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), degraded).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t), degraded).under("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(b.dir))
 	b.unrecorded(session, "src/second.txt")
 	b.unrecorded(session, "src/third.txt")
 	unblock()
 	r := b.ok("write_to_file", args{"session": session, "path": "src/fourth.txt", "content": "4\n"})
-	if r.Object["record_id"] == "" {
-		t.Error("not recorded although the ledger is in order")
-	}
-	if got := b.gaps(); !slices.Equal(got, []string{"2"}) {
-		t.Errorf("gaps %v, want one of 2 calls", got)
-	}
+	check.That(t, r.Object["record_id"] != "", "not recorded although the ledger is in order")
+	got := b.gaps()
+	check.That(t, slices.Equal(got, []string{"2"}), "gaps %v, want one of 2 calls", got)
 	b.ok("write_to_file", args{"session": session, "path": "src/fifth.txt", "content": "5\n"})
 	if got := b.gaps(); len(got) != 1 {
 		t.Errorf("the gap is told again: %v", got)
 	}
-	if left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/gaps/*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/gaps/*"))
+	check.That(t, len(left) == 0, "left behind: %v", left)
 }
 
 // Where nothing of ours can be written, the count lives as long as the server.
 func TestDegradedWithoutState(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), degraded).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t), degraded).under("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	check.Write(t, b.dir, ".orchestration/state/gaps", "in the way\n")
 	openJournal := block(t, filepath.Join(b.dir, ".orchestration/state/inflight"))
@@ -117,9 +106,8 @@ func TestDegradedWithoutState(t *testing.T) {
 	unblock()
 	openJournal()
 	b.ok("write_to_file", args{"session": session, "path": "src/third.txt", "content": "3\n"})
-	if got := b.gaps(); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("gaps %v, want one of 1 call", got)
-	}
+	got := b.gaps()
+	check.That(t, slices.Equal(got, []string{"1"}), "gaps %v, want one of 1 call", got)
 }
 
 // A gap outlives its server; another server, or the next one, tells it once
@@ -127,18 +115,15 @@ func TestDegradedWithoutState(t *testing.T) {
 func TestGapOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir, degraded).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, dir, degraded).under("INT-001")
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(dir))
 	b.unrecorded(session, "src/second.txt")
 	unblock()
-	other := start(t, dir).connect()
-	others := other.selects("INT-005")
+	other, others := start(t, dir).under("INT-005")
 	other.ok("write_to_file", args{"session": others, "path": "other.txt", "content": "1\n"})
-	if got := other.gaps(); len(got) > 0 {
-		t.Errorf("a gap of a living server was told by another: %v", got)
-	}
+	got := other.gaps()
+	check.That(t, len(got) == 0, "a gap of a living server was told by another: %v", got)
 	if err := b.server.Close(); err != nil { // as its end would: the kernel gives its locks back
 		t.Error(err)
 	}
@@ -149,25 +134,22 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	if got := third.gaps(); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("gaps %v, want one of 1 call", got)
 	}
-	if problems := third.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemUnrecorded {
-		t.Errorf("verify says %+v", problems)
-	}
+	problems := third.problems()
+	check.That(t, len(problems) == 1 && problems[0].Kind == ledger.ProblemUnrecorded, "verify says %+v", problems)
 }
 
 // A decision that cannot be recorded is counted by the next record, and verify
 // says so, whatever ledger.on_failure is.
 func TestLostDecisionIsCounted(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t)).under("INT-001")
 	b.server.Ledger().AppendSoon(record.Record{Kind: "no kind"})
 	b.server.Ledger().AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{
 		Outcome: "refused", Reason: strings.Repeat("x", 9<<20),
 	}})
 	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
-	if got := b.gaps(); !slices.Equal(got, []string{"0+2"}) {
-		t.Errorf("gaps %v, want one of 2 decisions", got)
-	}
+	got := b.gaps()
+	check.That(t, slices.Equal(got, []string{"0+2"}), "gaps %v, want one of 2 decisions", got)
 	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemUnrecorded || !strings.Contains(problems[0].Detail, "0 calls and 2 decisions") {
 		t.Errorf("verify says %+v", problems)
 	}
@@ -176,17 +158,15 @@ func TestLostDecisionIsCounted(t *testing.T) {
 // No refusal is lost, whatever it is about.
 func TestEveryRefusalIsRecorded(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t)).under("INT-001")
 	recorded := func(what, tool string, a args) {
 		t.Helper()
 		a["session"] = session
 		before := len(b.ledgerLines())
 		r := b.call(tool, a)
 		check.OK(t, b.server.Ledger().Flush(t.Context()))
-		if after := len(b.ledgerLines()); !r.Error || after != before+1 {
-			t.Errorf("%.60q: %d records: %.300s", what, after-before, r.Text)
-		}
+		after := len(b.ledgerLines())
+		check.That(t, r.Error && after == before+1, "%.60q: %d records: %.300s", what, after-before, r.Text)
 	}
 	for _, path := range []string{
 		"docs/x", "../x", "/etc/passwd", ".git/config", "src/\x00x", "src/a\nb", "src/" + strings.Repeat("x", 300), strings.Repeat("d/", 2000) + "x",
@@ -197,7 +177,6 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 	// A patch is content, which has no bound of its own; the paths in it have none either.
 	long := "docs/" + strings.Repeat("x", 9<<20)
 	recorded("a long path", "apply_patch", args{"patch": patch("*** Delete File: " + long)})
-	if problems := b.problems(); len(problems) > 0 {
-		t.Errorf("verify says %+v", problems)
-	}
+	problems := b.problems()
+	check.That(t, len(problems) == 0, "verify says %+v", problems)
 }

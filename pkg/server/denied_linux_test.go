@@ -27,9 +27,7 @@ func denialOf(t *testing.T, r reply) (path, said string) {
 		parts = append(parts, text)
 	}
 	said = strings.Join(parts, " | ")
-	if !strings.Contains(r.Text, "[the sandbox denied ") || !strings.Contains(r.Text, path) {
-		t.Errorf("the text does not say so: %s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "[the sandbox denied ") && strings.Contains(r.Text, path), "the text does not say so: %s", r.Text)
 	return path, said
 }
 
@@ -72,14 +70,13 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 			for name, mode := range map[string]os.FileMode{"src/closed.txt": 0, "docs/closed.md": 0, "src/readonly.txt": 0o444} {
 				check.OK(t, os.Chmod(filepath.Join(dir, name), mode))
 			}
-			b := start(t, dir, able).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, dir, able).under("INT-001")
 			for _, c := range cases {
 				r := b.ok("execute_command", args{"session": s, "command": c.line})
 				path, said := denialOf(t, r)
-				if home := os.Getenv("HOME"); path != strings.Replace(c.path, "~", home, 1) || !strings.Contains(said, c.said) {
-					t.Errorf("%s: %q: %q: %s\n%s", c.name, c.line, path, said, r.Text)
-				}
+				home := os.Getenv("HOME")
+				check.That(t, path == strings.Replace(c.path, "~", home, 1) && strings.Contains(said, c.said),
+					"%s: %q: %q: %s\n%s", c.name, c.line, path, said, r.Text)
 			}
 			for _, c := range plain {
 				r := b.ok("execute_command", args{"session": s, "command": c.line})
@@ -99,8 +96,7 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 	check.Write(t, dir, ".env", "KEY=1\n")
 	shared := filepath.Join(t.TempDir(), "shared.txt")
 	check.Write(t, filepath.Dir(shared), "shared.txt", "x")
-	b := start(t, dir, func(o *server.Options) { o.Settings.Commands.Network = "deny" }).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, func(o *server.Options) { o.Settings.Commands.Network = "deny" }).under("INT-001")
 	check.Write(t, dir, "go.mod", "module x\n")
 	for line, want := range map[string][2]string{
 		"cat .env":      {".env", "read |  | choose_different_file"},
@@ -113,9 +109,8 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 	} {
 		check.Write(t, dir, "src/a.txt", "x")
 		r := b.ok("execute_command", args{"session": s, "command": line})
-		if path, said := denialOf(t, r); path != want[0] || !strings.Contains(said, want[1]) {
-			t.Errorf("%q: %q: %s\n%s", line, path, said, r.Text)
-		}
+		path, said := denialOf(t, r)
+		check.That(t, path == want[0] && strings.Contains(said, want[1]), "%q: %q: %s\n%s", line, path, said, r.Text)
 	}
 }
 
@@ -123,15 +118,13 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 func TestAnApprovedRedirectionIsWritten(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir, asks, func(o *server.Options) { o.Settings.Approvals.ProgramConfig = settings.Ask }).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, asks, func(o *server.Options) { o.Settings.Approvals.ProgramConfig = settings.Ask }).under("INT-001")
 	check.Write(t, dir, ".vscode/settings.json", "{}\n")
 	for _, line := range []string{"echo new > docs/other.md", "echo new > docs/new.md", "echo new > .vscode/settings.json", "echo new > .mcp.json"} {
 		call := args{"session": s, "command": line}
 		b.answers(b.required("execute_command", call), approval.Once, "")
 		r := b.ok("execute_command", call)
-		if name := strings.Fields(line)[3]; r.Object["exit_code"] != float64(0) || b.read(name) != "new\n" {
-			t.Errorf("%s: %s", line, r.Text)
-		}
+		name := strings.Fields(line)[3]
+		check.That(t, r.Object["exit_code"] == float64(0) && b.read(name) == "new\n", "%s: %s", line, r.Text)
 	}
 }

@@ -33,9 +33,8 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 		Tool: foreign("touch", `{"file":{"type":"string"},"text":{"type":"string"},"fail":{"type":"boolean"}}`),
 		Handle: func(_ context.Context, r mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
 			ran++
-			if _, passed := r.GetArguments()["session"]; passed {
-				t.Error("the handler sees the session")
-			}
+			_, passed := r.GetArguments()["session"]
+			check.That(t, !passed, "the handler sees the session")
 			text := r.GetString("text", "")
 			if text != "" {
 				check.Write(t, dir, r.GetString("file", ""), text)
@@ -47,9 +46,8 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 		},
 		Touches: func(arguments map[string]any) []string { return []string{arguments["file"].(string)} },
 	}))
-	if err := b.server.AddHandler(server.Handler{Tool: foreign("touch", "{}")}); err == nil {
-		t.Error("a name was taken twice")
-	}
+	err := b.server.AddHandler(server.Handler{Tool: foreign("touch", "{}")})
+	check.That(t, err != nil, "a name was taken twice")
 	b.connect()
 	b.refused("MISSING_OR_INVALID_INTENT", "touch", args{"file": "src/a.txt", "text": "x\n"})
 	s := b.selects("INT-001")
@@ -92,15 +90,11 @@ func TestToolWithoutFilesIsRecorded(t *testing.T) {
 	b.connect()
 	s := b.selects("INT-001")
 	for _, name := range []string{"deploy", "look"} {
-		if _, err := b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: name, Arguments: args{"session": s}}); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: name, Arguments: args{"session": s}}))(t)
 	}
 	b.wantRecord(`"call":"deploy"`, `"kind":"mutation"`, `"intent_id":"INT-001"`, "touches")
 	for _, line := range b.ledgerLines() {
-		if strings.Contains(line, `"call":"look"`) {
-			t.Errorf("a safe call was recorded: %s", line)
-		}
+		check.That(t, !strings.Contains(line, `"call":"look"`), "a safe call was recorded: %s", line)
 	}
 }
 
@@ -135,9 +129,8 @@ func TestEmbedderCallsAndFileTools(t *testing.T) {
 			t.Errorf("%s: %v", word, object)
 		}
 	}
-	if got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt")); string(got) != "one\nTWO\nthree\n" {
-		t.Errorf("%q", got)
-	}
+	got, _ := os.ReadFile(filepath.Join(dir, "src/a.txt"))
+	check.That(t, string(got) == "one\nTWO\nthree\n", "%q", got)
 	a["path"], a["word"] = "docs/other.md", "Other"
 	if object, code := do("upper", a); code != "SCOPE_VIOLATION" {
 		t.Errorf("%v", object)

@@ -152,9 +152,8 @@ func (a *audit) selects(c *child, intent string) (session string) {
 func (a *audit) makes(c *child, session string, arguments args) {
 	a.t.Helper()
 	path := arguments["path"].(string)
-	if read, err := c.call("read_file", args{"session": session, "path": path}); err != nil || read.IsError {
-		a.t.Fatal(err, read)
-	}
+	read, err := c.call("read_file", args{"session": session, "path": path})
+	check.Must(a.t, err == nil && !read.IsError, "%v %v", err, read)
 	with := args{"session": session, "path": path, "content": arguments["content"]}
 	if made, err := c.call(arguments["tool"].(string), with); err != nil || made.IsError {
 		a.t.Fatal(err, made)

@@ -84,9 +84,8 @@ const (
 
 func TestAgentsUseGit(t *testing.T) {
 	t.Parallel()
-	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
-		t.Fatalf("no level full here: %v", ability.NoFull)
-	}
+	ability := sandbox.Probe()
+	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	const other = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
 	world := gitWorld(t)
 	// quick are tried without ORCHESTRA_LONG too.
@@ -210,8 +209,7 @@ func (c gitCase) run(t *testing.T, world string) string {
 	if c.before != "" {
 		check.Shell(t, dir, c.before)
 	}
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	var r reply
 	since := 0
 	for i, line := range c.lines {
@@ -224,9 +222,8 @@ func (c gitCase) run(t *testing.T, world string) string {
 		if i == len(c.lines)-1 && c.refused != "" {
 			was := snapshotOf(t, dir)
 			r = b.refused(c.refused, "execute_command", args{"session": s, "command": line})
-			if is := snapshotOf(t, dir); is != was && !c.ran {
-				t.Errorf("a refused line left\n%s\nof\n%s", is, was)
-			}
+			is := snapshotOf(t, dir)
+			check.That(t, is == was || c.ran, "a refused line left\n%s\nof\n%s", is, was)
 			break
 		}
 		if r = b.ok("execute_command", args{"session": s, "command": line}); i < len(c.lines)-1 {
@@ -234,18 +231,13 @@ func (c gitCase) run(t *testing.T, world string) string {
 		}
 		check.Equal[any](t, r.Object["exit_code"], float64(c.exit), "%s: exit", line)
 	}
-	if !strings.Contains(r.Text, c.says) {
-		t.Errorf("it does not say %q: %s", c.says, r.Text)
-	}
-	if status := strings.TrimRight(check.Git(t, dir, "status", "--porcelain"), "\n"); status != c.status {
-		t.Errorf("git status: %q, want %q\n%s", status, c.status, r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, c.says), "it does not say %q: %s", c.says, r.Text)
+	status := strings.TrimRight(check.Git(t, dir, "status", "--porcelain"), "\n")
+	check.That(t, status == c.status, "git status: %q, want %q\n%s", status, c.status, r.Text)
 	var kinds []string
 	for _, e := range b.entries()[since:] {
 		kinds = append(kinds, string(e.Kind))
-		if len(e.Violations) > 0 && !c.ran {
-			t.Errorf("violations: %+v", e.Violations)
-		}
+		check.That(t, len(e.Violations) == 0 || c.ran, "violations: %+v", e.Violations)
 	}
 	if is := strings.Join(kinds, " "); c.refused == "" && is != c.kinds {
 		t.Errorf("records: %s, want %s\n%s", is, c.kinds, r.Text)
@@ -256,9 +248,8 @@ func (c gitCase) run(t *testing.T, world string) string {
 	for name, want := range c.files {
 		check.Equal(t, b.read(name), want, "%s says", name)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/layers/*")); len(left) > 0 {
-		t.Errorf("layers are left: %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/layers/*"))
+	check.That(t, len(left) == 0, "layers are left: %v", left)
 	b.verify()
 	outcome := fmt.Sprint("exit ", c.exit)
 	if c.refused != "" && !c.ran {
@@ -312,13 +303,12 @@ func summary(lines []string) string {
 // Below the level full nothing tells what git does from what the agent does.
 func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
 	t.Parallel()
-	b := start(t, gitWorld(t), unsandboxed).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, gitWorld(t), unsandboxed).under("INT-001")
 	for _, line := range []string{"git merge -q feature", "git -C src stash", "git co feature", "cd src && git rebase main || true"} {
 		was := snapshotOf(t, b.dir)
-		if r := b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line}); !strings.Contains(r.Text, "&& "+line) || !strings.Contains(r.Text, "terminal") {
-			t.Errorf("%s: it does not say what a person types: %s", line, r.Text)
-		}
+		r := b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
+		check.That(t, strings.Contains(r.Text, "&& "+line) && strings.Contains(r.Text, "terminal"),
+			"%s: it does not say what a person types: %s", line, r.Text)
 		check.Equal(t, snapshotOf(t, b.dir), was, "%s changed something", line)
 	}
 	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null", "git mv src/a.txt src/b.txt", "git rm -q -f src/b.txt"} {
@@ -333,8 +323,7 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tree")
 	check.Git(t, main, "worktree", "add", "-q", "-b", "work", dir, "main")
 	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	was := check.Git(t, main, "status", "--porcelain", "--branch")
 	for _, line := range []string{"git merge -q feature", "git revert --no-edit -m 1 HEAD", "git rebase -q --abort 2>/dev/null; git reset -q --hard main", "git stash -q; git cherry-pick feature~1"} {
 		check.Equal[any](t, b.ok("execute_command", args{"session": s, "command": line}).Object["exit_code"], float64(0), "%s", line)
@@ -351,17 +340,14 @@ func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 	t.Parallel()
 	dir := gitWorld(t)
 	check.Shell(t, dir, "git switch -q feature; echo '{}' > .mcp.json; echo y > docs/y; git add .; git commit -qm config; git switch -q main; git rm -q docs/main.md; git commit -qm gone")
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	line := args{"session": s, "command": "git merge -q feature"}
 	b.answers(b.required("execute_command", line), approval.Once, "")
-	if r := b.ok("execute_command", line); r.Object["exit_code"] != float64(0) || b.read(".mcp.json") != "{}\n" {
-		t.Errorf("%s", r.Text)
-	}
+	r := b.ok("execute_command", line)
+	check.That(t, r.Object["exit_code"] == float64(0) && b.read(".mcp.json") == "{}\n", "%s", r.Text)
 	check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "git status")
-	if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 || len(e.Changes) > 0 {
-		t.Errorf("%+v", e)
-	}
+	e := b.lastRecord(record.KindCommand)
+	check.That(t, len(e.Violations) == 0 && len(e.Changes) == 0, "%+v", e)
 	if e := b.lastRecord(record.KindGit); len(e.Detail["commits"].([]any)) != 4 || fmt.Sprint(e.Detail["created"]) != "3" {
 		t.Errorf("%+v", e.Detail)
 	}

@@ -122,9 +122,7 @@ func inTree(o *server.Options) { o.Settings.Ledger.Git = settings.Tree }
 func (b *bench) eventually(what string, is func() bool) {
 	b.t.Helper()
 	for deadline := time.Now().Add(answerTime); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.t.Fatal("never: " + what)
-		}
+		check.Must(b.t, !time.Now().After(deadline), "never: %s", what)
 	}
 }
 
@@ -199,18 +197,15 @@ func (b *bench) dial(version string) *bench {
 	go func() { done <- b.server.ServeStdio(context.Background(), toServer, fromServer) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session := check.Value(client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(b.t)
-	if got := session.InitializeResult().ProtocolVersion; got != version {
-		b.t.Fatalf("the client speaks %s, not %s", got, version)
-	}
+	got := session.InitializeResult().ProtocolVersion
+	check.Must(b.t, got == version, "the client speaks %s, not %s", got, version)
 	b.client = session
 	b.hangUp = sync.OnceFunc(func() {
 		session.Close()
 		fromClient.Close()
 		select {
 		case err := <-done:
-			if err != nil {
-				b.t.Errorf("serving ended with %v", err)
-			}
+			check.That(b.t, err == nil, "serving ended with %v", err)
 		case <-time.After(answerTime):
 			b.t.Error("the server did not end with its input")
 		}
@@ -231,9 +226,7 @@ func (b *bench) verify() {
 	if b.gapsMeant {
 		report.Problems = withoutGaps(report.Problems)
 	}
-	if err != nil || len(report.Problems) > 0 {
-		b.t.Errorf("the ledger does not verify: %v %+v", err, report.Problems)
-	}
+	check.That(b.t, err == nil && len(report.Problems) == 0, "the ledger does not verify: %v %+v", err, report.Problems)
 }
 
 func (b *bench) problems() []ledger.Problem {

@@ -66,9 +66,8 @@ func (s served) calls(session, tool, arguments string) map[string]any {
 	var answer struct {
 		Result struct{ StructuredContent map[string]any }
 	}
-	if err := json.Unmarshal(out.Body.Bytes(), &answer); err != nil || out.Code != http.StatusOK {
-		s.t.Fatalf("%s: %d %s", tool, out.Code, out.Body)
-	}
+	err := json.Unmarshal(out.Body.Bytes(), &answer)
+	check.Must(s.t, err == nil && out.Code == http.StatusOK, "%s: %d %s", tool, out.Code, out.Body)
 	return answer.Result.StructuredContent
 }
 
@@ -83,9 +82,7 @@ func TestSessionWithACommandMakesNoRoom(t *testing.T) {
 		s.opens()
 	}
 	listed := s.calls(first, "list_commands", fmt.Sprintf(`{"session":%q}`, handle))["commands"].([]any)
-	if len(listed) != 1 || listed[0].(map[string]any)["running"] != true {
-		t.Errorf("%v of %v", listed, command)
-	}
+	check.That(t, len(listed) == 1 && listed[0].(map[string]any)["running"] == true, "%v of %v", listed, command)
 	check.Write(t, s.dir, "src/go", "")
 	s.eventually("the command ends", func() bool { return s.recordsOf(`"exit_code":0`) == 1 })
 }
@@ -158,9 +155,8 @@ func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
 		send("write_to_file", `"path":"src/x.txt","content":"x"`)
 	}
 	for range 300 - 256 { // as many are refused where one agent may have all places of its token
-		if got := <-status; got != http.StatusServiceUnavailable {
-			t.Fatalf("a call that waits was answered with %d", got)
-		}
+		got := <-status
+		check.Must(t, got == http.StatusServiceUnavailable, "a call that waits was answered with %d", got)
 	}
 	check.Equal(t, call(other, "read_file", `"path":"src/a.txt"`)().Code, http.StatusOK, "another agent of the token")
 }
@@ -190,9 +186,8 @@ func (b *bench) overHTTP() func(version string) *bench {
 		session := check.Value(client.Connect(b.t.Context(), &mcp.StreamableClientTransport{
 			Endpoint: served.URL + "/mcp", HTTPClient: &http.Client{Transport: withToken{transport}}, DisableStandaloneSSE: true,
 		}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(b.t)
-		if got := session.InitializeResult().ProtocolVersion; got != version {
-			b.t.Fatalf("the client speaks %s, not %s", got, version)
-		}
+		got := session.InitializeResult().ProtocolVersion
+		check.Must(b.t, got == version, "the client speaks %s, not %s", got, version)
 		hangUp := func() { session.Close(); transport.CloseIdleConnections() }
 		b.t.Cleanup(hangUp)
 		return &bench{t: b.t, dir: b.dir, server: b.server, client: session, hangUp: hangUp}
@@ -240,28 +235,20 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 		listed = second.commands(s)[0]
 		return listed["artifact_id"] != ""
 	})
-	if listed["command_id"] != id || listed["running"] != true {
-		t.Errorf("%v", listed)
-	}
+	check.That(t, listed["command_id"] == id && listed["running"] == true, "%v", listed)
 	check.Write(t, b.dir, "src/go", "")
 	b.eventually("the command ends", func() bool {
 		listed = second.commands(s)[0]
 		return listed["running"] == false
 	})
-	if listed["exit_code"] != 0.0 || listed["ended_by"] != "" {
-		t.Errorf("%v", listed)
-	}
+	check.That(t, listed["exit_code"] == 0.0 && listed["ended_by"] == "", "%v", listed)
 	b.wantRecord(`"path":"src/by.txt"`, listed["record_id"].(string))
 	b.wantRecord(`"exit_code":0`, `"background":true`, id, listed["record_id"].(string))
 	read := second.ok("read_command_output", args{"session": s, "artifact_id": listed["artifact_id"]})
-	if !strings.Contains(read.str("content"), "over") {
-		t.Errorf("%v", read.Object)
-	}
+	check.That(t, strings.Contains(read.str("content"), "over"), "%v", read.Object)
 	again := second.ok("execute_command", args{"session": s, "command": "while [ ! -e src/never ]; do sleep 0.02; done"})
 	stopped := second.ok("stop_command", args{"session": s, "command_id": again.str("command_id")})
-	if stopped.Object["running"] != false || stopped.str("ended_by") != "stopped by its session" {
-		t.Errorf("%v", stopped.Object)
-	}
+	check.That(t, stopped.Object["running"] == false && stopped.str("ended_by") == "stopped by its session", "%v", stopped.Object)
 }
 
 // A command that ends in time is one in the foreground, with one record, over
@@ -272,12 +259,10 @@ func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 	c := b.overHTTP()(modern)
 	s := c.selects("INT-001")
 	r := c.ok("execute_command", args{"session": s, "command": "echo hi; echo x > src/by.txt; exit 3"})
-	if r.Object["exit_code"] != 3.0 || r.str("output") != "hi\n" || r.Object["running"] != nil || r.Object["command_id"] != nil {
-		t.Errorf("%v", r.Object)
-	}
-	if changed, _ := r.Object["changed_files"].([]any); len(changed) != 1 {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, r.Object["exit_code"] == 3.0 && r.str("output") == "hi\n" && r.Object["running"] == nil && r.Object["command_id"] == nil,
+		"%v", r.Object)
+	changed, _ := r.Object["changed_files"].([]any)
+	check.That(t, len(changed) == 1, "%v", r.Object)
 	b.wantRecord(`"exit_code":3`, r.str("record_id"))
 	if n, marked := b.recordsOf(), b.recordsOf(`"background":true`); n != 1 || marked != 0 {
 		t.Errorf("%d records, %d of the background", n, marked)
@@ -304,9 +289,8 @@ func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 	leave()
 	<-left
 	b.eventually("its end is recorded", func() bool { return b.recordsOf() == 1 })
-	if n := b.recordsOf(`"background":true`); n != 0 || len(c.commands(s)) != 0 {
-		t.Errorf("%d records of the background", n)
-	}
+	n := b.recordsOf(`"background":true`)
+	check.That(t, n == 0 && len(c.commands(s)) == 0, "%d records of the background", n)
 }
 
 // What another call needs the result of is not handed over, nor what can be
@@ -320,9 +304,7 @@ func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	old := connect(legacy)
 	s := old.selects("INT-001")
 	r := old.ok("execute_command", args{"session": s, "command": "sleep 0.05; echo hi"})
-	if r.Object["exit_code"] != 0.0 || r.Object["running"] != nil {
-		t.Errorf("in the initialize era: %v", r.Object)
-	}
+	check.That(t, r.Object["exit_code"] == 0.0 && r.Object["running"] == nil, "in the initialize era: %v", r.Object)
 	c := connect(modern)
 	s = c.selects("INT-001")
 	c.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})

@@ -54,8 +54,7 @@ func keptImages(t *testing.T, dir string, kinds ...record.Kind) (named, stored i
 func TestContentsOfChangesAreKept(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	b.selects("INT-001")
+	b, _ := start(t, dir).under("INT-001")
 	b.ok("read_file", args{"path": "src/a.txt"})
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\nTWO\n"})
 	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
@@ -63,22 +62,19 @@ func TestContentsOfChangesAreKept(t *testing.T) {
 	b.ok("apply_patch", args{"patch": patch("*** Update File: src/new.txt", "*** Move to: src/moved.txt", "@@", "-newer", "+newest", "*** Delete File: src/a.txt")})
 	b.hangUp()
 	b.close()
-	if named, kept := keptImages(t, dir); named != 8 || kept != named {
-		t.Errorf("%d of %d contents are kept, want 8", kept, named)
-	}
+	named, kept := keptImages(t, dir)
+	check.That(t, named == 8 && kept == named, "%d of %d contents are kept, want 8", kept, named)
 }
 
 func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 }).connect()
-	b.selects("INT-001")
+	b, _ := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 }).under("INT-001")
 	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
 	b.hangUp()
 	b.close()
-	if _, err := os.Stat(filepath.Join(dir, ".orchestration/cache/images")); err == nil {
-		t.Error("images are kept with undo.keep_size 0")
-	}
+	_, err := os.Stat(filepath.Join(dir, ".orchestration/cache/images"))
+	check.That(t, err != nil, "images are kept with undo.keep_size 0")
 }
 
 // TestContentsAreKeptWhenTheAnswerIsThere asks as another process would, right
@@ -86,8 +82,7 @@ func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	b.selects("INT-001")
+	b, _ := start(t, dir).under("INT-001")
 	b.ok("read_file", args{"path": "src/a.txt"})
 	for i, call := range []struct {
 		tool string
@@ -102,9 +97,9 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 	} {
 		before, _ := keptImages(t, dir)
 		b.ok(call.tool, call.with)
-		if named, kept := keptImages(t, dir); kept != named || named <= before {
-			t.Errorf("call %d, %s: %d of %d contents are kept, %d were named before", i, call.tool, kept, named, before)
-		}
+		named, kept := keptImages(t, dir)
+		check.That(t, kept == named && named > before,
+			"call %d, %s: %d of %d contents are kept, %d were named before", i, call.tool, kept, named, before)
 	}
 }
 
@@ -113,15 +108,13 @@ func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/cache/images", "in the way")
-	b := start(t, dir).connect()
-	b.selects("INT-001")
+	b, _ := start(t, dir).under("INT-001")
 	for tool, with := range map[string]args{
 		"write_to_file":   {"path": "src/new.txt", "content": "new\n"},
 		"execute_command": {"command": "echo made > src/made.txt"},
 	} {
-		if r := b.ok(tool, with); !strings.Contains(fmt.Sprint(r.Object), "could not be kept") {
-			t.Errorf("%s: %v", tool, r.Object)
-		}
+		r := b.ok(tool, with)
+		check.That(t, strings.Contains(fmt.Sprint(r.Object), "could not be kept"), "%s: %v", tool, r.Object)
 	}
 }
 
@@ -141,17 +134,13 @@ func TestIntentMap(t *testing.T) {
 	text := b.read(".orchestration/intent_map.md")
 	first, second := strings.Index(text, "## INT-001: Build Weather API"), strings.Index(text, "## INT-005: Everything")
 	a, z := strings.Index(text, "`src/a.txt`"), strings.Index(text, "`src/z.txt`")
-	if first < 0 || second < first || a < first || z < a || z > second {
-		t.Errorf("the map is not in order:\n%s", text)
-	}
+	check.That(t, first >= 0 && second >= first && a >= first && z >= a && z <= second, "the map is not in order:\n%s", text)
 	for _, path := range []string{"docs/other.md", "p.txt"} {
-		if at := strings.Index(text, "- `"+path+"`"); at < second || !strings.Contains(text[at:], time.Now().UTC().Format("2006-01-02")) {
-			t.Errorf("%s is not in the map with its date:\n%s", path, text)
-		}
+		at := strings.Index(text, "- `"+path+"`")
+		check.That(t, at >= second && strings.Contains(text[at:], time.Now().UTC().Format("2006-01-02")),
+			"%s is not in the map with its date:\n%s", path, text)
 	}
-	if strings.Contains(text, "refactored.zig") {
-		t.Errorf("a refactor is in the map:\n%s", text)
-	}
+	check.That(t, !strings.Contains(text, "refactored.zig"), "a refactor is in the map:\n%s", text)
 
 	check.Write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
 	b = start(t, b.dir).connect()
@@ -161,9 +150,7 @@ func TestIntentMap(t *testing.T) {
 	b.close()
 	text = b.read(".orchestration/intent_map.md")
 	for _, part := range []string{"prose before", "prose behind", "`q.txt`", "`p.txt`"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the map lost %s:\n%s", part, text)
-		}
+		check.That(t, strings.Contains(text, part), "the map lost %s:\n%s", part, text)
 	}
 }
 
@@ -187,23 +174,16 @@ func TestMutationClassOfRecords(t *testing.T) {
 // A change to the very same bytes changes nothing and makes no record.
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).connect()
-	b.selects("INT-001")
+	b, _ := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).under("INT-001")
 	b.ok("read_file", args{"path": "src/a.txt"})
 	path := filepath.Join(b.dir, "src/a.txt")
 	before := check.Value(os.Stat(path))(t)
 	r := b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"})
 	after, err := os.Stat(path)
-	if err != nil || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) {
-		t.Error("the file was replaced by itself")
-	}
-	if r.str("operation") != "unchanged" || r.str("record_id") != "" {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, err == nil && os.SameFile(before, after) && after.ModTime().Equal(before.ModTime()), "the file was replaced by itself")
+	check.That(t, r.str("operation") == "unchanged" && r.str("record_id") == "", "%v", r.Object)
 	for _, line := range b.ledgerLines() {
-		if strings.Contains(line, `"kind":"mutation"`) {
-			t.Errorf("a record of nothing: %s", line)
-		}
+		check.That(t, !strings.Contains(line, `"kind":"mutation"`), "a record of nothing: %s", line)
 	}
 }
 
@@ -221,18 +201,14 @@ func TestIntentMapFromTheLedger(t *testing.T) {
 	b.close()
 	kept := b.read(".orchestration/intent_map.md")
 	for _, part := range []string{"## INT-005: Everything\n\nDONE, last change 20", "## INT-001: Build Weather API\n\nIN_PROGRESS, last change 20"} {
-		if !strings.Contains(kept, part) {
-			t.Errorf("the map lacks %q:\n%s", part, kept)
-		}
+		check.That(t, strings.Contains(kept, part), "the map lacks %q:\n%s", part, kept)
 	}
 	again := start(t, b.dir)
 	defer again.close()
 	for _, before := range []string{kept, "# Ours\n\n" + kept + "\ntail", strings.ReplaceAll(kept, "z.txt", "forged.txt")} {
 		check.Write(t, b.dir, ".orchestration/intent_map.md", before)
 		entries, err := again.server.WriteIntentMap(t.Context())
-		if err != nil || len(entries) != 2 || entries[1].IntentID != "INT-005" || len(entries[1].Files) != 1 {
-			t.Fatalf("%+v %v", entries, err)
-		}
+		check.Must(t, err == nil && len(entries) == 2 && entries[1].IntentID == "INT-005" && len(entries[1].Files) == 1, "%+v %v", entries, err)
 		check.Equal(t, again.read(".orchestration/intent_map.md"), strings.ReplaceAll(before, "forged.txt", "z.txt"), "got:\n")
 	}
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")

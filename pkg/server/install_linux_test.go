@@ -69,13 +69,10 @@ func (b *bench) installs(session, line string) reply {
 	b.t.Helper()
 	before := b.records()
 	r := b.ok("execute_command", args{"session": session, "command": line})
-	if code := r.Object["exit_code"]; code != float64(0) || r.Object["sandbox_denied"] != nil {
-		b.t.Fatalf("%s: exit code %v\n%s", line, code, r.Text)
-	}
+	code := r.Object["exit_code"]
+	check.Must(b.t, code == float64(0) && r.Object["sandbox_denied"] == nil, "%s: exit code %v\n%s", line, code, r.Text)
 	check.Equal(b.t, b.records()-before, 1, "%s", line)
-	if len(r.Text) > 4000 {
-		b.t.Errorf("%s: an answer of %d bytes: %.2000s", line, len(r.Text), r.Text)
-	}
+	check.That(b.t, len(r.Text) <= 4000, "%s: an answer of %d bytes: %.2000s", line, len(r.Text), r.Text)
 	return r
 }
 
@@ -86,9 +83,8 @@ func (b *bench) packaged(r reply, place string, created int) {
 	for from, all := range map[string]map[string]any{"record": detail, "result": r.object("packages")} {
 		one, _ := all[place].(map[string]any)
 		n := 0
-		if _, err := fmt.Sscan(fmt.Sprint(one["created"]), &n); err != nil || n < created {
-			b.t.Errorf("the %s says of %s: %v", from, place, all)
-		}
+		_, err := fmt.Sscan(fmt.Sprint(one["created"]), &n)
+		check.That(b.t, err == nil && n >= created, "the %s says of %s: %v", from, place, all)
 	}
 }
 
@@ -100,9 +96,8 @@ func (r reply) object(key string) map[string]any {
 // gained is what git would commit.
 func (b *bench) gained(want ...string) {
 	b.t.Helper()
-	if got := strings.Fields(check.Git(b.t, b.dir, "status", "--porcelain", "--untracked-files=all")); !slices.Equal(got, want) {
-		b.t.Errorf("git status: %q, want %q", got, want)
-	}
+	got := strings.Fields(check.Git(b.t, b.dir, "status", "--porcelain", "--untracked-files=all"))
+	check.That(b.t, slices.Equal(got, want), "git status: %q, want %q", got, want)
 }
 
 // The program starts a script of the package, which tries what it must not.
@@ -115,9 +110,7 @@ func packageArchive(t *testing.T) string {
 	archive := tar.NewWriter(zipped)
 	add := func(name, content string) {
 		check.OK(t, archive.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o644, Size: int64(len(content))}))
-		if _, err := archive.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(archive.Write([]byte(content)))(t)
 	}
 	add("package.json", `{"name":"dep","version":"1.0.0","main":"lib/0.js","scripts":{"postinstall":"`+packageScript+`"}}`)
 	add(".vscode/settings.json", "{}")
@@ -134,8 +127,7 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 	dir := project(t, map[string]string{
 		"package.json": `{"name": "shop", "version": "1.0.0"}` + "\n", ".gitignore": "node_modules/\n", "src/a.js": "", "README.md": "# Shop\n", "dep.tgz": packageArchive(t),
 	})
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	const quiet = " --offline --no-audit --no-fund --loglevel=error"
 	r := b.installs(s, "npm install ./dep.tgz"+quiet)
 	b.wantChanges(b.lastRecord(record.KindCommand), "created package-lock.json", "created src/x.js", "modified package.json")
@@ -144,9 +136,7 @@ func TestInstallInAFreshNodeProject(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	b.gained("M", "package.json", "??", "package-lock.json", "??", "src/x.js")
-	if b.read("README.md") != "# Shop\n" || b.exists(".vscode") || b.exists(".git/hooks") {
-		t.Error("a package's script wrote out of scope")
-	}
+	check.That(t, b.read("README.md") == "# Shop\n" && !b.exists(".vscode") && !b.exists(".git/hooks"), "a package's script wrote out of scope")
 	if check.Long() {
 		b.installs(s, "rm -rf node_modules && npm ci"+quiet)
 		b.wantChanges(b.lastRecord(record.KindCommand))
@@ -183,8 +173,7 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	b.installs(s, "go get example.com/money@v1.2.0")
 	b.wantChanges(b.lastRecord(record.KindCommand), "created go.sum", "modified go.mod")
 	r := b.installs(s, "go mod tidy && go mod vendor")
@@ -196,9 +185,7 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "vendored")
 	r = b.ok("execute_command", args{"session": s, "command": "go mod vendor; rm -f vendor/modules.txt"})
-	if len(r.object("packages")) > 0 || !b.exists("vendor/modules.txt") {
-		t.Errorf("a tracked vendor is open: %s", r.Text)
-	}
+	check.That(t, len(r.object("packages")) == 0 && b.exists("vendor/modules.txt"), "a tracked vendor is open: %s", r.Text)
 }
 
 // wheel is a package of Python, as pip has it.
@@ -214,9 +201,7 @@ func wheel(t *testing.T, name string) {
 		{"money-1.2.dist-info/RECORD", "money.py,,\nmoney-1.2.dist-info/METADATA,,\nmoney-1.2.dist-info/WHEEL,,\nmoney-1.2.dist-info/RECORD,,\n"},
 	} {
 		w := check.Value(archive.Create(part[0]))(t)
-		if _, err := w.Write([]byte(part[1])); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(w.Write([]byte(part[1])))(t)
 	}
 	check.OK(t, archive.Close())
 }
@@ -225,9 +210,7 @@ func wheel(t *testing.T, name string) {
 func pipWheel(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("python3", "-c", "import ensurepip; print(ensurepip.__path__[0])").Output()
-	if err != nil {
-		t.Fatalf("python3-venv is missing: %v", err)
-	}
+	check.Must(t, err == nil, "python3-venv is missing: %v", err)
 	for _, dir := range []string{filepath.Join(strings.TrimSpace(string(out)), "_bundled"), "/usr/share/python-wheels"} {
 		if found, _ := filepath.Glob(filepath.Join(dir, "pip-*.whl")); len(found) > 0 {
 			return found[0]
@@ -243,19 +226,14 @@ func TestInstallInAFreshPythonProject(t *testing.T) {
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "wheel")
 	t.Setenv("PYTHONPATH", pipWheel(t))
-	b := start(t, dir).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir).under("INT-001")
 	r := b.installs(s, "python3 -m venv --without-pip .venv")
-	if !strings.Contains(r.Text, `add the line ".venv/" to .gitignore`) {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, `add the line ".venv/" to .gitignore`), "%s", r.Text)
 	b.packaged(r, ".venv", 4)
 	b.wantChanges(b.lastRecord(record.KindCommand))
 	// What makes an environment must not be what lets pip fill it.
 	r = b.installs(s, ".venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
-	if !strings.Contains(r.str("output"), "300") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.str("output"), "300"), "%s", r.Text)
 	b.packaged(r, ".venv", 4)
 	b.wantChanges(b.lastRecord(record.KindCommand))
 }
@@ -277,8 +255,7 @@ func fake(t *testing.T, names ...string) {
 func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
 	dir := project(t, map[string]string{"package.json": "{}\n", "src/a.js": "", "docs/a.md": "", ".gitignore": "node_modules\n"})
 	fake(t, "npm")
-	b := start(t, dir, asks).connect()
-	s := b.selects("INT-002")
+	b, s := start(t, dir, asks).under("INT-002")
 	call := args{"session": s, "command": "npm install left-pad"}
 	id := b.required("execute_command", call)
 	asked, err := b.inbox().Get(id)
@@ -293,9 +270,7 @@ func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
 
 	// Only what was asked about is open, and only to such a command.
 	r := b.call("execute_command", args{"session": s, "command": "npm install x; touch src/n.js other.js"})
-	if b.exists("src/n.js") || b.exists("other.js") {
-		t.Errorf("an install opened what else is there: %s", r.Text)
-	}
+	check.That(t, !b.exists("src/n.js") && !b.exists("other.js"), "an install opened what else is there: %s", r.Text)
 	if r := b.ok("execute_command", args{"session": s, "command": "echo {} > $(printf package.json)", "timeout": 60}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("package.json is open to any command: %s", r.Text)
 	}
@@ -305,15 +280,12 @@ func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
 func TestInstallOutOfScopeSaysHowToAsk(t *testing.T) {
 	dir := project(t, map[string]string{"package.json": "{}\n", "src/a.js": "", "docs/a.md": ""})
 	fake(t, "npm")
-	b := start(t, dir).connect()
-	s := b.selects("INT-002")
+	b, s := start(t, dir).under("INT-002")
 	r := b.refused("SCOPE_VIOLATION", "execute_command", args{"session": s, "command": "npm i left-pad"})
 	if !strings.Contains(r.str("suggestion"), `request_scope_expansion with paths: ["package.json", "package-lock.json"]`) || !strings.HasPrefix(r.str("error"), "Install dependencies (npm i)") {
 		t.Errorf("%s", r.Text)
 	}
-	if b.exists("node_modules") {
-		t.Error("it ran")
-	}
+	check.That(t, !b.exists("node_modules"), "it ran")
 	// What writes no manifest needs no question.
 	b.installs(s, "npm ci")
 }
@@ -330,12 +302,9 @@ func TestInstallAtEveryLevel(t *testing.T) {
 			check.Write(t, bin, "npm", "#!/bin/sh\necho '{\"a\":1}' > package-lock.json; mkdir -p node_modules/dep; echo x > node_modules/dep/index.js\n")
 			check.OK(t, os.Chmod(filepath.Join(bin, "npm"), 0o755))
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			b := start(t, dir, level).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, dir, level).under("INT-001")
 			r := b.installs(s, "npm install")
-			if r.str("sandbox") != name || !strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`) {
-				t.Errorf("%s", r.Text)
-			}
+			check.That(t, r.str("sandbox") == name && strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`), "%s", r.Text)
 			b.wantChanges(b.lastRecord(record.KindCommand), "modified package-lock.json")
 			b.packaged(r, "node_modules", 1)
 		})

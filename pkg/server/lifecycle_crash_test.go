@@ -108,9 +108,9 @@ func killedBetweenEditAndRecord(t *testing.T, kind string) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), stepEnv+"="+dir, stepPointEnv+"="+c.point, stepKindEnv+"="+kind)
 			out, err := cmd.CombinedOutput()
-			if state := cmd.ProcessState; err == nil || state == nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-				t.Fatalf("it did not die: %v %s", err, out)
-			}
+			state := cmd.ProcessState
+			check.Must(t, err != nil && state != nil && state.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL,
+				"it did not die: %v %s", err, out)
 			b := start(t, dir)
 			text := b.read(".orchestration/active_intents.yaml")
 			if edited := text != intentsYAML; edited != c.edited {
@@ -158,9 +158,7 @@ func TestStatusOfAKilledServer(t *testing.T) {
 	look := func() status.Report {
 		t.Helper()
 		r, err := status.Of(t.Context(), status.Options{Dir: dir, Now: time.Now})
-		if err != nil || len(r.Problems) > 0 {
-			t.Fatalf("%v %v", err, r.Problems)
-		}
+		check.Must(t, err == nil && len(r.Problems) == 0, "%v %v", err, r.Problems)
 		return r
 	}
 	if r := look(); len(r.Servers) != 1 || len(r.Agents) != 1 || len(r.Running) != 1 || r.Ledger.Unsettled != 0 {

@@ -53,17 +53,13 @@ func TestUpdateIntent(t *testing.T) {
 			return a
 		}
 		r := b.ok("update_intent", update("INT-002", "IN_PROGRESS", "beginning"))
-		if r.str("from") != "TODO" || r.str("status") != "IN_PROGRESS" || r.str("record_id") == "" {
-			t.Errorf("%v", r.Object)
-		}
+		check.That(t, r.str("from") == "TODO" && r.str("status") == "IN_PROGRESS" && r.str("record_id") != "", "%v", r.Object)
 		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"call":"update_intent"`, `"from":"TODO"`, `"note":"beginning"`, `"edit":{"after":"sha256:`, r.str("record_id"))
-		if text := b.read(".orchestration/active_intents.yaml"); !strings.HasPrefix(text, "# The work of this test.\n") || !strings.Contains(text, "started_at:") {
-			t.Errorf("%s", text)
-		}
+		text := b.read(".orchestration/active_intents.yaml")
+		check.That(t, strings.HasPrefix(text, "# The work of this test.\n") && strings.Contains(text, "started_at:"), "%s", text)
 		lines := len(b.ledgerLines())
-		if again := b.ok("update_intent", update("INT-002", "IN_PROGRESS", "")); again.str("record_id") != "" || len(b.ledgerLines()) != lines {
-			t.Errorf("a record of nothing: %v", again.Object)
-		}
+		again := b.ok("update_intent", update("INT-002", "IN_PROGRESS", ""))
+		check.That(t, again.str("record_id") == "" && len(b.ledgerLines()) == lines, "a record of nothing: %v", again.Object)
 		b.ok("update_intent", update("INT-002", "", "half of it"))
 		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"note":"half of it"`)
 
@@ -71,12 +67,10 @@ func TestUpdateIntent(t *testing.T) {
 		b.ok("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED", "note": "no key", "session": s})
 		b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
 		stuck := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-001", "IN_PROGRESS", ""))
-		if stuck.str("action_hint") != "ask_user" || !strings.Contains(stuck.str("suggestion"), "orchestra-mcp intents start INT-001") {
-			t.Errorf("%v", stuck.Object)
-		}
-		if done := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-003", "IN_PROGRESS", "")); !strings.Contains(done.str("suggestion"), "intents reopen INT-003") {
-			t.Errorf("%v", done.Object)
-		}
+		check.That(t, stuck.str("action_hint") == "ask_user" && strings.Contains(stuck.str("suggestion"), "orchestra-mcp intents start INT-001"),
+			"%v", stuck.Object)
+		done := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-003", "IN_PROGRESS", ""))
+		check.That(t, strings.Contains(done.str("suggestion"), "intents reopen INT-003"), "%v", done.Object)
 		b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-004", "DONE", ""))
 		b.ok("update_intent", update("INT-005", "COMPLETED", ""))
 		b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-005"})
@@ -106,9 +100,7 @@ func TestDoneRunsVerify(t *testing.T) {
 		return a
 	}
 	unselected := b.refused("MISSING_OR_INVALID_INTENT", "update_intent", done("V-1", nil))
-	if !strings.Contains(unselected.str("suggestion"), "select_active_intent with V-1") {
-		t.Errorf("%v", unselected.Object)
-	}
+	check.That(t, strings.Contains(unselected.str("suggestion"), "select_active_intent with V-1"), "%v", unselected.Object)
 	s := b.selects("V-1")
 	other := b.selects("V-2")
 	b.refused("INTENT_MISMATCH", "update_intent", done("V-1", args{"session": other}))
@@ -122,26 +114,22 @@ func TestDoneRunsVerify(t *testing.T) {
 	b.ok("write_to_file", args{"session": s, "path": "src/made.txt", "content": "x"})
 	r := b.ok("update_intent", done("V-1", args{"session": s, "note": "made"}))
 	verified := r.Object["verified"].([]any)
-	if len(verified) != 2 || r.str("status") != "DONE" {
-		t.Fatalf("%v", r.Object)
-	}
+	check.Must(t, len(verified) == 2 && r.str("status") == "DONE", "%v", r.Object)
 	b.wantRecord(`"kind":"lifecycle"`, r.str("record_id"), `"note":"made"`, `"verified":[{"command":"test -f src/a.txt"`, verified[1].(map[string]any)["record_id"].(string))
 	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
 
 	three := b.selects("V-3")
 	closed := b.refused("COMMAND_BLOCKED", "update_intent", done("V-3", args{"session": three}))
 	check.Equal(t, closed.details()["verify_command"], "touch ran")
-	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
-		t.Error("a command that the intent closes was run to verify it")
-	}
+	_, err := os.Stat(filepath.Join(dir, "ran"))
+	check.That(t, err != nil, "a command that the intent closes was run to verify it")
 	four := b.selects("V-4")
 	wrong := b.refused("COMMAND_OUT_OF_SCOPE", "update_intent", done("V-4", args{"session": four}))
 	if !strings.Contains(wrong.str("error"), "cannot be marked done, because its verify command") || !strings.Contains(wrong.str("error"), "ran and changed") {
 		t.Errorf("%v", wrong.Object)
 	}
-	if strings.Contains(b.read(".orchestration/active_intents.yaml"), "V-4\n    name: Its verify changed the intent\n    status: DONE") {
-		t.Error("an intent is done that its verify commands changed")
-	}
+	check.That(t, !strings.Contains(b.read(".orchestration/active_intents.yaml"), "V-4\n    name: Its verify changed the intent\n    status: DONE"),
+		"an intent is done that its verify commands changed")
 }
 
 // An operator's step is the operator's record, with the same verify commands.
@@ -149,8 +137,7 @@ func TestOperatorUpdatesIntent(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
-	b := start(t, dir).connect()
-	agent := b.selects("V-1")
+	b, agent := start(t, dir).under("V-1")
 	var progress strings.Builder
 	step := server.IntentStep{IntentID: "V-1", Status: intent.Done, Progress: func(text string) { progress.WriteString(text) }}
 	if _, err := b.server.UpdateIntent(t.Context(), step); err == nil || !strings.Contains(err.Error(), "VERIFY_FAILED") {
@@ -161,9 +148,7 @@ func TestOperatorUpdatesIntent(t *testing.T) {
 	}
 	step.SkipVerify = true
 	taken, err := b.server.UpdateIntent(t.Context(), step)
-	if err != nil || taken.From != "IN_PROGRESS" || taken.Status != "DONE" || len(taken.Verified) != 0 {
-		t.Fatalf("%+v %v", taken, err)
-	}
+	check.Must(t, err == nil && taken.From == "IN_PROGRESS" && taken.Status == "DONE" && len(taken.Verified) == 0, "%+v %v", taken, err)
 	b.wantRecord(`"kind":"lifecycle"`, `"type":"human"`, `"verify_skipped":["test -f src/a.txt"`, taken.RecordID)
 	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
 	if taken, err = b.server.UpdateIntent(t.Context(), server.IntentStep{IntentID: "V-1", Status: intent.InProgress}); err != nil || taken.From != "DONE" {
@@ -240,9 +225,7 @@ func TestTwoServersUpdateIntents(t *testing.T) {
 	text := servers[0].read(".orchestration/active_intents.yaml")
 	check.Equal(t, strings.Count(text, "status: IN_PROGRESS"), intents)
 	for i := range intents {
-		if !strings.Contains(text, fmt.Sprintf("} # %d\n", i)) {
-			t.Errorf("the comment of N-%d is lost", i)
-		}
+		check.That(t, strings.Contains(text, fmt.Sprintf("} # %d\n", i)), "the comment of N-%d is lost", i)
 		records := 0
 		for _, line := range servers[0].ledgerLines() {
 			if strings.Contains(line, `"kind":"lifecycle"`) && strings.Contains(line, fmt.Sprintf(`"intent_id":"N-%d"`, i)) {

@@ -36,8 +36,7 @@ func TestRecordsThatACommandTakesAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
-			b := start(t, dir, withoutSandbox).connect()
-			s := b.selects("INT-001")
+			b, s := start(t, dir, withoutSandbox).under("INT-001")
 			b.recordsTakenAway(s, line(dir))
 		})
 	}
@@ -47,13 +46,9 @@ func (b *bench) recordsTakenAway(s, line string) {
 	t := b.t
 	t.Helper()
 	r := b.call("execute_command", args{"session": s, "command": line})
-	if r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "no longer has the record") {
-		t.Fatalf("%s", r.Text)
-	}
+	check.Must(t, r.Object["error_type"] == "COMMAND_OUT_OF_SCOPE" && strings.Contains(r.Text, "no longer has the record"), "%s", r.Text)
 	e := b.lastRecord(record.KindCommand)
-	if !slices.ContainsFunc(e.Violations, func(v record.Violation) bool { return v.Kind == "ledger" }) {
-		t.Errorf("violations %+v", e.Violations)
-	}
+	check.That(t, slices.ContainsFunc(e.Violations, func(v record.Violation) bool { return v.Kind == "ledger" }), "violations %+v", e.Violations)
 	write := args{"session": s, "path": "src/new.txt", "content": "x\n"}
 	if r := b.call("write_to_file", write); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "ledger restore") {
 		t.Errorf("afterwards: %s", r.Text)
@@ -61,9 +56,8 @@ func (b *bench) recordsTakenAway(s, line string) {
 	if r := b.call("execute_command", args{"session": s, "command": "true"}); r.Object["error_type"] != "LEDGER_UNAVAILABLE" {
 		t.Errorf("afterwards: %s", r.Text)
 	}
-	if problems := b.problems(); len(problems) == 0 || problems[0].Kind != ledger.ProblemMissing {
-		t.Errorf("verify: %+v", problems)
-	}
+	problems := b.problems()
+	check.That(t, len(problems) != 0 && problems[0].Kind == ledger.ProblemMissing, "verify: %+v", problems)
 	b.restoreLedger()
 	b.ok("write_to_file", write)
 	if problems := b.problems(); len(problems) > 0 {
@@ -76,17 +70,14 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	const link = ".orchestration/agent_trace.jsonl"
 	dir := newWorkspace(t)
-	b := start(t, dir, withoutSandbox).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, withoutSandbox).under("INT-001")
 	for _, line := range []string{"rm " + link, "rm " + link + "; mkdir src/d; ln -s ../src/d " + link} {
 		b.ok("execute_command", args{"session": s, "command": line})
 		b.ok("execute_command", args{"session": s, "command": "true"})
-		if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 {
-			t.Errorf("%s: violations %+v", line, e.Violations)
-		}
-		if there, err := os.ReadFile(filepath.Join(dir, link)); err != nil || string(there) != strings.Join(fileLines(t, dir), "\n")+"\n" {
-			t.Errorf("%s: the link leads to %q, %v", line, there, err)
-		}
+		e := b.lastRecord(record.KindCommand)
+		check.That(t, len(e.Violations) == 0, "%s: violations %+v", line, e.Violations)
+		there, err := os.ReadFile(filepath.Join(dir, link))
+		check.That(t, err == nil && string(there) == strings.Join(fileLines(t, dir), "\n")+"\n", "%s: the link leads to %q, %v", line, there, err)
 	}
 	check.Equal(t, len(b.ledgerLines()), 5)
 }
@@ -96,13 +87,11 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir, withoutSandbox, degraded).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, withoutSandbox, degraded).under("INT-001")
 	b.call("execute_command", args{"session": s, "command": takeAway(dir)})
 	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
-	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemMissing {
-		t.Errorf("verify: %+v", problems)
-	}
+	problems := b.problems()
+	check.That(t, len(problems) == 1 && problems[0].Kind == ledger.ProblemMissing, "verify: %+v", problems)
 	b.restoreLedger()
 }
 
@@ -119,26 +108,20 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	git("checkout", "-q", "-b", "first")
 	git("add", ".")
 	git("commit", "-qm", "one")
-	b := start(t, dir, withoutSandbox, inTree).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, withoutSandbox, inTree).under("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && touch src/other && git switch -q -c older HEAD~1"})
 	said := map[string]bool{}
 	changes, _ := r.Object["git_changes"].([]any)
 	for _, c := range changes {
 		said[c.(map[string]any)["path"].(string)] = true
 	}
-	if !said[".git/HEAD"] || !said[".git/refs/heads/first"] || !said[".git/refs/heads/older"] {
-		t.Errorf("git_changes: %v", r.Object["git_changes"])
-	}
-	if e := b.lastRecord(record.KindCommand); len(e.Violations) > 0 || e.Detail["git"] == nil {
-		t.Errorf("violations %+v, detail %v", e.Violations, e.Detail)
-	}
+	check.That(t, said[".git/HEAD"] && said[".git/refs/heads/first"] && said[".git/refs/heads/older"], "git_changes: %v", r.Object["git_changes"])
+	e := b.lastRecord(record.KindCommand)
+	check.That(t, len(e.Violations) == 0 && e.Detail["git"] != nil, "violations %+v, detail %v", e.Violations, e.Detail)
 	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
 	// The same without git in the line, and without a commit that has them: lost.
 	r = b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; sh -c 'git stash -q; git stash drop -q; rm -f .orchestration/agent_trace.jsonl'"})
-	if !strings.Contains(r.Text, "no longer has the record") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "no longer has the record"), "%s", r.Text)
 	b.restoreLedger()
 }
 

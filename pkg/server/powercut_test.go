@@ -57,9 +57,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 			}
 			t.Logf("%d operations on the disk, %d different disks after a cut, %d acknowledged mutations to be found on them, %d recovered (%d probable, %d partial)",
 				len(disk.ops), len(run.seen), run.acknowledged, run.total.recovered, run.total.probable, run.partial)
-			if len(run.seen) < len(disk.ops)/2/every || run.acknowledged == 0 || run.total.recovered == 0 {
-				t.Error("too little was tried")
-			}
+			check.That(t, len(run.seen) >= len(disk.ops)/2/every && run.acknowledged != 0 && run.total.recovered != 0, "too little was tried")
 		})
 	}
 }
@@ -90,9 +88,7 @@ func recordUnderStrace(t *testing.T, dir string, disk *cutDisk) {
 	have, want := disk.digest(all[len(all)-1]), [sha256.Size]byte{}
 	now := newCutDisk(t, dir)
 	want = now.digest(cutState{names: now.names})
-	if have != want {
-		t.Fatal("the recorded operations do not lead to the files that are there")
-	}
+	check.Must(t, have == want, "the recorded operations do not lead to the files that are there")
 }
 
 // recordCaller makes a change of each kind.
@@ -188,17 +184,14 @@ func (r *cutRun) restart(when, dir string) {
 	o := server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.Nop()}
 	o.Settings.Durability = settings.OS // nobody cuts the power of this one
 	srv, err := server.New(o)
-	if err != nil {
-		r.t.Fatalf("%s: %v", when, err)
-	}
+	check.Must(r.t, err == nil, "%s: %v", when, err)
 	defer srv.Close()
 	caller := session.Caller{Connection: "test"}
 	for _, c := range []struct{ tool, arguments string }{
 		{"select_active_intent", `{"intent_id":"W-0"}`},
 		{"write_to_file", `{"path":"begin/after.txt","content":"after\n"}`},
 	} {
-		if result := srv.Do(context.Background(), hooks.Request{Tool: c.tool, Caller: caller, Arguments: hooks.ReadArguments([]byte(c.arguments))}); result.IsError {
-			r.t.Fatalf("%s: %s: %s", when, c.tool, result.Text)
-		}
+		result := srv.Do(context.Background(), hooks.Request{Tool: c.tool, Caller: caller, Arguments: hooks.ReadArguments([]byte(c.arguments))})
+		check.Must(r.t, !result.IsError, "%s: %s: %s", when, c.tool, result.Text)
 	}
 }

@@ -22,9 +22,7 @@ import (
 func script(t *testing.T, name, interpreter string) string {
 	t.Helper()
 	if _, err := exec.LookPath(interpreter); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
+		check.Must(t, os.Getenv("CI") == "", "%v", err)
 		t.Skip(err)
 	}
 	path := check.Value(filepath.Abs(filepath.Join("testdata", "hooks", name)))(t)
@@ -52,8 +50,7 @@ func warnings(r reply) string {
 
 func TestGuardInShellRunsUnchanged(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), withHooks(pre(script(t, "protect.sh", "bash")))).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), withHooks(pre(script(t, "protect.sh", "bash")))).under("INT-001")
 	b.ok("write_to_file", args{"path": "src/free.txt", "content": "x\n", "session": s})
 	r := b.refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/locked/x.txt", "content": "x\n", "session": s})
 	if !strings.Contains(reason(r), "is generated, change its source") || r.details()["path"] != "src/locked/x.txt" || b.exists("src/locked/x.txt") {
@@ -61,54 +58,39 @@ func TestGuardInShellRunsUnchanged(t *testing.T) {
 	}
 	// A patch is shown file by file; one refused file stops all.
 	r = b.refused("HOOK_BLOCKED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/one.txt\n+1\n*** Add File: src/locked/two.txt\n+2\n*** End Patch\n"})
-	if b.exists("src/one.txt") || !strings.Contains(reason(r), "Write of src/locked/two.txt") {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, !b.exists("src/one.txt") && strings.Contains(reason(r), "Write of src/locked/two.txt"), "%v", r.Object)
 	r = b.refused("HOOK_BLOCKED", "execute_command", args{"command": "rm -rf src", "session": s})
-	if !strings.Contains(reason(r), "Destructive command blocked by hook") || !b.exists("src/a.txt") {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, strings.Contains(reason(r), "Destructive command blocked by hook") && b.exists("src/a.txt"), "%v", r.Object)
 	r = b.refused("APPROVAL_REQUIRED", "execute_command", args{"command": "npm publish", "session": s})
-	if !strings.Contains(reason(r), "Publishing is final") {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, strings.Contains(reason(r), "Publishing is final"), "%v", r.Object)
 	b.wantRecord(`"decision"`, `"hook":"external: `, "HOOK_BLOCKED")
 }
 
 func TestGuardInPythonRunsUnchanged(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), withHooks(pre(script(t, "validate.py", "python3"), "Bash", "Write|Edit", "Read"))).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), withHooks(pre(script(t, "validate.py", "python3"), "Bash", "Write|Edit", "Read"))).under("INT-001")
 	r := b.refused("HOOK_BLOCKED", "execute_command", args{"command": "grep -r x .", "session": s})
-	if !strings.Contains(reason(r), "Use rg instead of grep") {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, strings.Contains(reason(r), "Use rg instead of grep"), "%v", r.Object)
 	b.ok("execute_command", args{"command": "echo grep | cat", "session": s})
 	b.ok("read_file", args{"path": "src/a.txt", "session": s})
 	r = b.refused("HOOK_BLOCKED", "edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "AKIAABCDEFGHIJKLMNOP", "session": s})
-	if !strings.Contains(reason(r), "access key") || b.read("src/a.txt") != "one\ntwo\nthree\n" {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, strings.Contains(reason(r), "access key") && b.read("src/a.txt") == "one\ntwo\nthree\n", "%v", r.Object)
 	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": s})
 }
 
 func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), withHooks(post(script(t, "feedback.js", "node"), "Write"))).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, newWorkspace(t), withHooks(post(script(t, "feedback.js", "node"), "Write"))).under("INT-001")
 	for content, want := range map[string]string{
 		"// TODO later\n": "x.js has a TODO",
 		"var x = 1\n":     "Use let or const",
 	} {
 		r := b.ok("write_to_file", args{"path": "src/x.js", "content": content, "session": s})
-		if !strings.Contains(warnings(r), want) || b.read("src/x.js") != content {
-			t.Errorf("%q: %v", content, r.Object)
-		}
+		check.That(t, strings.Contains(warnings(r), want) && b.read("src/x.js") == content, "%q: %v", content, r.Object)
 	}
 	r := b.ok("write_to_file", args{"path": "src/x.js", "content": "let x    = 1\n", "session": s})
-	if w := warnings(r); !strings.Contains(w, "Formatted.") || !strings.Contains(w, "src/x.js was changed again behind the call") {
-		t.Errorf("%v", r.Object)
-	}
+	w := warnings(r)
+	check.That(t, strings.Contains(w, "Formatted.") && strings.Contains(w, "src/x.js was changed again behind the call"), "%v", r.Object)
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})
 	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})), "")
 }
@@ -163,21 +145,16 @@ func outcomeOfHook(t *testing.T, command, code, says string) {
 	if strings.HasPrefix(command, "sleep") {
 		hook.Timeout = 100 * time.Millisecond
 	}
-	b := start(t, quietWorkspace(t), withHooks(hook)).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, quietWorkspace(t), withHooks(hook)).under("INT-001")
 	// More than a pipe holds: a program that does not read must not hang.
 	call := args{"path": "src/new.txt", "content": strings.Repeat("long\n", 50_000), "session": s}
 	if code == "" {
 		r := b.ok("write_to_file", call)
-		if !strings.Contains(warnings(r), says) || len(warnings(r)) > 3000 {
-			t.Errorf("warnings %.3100q", warnings(r))
-		}
+		check.That(t, strings.Contains(warnings(r), says) && len(warnings(r)) <= 3000, "warnings %.3100q", warnings(r))
 		return
 	}
 	r := b.refused(code, "write_to_file", call)
-	if !strings.Contains(reason(r), says) || len(reason(r)) > 3000 || b.exists("src/new.txt") {
-		t.Errorf("%.3100s", reason(r))
-	}
+	check.That(t, strings.Contains(reason(r), says) && len(reason(r)) <= 3000 && !b.exists("src/new.txt"), "%.3100s", reason(r))
 }
 
 // quietWorkspace is newWorkspace for tests that run side by side: they set no
@@ -196,12 +173,9 @@ func events(t *testing.T, b *bench, log string) []map[string]any {
 	var all []map[string]any
 	for line := range strings.Lines(string(content)) {
 		var e map[string]any
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		if e["tool_use_id"] == "" || e["session_id"] == "" || e["cwd"] == "" {
-			t.Errorf("without its surroundings: %s", line)
-		}
+		err := json.Unmarshal([]byte(line), &e)
+		check.Must(t, err == nil, "%v: %s", err, line)
+		check.That(t, e["tool_use_id"] != "" && e["session_id"] != "" && e["cwd"] != "", "without its surroundings: %s", line)
 		all = append(all, e)
 	}
 	return all
@@ -212,8 +186,7 @@ func TestWhatHooksSee(t *testing.T) {
 	dir := newWorkspace(t)
 	log := filepath.Join(t.TempDir(), "log")
 	record := "cat >> '" + log + "'"
-	b := start(t, dir, withHooks(pre(record), post(record))).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, withHooks(pre(record), post(record))).under("INT-001")
 	b.ok("read_file", args{"path": "src/a.txt", "session": s})
 	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/new.txt\n+new\n" +
 		"*** Update File: src/a.txt\n@@\n one\n-two\n+2\n three\n*** End Patch\n"})
@@ -236,9 +209,7 @@ func TestWhatHooksSee(t *testing.T) {
 		{"Bash", "echo done", "", ""},
 	}
 	got := events(t, b, log)
-	if len(got) != len(want) {
-		t.Fatalf("%d events, want %d: %v", len(got), len(want), got)
-	}
+	check.Must(t, len(got) == len(want), "%d events, want %d: %v", len(got), len(want), got)
 	for i, e := range got {
 		in := e["tool_input"].(map[string]any)
 		text := func(keys ...string) string {
@@ -254,12 +225,10 @@ func TestWhatHooksSee(t *testing.T) {
 		check.Equal(t, e["hook_event_name"] == "PostToolUse", (e["tool_response"] != nil), "event %d: %v", i, e)
 	}
 	last := got[len(got)-1]
-	if out := last["tool_response"].(map[string]any)["stdout"]; out != "done\n" || last["cwd"] != abs("src") {
-		t.Errorf("%v", last)
-	}
-	if id := last["orchestra"].(map[string]any)["record_id"]; id == "" || id == nil {
-		t.Errorf("%v", last)
-	}
+	out := last["tool_response"].(map[string]any)["stdout"]
+	check.That(t, out == "done\n" && last["cwd"] == abs("src"), "%v", last)
+	id := last["orchestra"].(map[string]any)["record_id"]
+	check.That(t, id != "" && id != nil, "%v", last)
 }
 
 func TestHooksRunInOrderAndOnlyWhereTheyMatch(t *testing.T) {
@@ -278,9 +247,8 @@ func TestHooksRunInOrderAndOnlyWhereTheyMatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": s})
-	if said, _ := os.ReadFile(log); string(said) != "one\ntwo\nenv\n" {
-		t.Errorf("%s", said)
-	}
+	said, _ := os.ReadFile(log)
+	check.That(t, string(said) == "one\ntwo\nenv\n", "%s", said)
 	// What the gate refuses is not shown to programs.
 	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x\n", "session": s})
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x\n", "session": s})
@@ -307,8 +275,6 @@ func TestFailingPostHooksAreWarnings(t *testing.T) {
 		}
 		b := start(t, newWorkspace(t), withHooks(hook)).connect()
 		r := b.ok("write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": b.selects("INT-001")})
-		if !strings.Contains(warnings(r), want) || b.read("src/x.txt") != "x\n" || r.str("record_id") == "" {
-			t.Errorf("%s: %v", command, r.Object)
-		}
+		check.That(t, strings.Contains(warnings(r), want) && b.read("src/x.txt") == "x\n" && r.str("record_id") != "", "%s: %v", command, r.Object)
 	}
 }

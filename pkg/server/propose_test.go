@@ -44,9 +44,8 @@ func (b *bench) asks(inbox *approval.Store, tool string, arguments args) approva
 
 func answers(t *testing.T, inbox *approval.Store, r approval.Request, d approval.Decision, reason string) {
 	t.Helper()
-	if _, _, err := inbox.Answer(r.ID, approval.Answer{Decision: d, Reason: reason, By: "tester", Via: approval.Inbox}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := inbox.Answer(r.ID, approval.Answer{Decision: d, Reason: reason, By: "tester", Via: approval.Inbox})
+	check.OK(t, err)
 }
 
 // A proposal is shown as the very change of the file, and after a yes stands
@@ -59,28 +58,21 @@ func TestProposedIntentStandsAfterAYes(t *testing.T) {
 		inbox := b.operator(way)
 		proposal := args{"name": "New: work", "owned_scope": []string{"new/**"}, "description": "Because.", "constraints": []string{"C"}, "acceptance_criteria": []string{"D"}}
 		r := b.asks(inbox, "propose_intent", proposal)
-		if b.read(".orchestration/active_intents.yaml") != intentsYAML {
-			t.Fatal("the file was changed before the yes")
-		}
+		check.Must(t, b.read(".orchestration/active_intents.yaml") == intentsYAML, "the file was changed before the yes")
 		if len(r.Diffs) != 1 || !strings.Contains(r.Diffs[0].Hunks, "+  - id: INT-006\n") || strings.Contains(r.Diffs[0].Hunks, "\n-") || !r.Once {
 			t.Fatalf("%+v", r)
 		}
 		answers(t, inbox, r, approval.Once, "")
 		done := b.ok("resume_approval", args{"approval_id": r.ID})
 		result := done.Object["result"].(map[string]any)
-		if result["intent_id"] != "INT-006" || result["status"] != "TODO" {
-			t.Errorf("%v", done.Object)
-		}
+		check.That(t, result["intent_id"] == "INT-006" && result["status"] == "TODO", "%v", done.Object)
 		text := b.read(".orchestration/active_intents.yaml")
-		if !strings.HasPrefix(text, intentsYAML) || !strings.Contains(text, "Because.") {
-			t.Errorf("%s", text)
-		}
+		check.That(t, strings.HasPrefix(text, intentsYAML) && strings.Contains(text, "Because."), "%s", text)
 		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-006"`, `"call":"propose_intent"`, r.ID, `"edit":{"after"`)
 		b.wantRecord(`"kind":"decision"`, `"outcome":"asked"`, r.ID)
 		b.ok("write_to_file", args{"session": b.selects("INT-006"), "path": "new/x", "content": "x"})
-		if again := b.ok("propose_intent", proposal); again.str("intent_id") != "INT-006" || again.str("record_id") != "" {
-			t.Errorf("%v", again.Object)
-		}
+		again := b.ok("propose_intent", proposal)
+		check.That(t, again.str("intent_id") == "INT-006" && again.str("record_id") == "", "%v", again.Object)
 		b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.ID})
 	}
 }
@@ -100,9 +92,8 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	answers(t, inbox, r, approval.Once, "")
-	if done := b.ok("request_scope_expansion", wider); fmt.Sprint(done.Object["owned_scope"]) != "[src/** go.mod lib/**]" {
-		t.Errorf("%v", done.Object)
-	}
+	done := b.ok("request_scope_expansion", wider)
+	check.That(t, fmt.Sprint(done.Object["owned_scope"]) == "[src/** go.mod lib/**]", "%v", done.Object)
 	b.ok("write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
 	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-001"`, `"scope_added":["lib/**"]`, `"reason":"needed"`, r.ID)
 	check.Equal(t, b.ok("request_scope_expansion", wider).str("record_id"), "")
@@ -112,9 +103,7 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 	before := b.read(".orchestration/active_intents.yaml")
 	answers(t, inbox, no, approval.Deny, "not the web")
 	denied := b.refused("APPROVAL_REJECTED", "request_scope_expansion", other)
-	if !strings.Contains(denied.str("error"), "not the web") || b.read(".orchestration/active_intents.yaml") != before {
-		t.Errorf("%v", denied.Object)
-	}
+	check.That(t, strings.Contains(denied.str("error"), "not the web") && b.read(".orchestration/active_intents.yaml") == before, "%v", denied.Object)
 	if _, _, err := inbox.Answer(b.asks(inbox, "request_scope_expansion", args{"session": s, "paths": []string{"x/**"}, "reason": "r"}).ID, approval.Answer{Decision: approval.ForIntent, Via: approval.Inbox}); err == nil {
 		t.Error("changes of the intents can be granted beforehand")
 	}
@@ -130,9 +119,8 @@ func TestApprovedProposalIsBoundToTheFile(t *testing.T) {
 	r := b.asks(inbox, "request_scope_expansion", wider)
 	answers(t, inbox, r, approval.Once, "")
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML+"# by hand\n")
-	if anew := b.asks(inbox, "request_scope_expansion", wider); anew.ID == r.ID || anew.Digest == r.Digest {
-		t.Errorf("the approval of another file was taken for this: %+v", anew)
-	}
+	anew := b.asks(inbox, "request_scope_expansion", wider)
+	check.That(t, anew.ID != r.ID && anew.Digest != r.Digest, "the approval of another file was taken for this: %+v", anew)
 	check.Equal(t, b.read(".orchestration/active_intents.yaml"), intentsYAML+"# by hand\n")
 }
 
@@ -164,9 +152,8 @@ func TestProposalsThatCannotStand(t *testing.T) {
 	b.refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", ask("x", args{"intent_id": "INT-999"}))
 	b.refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", args{"paths": []string{"x"}, "reason": "r"})
 	b.refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"reason": strings.Repeat("x", 5000)}))
-	if pending, err := os.ReadDir(filepath.Join(dir, ".orchestration/state/approvals")); err == nil && len(pending) > 0 {
-		t.Errorf("%d requests were made", len(pending))
-	}
+	pending, err := os.ReadDir(filepath.Join(dir, ".orchestration/state/approvals"))
+	check.That(t, err != nil || len(pending) == 0, "%d requests were made", len(pending))
 	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: OPEN, name: open, status: IN_PROGRESS}\n")
 	b.refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"intent_id": "OPEN"}))
 }
@@ -181,9 +168,7 @@ func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
 	inbox := b.operator(way)
 	step := args{"intent_id": "INT-002", "status": "DONE"}
 	r := b.asks(inbox, "update_intent", step)
-	if !strings.Contains(r.Diffs[0].Hunks, "+    status: DONE") {
-		t.Errorf("%+v", r)
-	}
+	check.That(t, strings.Contains(r.Diffs[0].Hunks, "+    status: DONE"), "%+v", r)
 	answers(t, inbox, r, approval.Once, "")
 	b.ok("update_intent", step)
 	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"from":"TODO"`, r.ID)
@@ -195,8 +180,7 @@ func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
 func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"app/[id]/page{1}.tsx", "app/what?.ts", "app/a*b", "!app/x", "app/plain.ts"} {
-		b := start(t, newWorkspace(t), briefly(t)).connect()
-		b.selects("INT-001")
+		b, _ := start(t, newWorkspace(t), briefly(t)).under("INT-001")
 		r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": path, "content": "x"})
 		_, rest, _ := strings.Cut(r.str("suggestion"), "paths: [")
 		quoted, _, _ := strings.Cut(rest, "] and")
@@ -206,9 +190,7 @@ func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 		}
 		b.refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{glob}, "reason": "r"})
 		scope, err := intent.CompileScope([]string{glob})
-		if err != nil || !scope.Match(path) {
-			t.Errorf("%s does not cover %s: %v", glob, path, err)
-		}
+		check.That(t, err == nil && scope.Match(path), "%s does not cover %s: %v", glob, path, err)
 		b.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-0"})
 		if covering := fmt.Sprint(r.details()["covering_intents"]); covering != "[INT-005]" || !strings.Contains(r.str("suggestion"), "INT-005") {
 			t.Errorf("covering: %s; %s", covering, r.str("suggestion"))
@@ -236,9 +218,7 @@ func TestGovernanceToolsNeedTheFile(t *testing.T) {
 	b.refused("INTENTS_UNREADABLE", "propose_intent", propose)
 	for _, tool := range []string{"list_intents", "get_active_intent"} {
 		r := b.refused("INTENTS_UNREADABLE", tool, args{})
-		if r.details()["line"] == nil || !strings.Contains(r.str("suggestion"), "orchestra-mcp intents validate") {
-			t.Errorf("%s: %v", tool, r.Object)
-		}
+		check.That(t, r.details()["line"] != nil && strings.Contains(r.str("suggestion"), "orchestra-mcp intents validate"), "%s: %v", tool, r.Object)
 	}
 	b.refused("INTENTS_UNREADABLE", "select_active_intent", args{"intent_id": "INT-001"})
 }
@@ -259,9 +239,7 @@ func TestListIntents(t *testing.T) {
 		for _, in := range r.Object["intents"].([]any) {
 			in := in.(map[string]any)
 			id := in["id"].(string)
-			if !strings.Contains(r.Text, id) {
-				t.Errorf("the text lacks %s", id)
-			}
+			check.That(t, strings.Contains(r.Text, id), "the text lacks %s", id)
 			if in["selectable"] != true {
 				id += "!"
 			}

@@ -65,18 +65,14 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 		b.ok("read_file", args{"path": "src/a.txt"})
 		slip = c.slip
 		r := b.refused(c.code, c.tool, c.args)
-		if !strings.Contains(r.Text, "foreign") {
-			t.Errorf("%s: the refusal does not show what is there: %s", name, r.Text)
-		}
+		check.That(t, strings.Contains(r.Text, "foreign"), "%s: the refusal does not show what is there: %s", name, r.Text)
 		b.holds(c.want)
 		for _, made := range []string{"src/fresh.txt", "src/to.txt"} {
 			_ = os.Remove(filepath.Join(b.dir, made))
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(b.dir, "src/.orchestra-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("temporary files are left: %v %v", left, err)
-	}
+	check.That(t, err == nil && len(left) == 0, "temporary files are left: %v %v", left, err)
 }
 
 // A directory that is swapped for a link after the check is not entered.
@@ -99,9 +95,8 @@ func TestDirectorySwappedForALink(t *testing.T) {
 			tool = "write_to_file"
 		}
 		b.refused("BUSY", tool, arguments)
-		if got, err := os.ReadFile(filepath.Join(outside, "a.txt")); err != nil || string(got) != "outside\n" {
-			t.Fatalf("outside: %q %v", got, err)
-		}
+		got, err := os.ReadFile(filepath.Join(outside, "a.txt"))
+		check.Must(t, err == nil && string(got) == "outside\n", "outside: %q %v", got, err)
 		if _, err := os.Stat(filepath.Join(outside, "n.txt")); err == nil {
 			t.Fatal("a file was made outside")
 		}
@@ -260,16 +255,12 @@ func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name,
 	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 
 	found, err := b.server.Ledger().Query(t.Context(), record.Filter{Kinds: []record.Kind{record.KindRecovered}})
-	if err != nil || len(found.Entries) != 1 {
-		t.Fatalf("%d records tell of what stands: %v", len(found.Entries), err)
-	}
+	check.Must(t, err == nil && len(found.Entries) == 1, "%d records tell of what stands: %v", len(found.Entries), err)
 	standing := found.Entries[0]
-	if len(standing.Changes) != 1 || standing.Changes[0].Path != "src/a.txt" || standing.Detail["partial"] != true {
-		t.Errorf("what stands is recorded as %+v, %v", standing.Changes, standing.Detail)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.json")); len(left) > 0 {
-		t.Errorf("the journal still has %v", left)
-	}
+	check.That(t, len(standing.Changes) == 1 && standing.Changes[0].Path == "src/a.txt" && standing.Detail["partial"] == true,
+		"what stands is recorded as %+v, %v", standing.Changes, standing.Detail)
+	left, _ := filepath.Glob(filepath.Join(dir, ".orchestration/state/inflight/*.json"))
+	check.That(t, len(left) == 0, "the journal still has %v", left)
 	if _, err := os.Stat(filepath.Join(dir, "src/second.txt")); err != nil {
 		t.Error(err)
 	}

@@ -29,25 +29,20 @@ func TestFailedFlushIsRetracted(t *testing.T) {
 	f := newFaulty(t)
 	c, session := f.server("at the start")
 	made, err := c.call("write_to_file", args{"session": session, "path": "f/a", "content": "one\ntwo\n"})
-	if err != nil || made.IsError {
-		t.Fatal(err, made)
-	}
+	check.Must(t, err == nil && !made.IsError, "%v %v", err, made)
 	f.audit.acknowledged[made.StructuredContent.RecordID] = true
 	ledgerFile := ledgertest.File(f.dir)
 	tracer := attach(t, c, "-P", ledgerFile, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO")
 	for range 2 { // the second finds a ledger that cannot be reopened
 		refused, err := c.call("write_to_file", args{"session": session, "path": "f/a", "content": "three\n"})
 		s := refused.StructuredContent
-		if err != nil || s.ErrorType != "LEDGER_UNAVAILABLE" || s.Details.Changed != nil && *s.Details.Changed {
-			t.Fatalf("a failed flush: %v %+v", err, refused)
-		}
-		if content, _ := os.ReadFile(filepath.Join(f.dir, "f/a")); string(content) != "one\ntwo\n" {
-			t.Fatalf("the file was not put back: %q", content)
-		}
+		check.Must(t, err == nil && s.ErrorType == "LEDGER_UNAVAILABLE" && (s.Details.Changed == nil || !(*s.Details.Changed)),
+			"a failed flush: %v %+v", err, refused)
+		content, _ := os.ReadFile(filepath.Join(f.dir, "f/a"))
+		check.Must(t, string(content) == "one\ntwo\n", "the file was not put back: %q", content)
 	}
-	if trace := tracer.detach(); !strings.Contains(trace, "(INJECTED)") {
-		t.Fatalf("nothing was injected: %s", trace)
-	}
+	trace := tracer.detach()
+	check.Must(t, strings.Contains(trace, "(INJECTED)"), "nothing was injected: %s", trace)
 	again, err := c.call("edit_file", args{"session": session, "path": "f/a", "old_string": "two\n", "new_string": "2\n"})
 	if err != nil || again.IsError {
 		t.Fatalf("the disk is in order again: %v %+v\n%s", err, again, c.said())
@@ -79,15 +74,11 @@ func (f *faultRun) wantRetraction(path string, lines ...string) {
 	for _, e := range found.Entries {
 		ids[e.ID] = true
 		if of, ok := e.Detail["retracts"].(string); ok {
-			if !ids[of] || retracted != "" {
-				f.t.Errorf("%s retracts %q, which is not before it, or twice", e.ID, of)
-			}
+			check.That(f.t, ids[of] && retracted == "", "%s retracts %q, which is not before it, or twice", e.ID, of)
 			retracted = of
 		}
 	}
-	if retracted == "" {
-		f.t.Error("no record retracts the line that was written before its flush failed")
-	}
+	check.That(f.t, retracted != "", "no record retracts the line that was written before its flush failed")
 	blamed := check.Value(blame.Workspace{Root: root, Ledger: l}.File(context.Background(), path))(f.t)
 	for i, line := range blamed.Lines {
 		if line.Record == nil || line.Record.ID != lines[i] {
@@ -116,9 +107,7 @@ func TestOtherServerSettles(t *testing.T) {
 	}
 	f.audit.acknowledged[after.StructuredContent.RecordID] = true
 	f.audit.check("after the other settled")
-	if f.audit.leftovers > 0 {
-		t.Errorf("%d temporary files are left", f.audit.leftovers)
-	}
+	check.That(t, f.audit.leftovers == 0, "%d temporary files are left", f.audit.leftovers)
 	lives.kill()
 	killed.kill()
 }
@@ -140,15 +129,12 @@ func TestKilledCommand(t *testing.T) {
 	}
 	c.kill()
 	for deadline := time.Now().Add(answerTime); runs(pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the command outlived its server")
-		}
+		check.Must(t, !time.Now().After(deadline), "the command outlived its server")
 	}
 	next, _ := f.server("after the kill")
 	next.kill()
-	if f.audit.recovered != 1 || f.audit.probable != 1 {
-		t.Errorf("%d recovered, %d of them probable; want the command", f.audit.recovered, f.audit.probable)
-	}
+	check.That(t, f.audit.recovered == 1 && f.audit.probable == 1,
+		"%d recovered, %d of them probable; want the command", f.audit.recovered, f.audit.probable)
 }
 
 // runs reports whether a process is there and no zombie.
@@ -185,18 +171,12 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	}
 	check.Write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))
 	b.eventually("the command of the blocked intent ends", gone("one"))
-	if gone("two")() {
-		t.Error("the other intent's command has ended too")
-	}
+	check.That(t, !gone("two")(), "the other intent's command has ended too")
 	b.close()
-	if !gone("two")() {
-		t.Error("a command outlives the server")
-	}
+	check.That(t, gone("two")(), "a command outlives the server")
 	records := strings.Join(fileLines(t, dir), "\n")
 	for _, want := range []string{`"ended_by":"its intent INT-001 is BLOCKED"`, `"ended_by":"ended with the server"`} {
-		if !strings.Contains(records, want) {
-			t.Errorf("no record has %s:\n%s", want, records)
-		}
+		check.That(t, strings.Contains(records, want), "no record has %s:\n%s", want, records)
 	}
 }
 
@@ -228,14 +208,10 @@ func TestFewFiles(t *testing.T) {
 			codes[s.ErrorType]++
 		}
 	}
-	if codes["BUSY"] == 0 || codes["done"] == 0 {
-		t.Errorf("%v: nothing was tried", codes)
-	}
+	check.That(t, codes["BUSY"] != 0 && codes["done"] != 0, "%v: nothing was tried", codes)
 	check.OK(t, unix.Prlimit(c.cmd.Process.Pid, unix.RLIMIT_NOFILE, &usual, nil))
 	a, err := c.call("write_to_file", args{"session": session, "path": "f/after", "content": "x\n"})
-	if err != nil || a.IsError {
-		t.Fatal(err, a)
-	}
+	check.Must(t, err == nil && !a.IsError, "%v %v", err, a)
 	f.audit.acknowledged[a.StructuredContent.RecordID] = true
 	f.audit.gapsMeant = true
 	f.audit.check("with enough files again")

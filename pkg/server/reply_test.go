@@ -20,9 +20,7 @@ import (
 func (b *bench) lastRecord(kind record.Kind) record.Entry {
 	b.t.Helper()
 	found, err := b.server.Ledger().Query(context.Background(), record.Filter{Kinds: []record.Kind{kind}, Limit: 1, Newest: true})
-	if err != nil || len(found.Entries) == 0 {
-		b.t.Fatalf("no record of kind %s: %v", kind, err)
-	}
+	check.Must(b.t, err == nil && len(found.Entries) != 0, "no record of kind %s: %v", kind, err)
 	return found.Entries[0]
 }
 
@@ -40,9 +38,7 @@ type reply struct {
 func (b *bench) call(tool string, arguments args) reply {
 	b.t.Helper()
 	result, err := b.client.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		b.t.Fatalf("%s: %v", tool, err)
-	}
+	check.Must(b.t, err == nil, "%s: %v", tool, err)
 	r := reply{t: b.t, Error: result.IsError}
 	for _, c := range result.Content {
 		if text, ok := c.(*mcp.TextContent); ok {
@@ -82,9 +78,7 @@ func (b *bench) fits(tool string, structured []byte, refused bool) {
 func (b *bench) ok(tool string, arguments args) reply {
 	b.t.Helper()
 	r := b.call(tool, arguments)
-	if r.Error {
-		b.t.Fatalf("%s %v was refused: %s", tool, arguments, r.Text)
-	}
+	check.Must(b.t, !r.Error, "%s %v was refused: %s", tool, arguments, r.Text)
 	return r
 }
 
@@ -92,13 +86,10 @@ func (b *bench) ok(tool string, arguments args) reply {
 func (b *bench) refused(code, tool string, arguments args) reply {
 	b.t.Helper()
 	r := b.call(tool, arguments)
-	if !r.Error || r.Object["error_type"] != code {
-		b.t.Fatalf("%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
-	}
+	check.Must(b.t, r.Error && r.Object["error_type"] == code, "%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
 	var same map[string]any
-	if err := json.Unmarshal([]byte(r.Text), &same); err != nil || same["error_type"] != code {
-		b.t.Errorf("%s: the text is not the refusal's JSON: %s", tool, r.Text)
-	}
+	err := json.Unmarshal([]byte(r.Text), &same)
+	check.That(b.t, err == nil && same["error_type"] == code, "%s: the text is not the refusal's JSON: %s", tool, r.Text)
 	return r
 }
 
@@ -107,12 +98,17 @@ func (b *bench) selects(id string) string {
 	return b.ok("select_active_intent", args{"intent_id": id}).str("session")
 }
 
+// under is connect with an intent selected, and its handle.
+func (b *bench) under(id string) (*bench, string) {
+	b.t.Helper()
+	b.connect()
+	return b, b.selects(id)
+}
+
 func (r reply) str(key string) string {
 	r.t.Helper()
 	s, ok := r.Object[key].(string)
-	if !ok {
-		r.t.Fatalf("no text %q in %v", key, r.Object)
-	}
+	check.Must(r.t, ok, "no text %q in %v", key, r.Object)
 	return s
 }
 
@@ -164,8 +160,7 @@ func patched(t *testing.T, files map[string]string) (*bench, func(lines ...strin
 	for name, content := range files {
 		check.Write(t, dir, name, content)
 	}
-	b := start(t, dir).connect()
-	s := b.selects("INT-005")
+	b, s := start(t, dir).under("INT-005")
 	return b, func(lines ...string) args { return args{"session": s, "patch": patch(lines...)} }
 }
 
@@ -174,8 +169,6 @@ func (b *bench) holds(files map[string]string) {
 	b.t.Helper()
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(b.dir, name))
-		if want == "" && err == nil || want != "" && string(got) != want {
-			b.t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		check.That(b.t, (want != "" || err != nil) && (want == "" || string(got) == want), "%s is %q, want %q", name, got, want)
 	}
 }

@@ -104,8 +104,7 @@ func (b *bench) makes(lists [][]args) {
 func TestFileToolsMakeNoRepository(t *testing.T) {
 	t.Parallel()
 	many := check.Rounds(2, 60)
-	b := start(t, newWorkspace(t), unsandboxed, withoutSandbox).connect()
-	b.selects("INT-005")
+	b, _ := start(t, newWorkspace(t), unsandboxed, withoutSandbox).under("INT-005")
 	made, through := 0, 0
 	for i := range many {
 		for _, kind := range []string{"there", "new", "link"} {
@@ -140,8 +139,7 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 // files with such names are not.
 func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	b.selects("INT-005")
+	b, _ := start(t, newWorkspace(t)).under("INT-005")
 	check.Git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")
 	for _, path := range []string{"testdata/repo/config", "testdata/repo/hooks/post-update", "testdata/repo/info/attributes", "testdata/repo/CONFIG", "testdata/repo/commondir", "testdata/repo/modules/x/config"} {
 		b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
@@ -149,16 +147,13 @@ func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	b.ok("apply_patch", args{"patch": patch("*** Add File: src/hooks/useTime.ts", "+x", "*** Add File: src/config", "+x", "*** Add File: src/refs/a", "+x", "*** Add File: objects/a", "+x",
 		"*** Add File: HEAD", "+x", "*** Add File: testdata/repo.expected", "+x", "*** Add File: testdata/repo/notes.txt", "+x")})
 	r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "refs/a", "content": "x\n"})
-	if !strings.Contains(r.Text, "what git takes for a repository (the workspace itself)") {
-		t.Errorf("it does not say why: %s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "what git takes for a repository (the workspace itself)"), "it does not say why: %s", r.Text)
 }
 
 // What git left half done stays usable, and what a git command did to refs of
 // any kind stands in its result.
 func TestWhatGitLeftHalfDone(t *testing.T) {
-	b := start(t, newWorkspace(t), unsandboxed, withoutSandbox).connect()
-	b.selects("INT-005")
+	b, _ := start(t, newWorkspace(t), unsandboxed, withoutSandbox).under("INT-005")
 	t.Setenv("GIT_AUTHOR_NAME", "a")
 	t.Setenv("GIT_AUTHOR_EMAIL", "a@example.org")
 	t.Setenv("GIT_COMMITTER_NAME", "a")
@@ -177,23 +172,17 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 	check.Git(t, b.dir, "commit", "-q", "--allow-empty", "-m", "more")
 
 	r := b.ok("execute_command", args{"command": "git replace HEAD HEAD~1; git notes add -m x; git replace -d HEAD"})
-	if !strings.Contains(r.Text, ".git/refs/notes/commits") {
-		t.Errorf("the notes are not told of: %s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, ".git/refs/notes/commits"), "the notes are not told of: %s", r.Text)
 	if r = b.ok("execute_command", args{"command": "git replace HEAD HEAD~1"}); !strings.Contains(r.Text, ".git/refs/replace/") {
 		t.Errorf("the replacement is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "git replace -d HEAD"})
 	check.Shell(t, b.dir, "git rebase main || true") // which a person does: below the level full agents do not
-	if !b.exists(".git/rebase-merge/git-rebase-todo") {
-		t.Fatal("the rebase does not stop")
-	}
+	check.Must(t, b.exists(".git/rebase-merge/git-rebase-todo"), "the rebase does not stop")
 	if r = b.call("execute_command", args{"command": "git status -s; echo 'exec id' | tee -a .git/rebase-merge/git-rebase-todo"}); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "--continue") {
 		t.Errorf("a planted program is not told of: %s", r.Text)
 	}
 	b.ok("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
 	check.Shell(t, b.dir, "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue")
-	if b.exists(".git/rebase-merge") {
-		t.Error("the rebase did not go on")
-	}
+	check.That(t, !b.exists(".git/rebase-merge"), "the rebase did not go on")
 }

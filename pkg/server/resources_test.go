@@ -16,12 +16,8 @@ import (
 func (b *bench) resource(uri string) string {
 	b.t.Helper()
 	r, err := b.client.ReadResource(b.t.Context(), &mcp.ReadResourceParams{URI: uri})
-	if err != nil {
-		b.t.Fatalf("%s: %v", uri, err)
-	}
-	if len(r.Contents) != 1 || r.Contents[0].URI != uri {
-		b.t.Fatalf("%s: %v", uri, r.Contents)
-	}
+	check.Must(b.t, err == nil, "%s: %v", uri, err)
+	check.Must(b.t, len(r.Contents) == 1 && r.Contents[0].URI == uri, "%s: %v", uri, r.Contents)
 	return r.Contents[0].Text
 }
 
@@ -47,13 +43,11 @@ func TestResources(t *testing.T) {
 			for _, r := range listed.Resources {
 				uris = append(uris, r.URI)
 			}
-			if !slices.Equal(uris, []string{"orchestra://brain", "orchestra://intents", "orchestra://ledger/recent"}) {
-				t.Errorf("resources: %v", uris)
-			}
+			check.That(t, slices.Equal(uris, []string{"orchestra://brain", "orchestra://intents", "orchestra://ledger/recent"}),
+				"resources: %v", uris)
 			var intents []map[string]any
-			if err := json.Unmarshal([]byte(b.resource("orchestra://intents")), &intents); err != nil || len(intents) != 5 || intents[0]["id"] != "INT-001" {
-				t.Errorf("intents: %v %v", intents, err)
-			}
+			err := json.Unmarshal([]byte(b.resource("orchestra://intents")), &intents)
+			check.That(t, err == nil && len(intents) == 5 && intents[0]["id"] == "INT-001", "intents: %v %v", intents, err)
 			var one map[string]any
 			if err := json.Unmarshal([]byte(b.resource("orchestra://intent/INT-001")), &one); err != nil || one["description"] != "Serve the weather." {
 				t.Errorf("intent: %v %v", one, err)
@@ -62,27 +56,21 @@ func TestResources(t *testing.T) {
 			whole := b.resource("orchestra://intent/INT-001")
 			for _, part := range []string{`"commands":{"deny":["rm"],"network":"deny"}`, `"rules":[{"name":"r","when":"false","action":"refuse","message":"m"}]`,
 				`"verify":["make check"]`, `"started_at":"2026-02-18T18:30:00Z"`, `"status":"IN_PROGRESS"`} {
-				if !strings.Contains(whole, part) {
-					t.Errorf("the intent lacks %s: %s", part, whole)
-				}
+				check.That(t, strings.Contains(whole, part), "the intent lacks %s: %s", part, whole)
 			}
 			for _, id := range []string{"INT-999", "..%2F..%2Fetc%2Fpasswd", ""} {
 				b.noResource("orchestra://intent/"+id, "")
 			}
 			check.Equal(t, b.resource("orchestra://brain"), "", "no brain, yet")
 			check.Write(t, dir, ".orchestration/AGENT.md", "## Decision (2026-01-01)\nTabs.\n")
-			if brain := b.resource("orchestra://brain"); !strings.Contains(brain, "Tabs.") {
-				t.Errorf("brain: %q", brain)
-			}
+			brain := b.resource("orchestra://brain")
+			check.That(t, strings.Contains(brain, "Tabs."), "brain: %q", brain)
 			s := b.selects("INT-001")
 			b.ok("write_to_file", args{"session": s, "path": "src/n.txt", "content": "SECRET CONTENT\n"})
 			recent := b.resource("orchestra://ledger/recent")
-			if first, _, _ := strings.Cut(recent, "\n"); !strings.Contains(first, `"path":"src/n.txt"`) {
-				t.Errorf("the newest record is not first:\n%s", recent)
-			}
-			if strings.Contains(recent, "SECRET CONTENT") || strings.Contains(recent, s) {
-				t.Error("the ledger tells a content or a handle")
-			}
+			first, _, _ := strings.Cut(recent, "\n")
+			check.That(t, strings.Contains(first, `"path":"src/n.txt"`), "the newest record is not first:\n%s", recent)
+			check.That(t, !strings.Contains(recent, "SECRET CONTENT") && !strings.Contains(recent, s), "the ledger tells a content or a handle")
 		})
 	}
 }
@@ -99,12 +87,10 @@ func TestBrainKeepsSecrets(t *testing.T) {
 			link(t, "keys.secret", dir+"/brain.md")
 			b := start(t, dir, func(o *server.Options) { o.Settings.Brain.File = brain }).connect()
 			b.noResource("orchestra://brain", "TOP")
-			if r := b.call("query_lessons", args{}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" || strings.Contains(r.Text, "TOP") {
-				t.Errorf("query_lessons: %s", r.Text)
-			}
-			if c := b.ok("select_active_intent", args{"intent_id": "INT-001"}); strings.Contains(c.Text, "TOP") {
-				t.Errorf("the context quotes a secret:\n%s", c.Text)
-			}
+			r := b.call("query_lessons", args{})
+			check.That(t, r.Error && r.Object["error_type"] != "INTERNAL_ERROR" && !strings.Contains(r.Text, "TOP"), "query_lessons: %s", r.Text)
+			c := b.ok("select_active_intent", args{"intent_id": "INT-001"})
+			check.That(t, !strings.Contains(c.Text, "TOP"), "the context quotes a secret:\n%s", c.Text)
 		})
 	}
 }
@@ -121,14 +107,10 @@ func TestPromptAndInstructions(t *testing.T) {
 			texts := map[string]string{"prompt": prompt.Messages[0].Content.(*mcp.TextContent).Text, "instructions": b.client.InitializeResult().Instructions}
 			for name, text := range texts {
 				for _, part := range []string{"select_active_intent", "`session`", "before an intent is selected", "INT-001", "Build Weather API", "INT-005"} {
-					if !strings.Contains(text, part) {
-						t.Errorf("the %s lacks %q:\n%s", name, part, text)
-					}
+					check.That(t, strings.Contains(text, part), "the %s lacks %q:\n%s", name, part, text)
 				}
 				for _, part := range []string{"INT-002", "INT-003", "INT-004"} {
-					if strings.Contains(text, part) {
-						t.Errorf("the %s offers %s", name, part)
-					}
+					check.That(t, !strings.Contains(text, part), "the %s offers %s", name, part)
 				}
 			}
 			for _, ref := range []*mcp.CompleteReference{{Type: "ref/prompt", Name: "intent_driven_protocol"}, {Type: "ref/resource", URI: "orchestra://intent/{id}"}} {
@@ -137,9 +119,7 @@ func TestPromptAndInstructions(t *testing.T) {
 					argument = "id"
 				}
 				done, err := b.client.Complete(t.Context(), &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: argument, Value: "INT-00"}})
-				if err != nil || !slices.Equal(done.Completion.Values, []string{"INT-001", "INT-005"}) {
-					t.Errorf("%v: %v %v", ref, done, err)
-				}
+				check.That(t, err == nil && slices.Equal(done.Completion.Values, []string{"INT-001", "INT-005"}), "%v: %v %v", ref, done, err)
 			}
 		})
 	}

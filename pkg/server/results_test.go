@@ -49,25 +49,21 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 				t.Errorf("%v", small.Object)
 			}
 			r := b.ok("read_file", args{"path": "src/large.txt"})
-			if !strings.HasPrefix(r.str("numbered"), "   1 | line 0") || r.Object["content"] != nil {
-				t.Errorf("a large result: %.300v", r.Object)
-			}
+			check.That(t, strings.HasPrefix(r.str("numbered"), "   1 | line 0") && r.Object["content"] == nil, "a large result: %.300v", r.Object)
 			if size := structured(t, r); size > large.Len()*5/4 {
 				t.Errorf("%d bytes of structured content for %d", size, large.Len())
 			}
-			if wants := strings.Contains(r.Text, "999 of a file"); wants == short || short && len(r.Text) > 500 {
-				t.Errorf("%d bytes of text", len(r.Text))
-			}
+			wants := strings.Contains(r.Text, "999 of a file")
+			check.That(t, wants != short && (!short || len(r.Text) <= 500), "%d bytes of text", len(r.Text))
 			image := b.ok("read_file", args{"path": "src/dot.png"})
 			check.Equal(t, string(image.Image), png, "no image beside the text: %v", image.Object)
 			view, _ := image.Object["image"].(map[string]any)
-			if data, _ := view["data"].(string); (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") == short {
-				t.Errorf("the image in structured content: %v", image.Object)
-			}
+			data, _ := view["data"].(string)
+			check.That(t, (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") != short,
+				"the image in structured content: %v", image.Object)
 			refused := b.refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch", "session": unread(t, b, large.String())})
-			if short && (len(refused.Text) > 1000 || refused.details()["content"] == nil) {
-				t.Errorf("%d bytes of text for a refusal", len(refused.Text))
-			}
+			check.That(t, !short || len(refused.Text) <= 1000 && refused.details()["content"] != nil,
+				"%d bytes of text for a refusal", len(refused.Text))
 		})
 	}
 }
@@ -141,9 +137,8 @@ func TestModelIsRecordedWithItsSource(t *testing.T) {
 				t.Helper()
 				n++
 				b.ok("write_to_file", args{"session": session, "path": "src/m.txt", "content": strings.Repeat("x\n", n)})
-				if id, source := b.model(); id != wantID || source != wantSource {
-					t.Errorf("recorded %q from %q, want %q from %q", id, source, wantID, wantSource)
-				}
+				id, source := b.model()
+				check.That(t, id == wantID && source == wantSource, "recorded %q from %q, want %q from %q", id, source, wantID, wantSource)
 			}
 			s := b.selects("INT-001")
 			changes(s, "of-environment", "environment")

@@ -28,9 +28,7 @@ func tableOfRules(t *testing.T) (list string, names []string) {
 	for _, row := range regexp.MustCompile(`(?m)^  - name: ([a-z-]+)$`).FindAllStringSubmatch(list, -1) {
 		listed = append(listed, row[1])
 	}
-	if !ok || len(names) < 10 || !slices.Equal(names, listed) {
-		t.Fatalf("the page has the table %v and the rules %v", names, listed)
-	}
+	check.Must(t, ok && len(names) >= 10 && slices.Equal(names, listed), "the page has the table %v and the rules %v", names, listed)
 	return list, names
 }
 
@@ -105,14 +103,11 @@ func TestTheRulesOfThePage(t *testing.T) {
 					continue
 				}
 				r := b.refused(c.code, c.tool, c.args)
-				if !strings.Contains(r.Text, name) || r.details()["intent_id"] != "INT-001" && c.code == "RULE_VIOLATION" {
-					t.Errorf("the refusal does not name the rule: %s", r.Text)
-				}
+				check.That(t, strings.Contains(r.Text, name) && (r.details()["intent_id"] == "INT-001" || c.code != "RULE_VIOLATION"),
+					"the refusal does not name the rule: %s", r.Text)
 				stopped++
 			}
-			if stopped == 0 || passed == 0 {
-				t.Errorf("%d calls stopped and %d passed: both kinds are needed", stopped, passed)
-			}
+			check.That(t, stopped != 0 && passed != 0, "%d calls stopped and %d passed: both kinds are needed", stopped, passed)
 		})
 	}
 }
@@ -143,9 +138,7 @@ func TestRulesOfSettingsAndIntents(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	r = b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "no.txt", "content": "x\n"})
-	if r.details()["rule"] != "everywhere" || !strings.Contains(r.str("error"), "Not this one.") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, r.details()["rule"] == "everywhere" && strings.Contains(r.str("error"), "Not this one."), "%s", r.Text)
 	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": "a.txt", "content": "x\n"})
 	b.ok("write_to_file", args{"session": s, "path": "b.txt", "content": "x\n"})
 	// The strictest of two files of one call counts.
@@ -207,13 +200,11 @@ func TestARuleThatDoesNotCompile(t *testing.T) {
 	s := b.selects("INT-001")
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")
 	r := b.refused("INTENTS_UNREADABLE", "write_to_file", args{"session": s, "path": "n.txt", "content": "x"})
-	if d := r.details(); d["line"] != 3.0 || d["column"] != 13.0 || !strings.Contains(r.str("error"), "at 1:6: undeclared reference") {
-		t.Errorf("%s", r.Text)
-	}
+	d := r.details()
+	check.That(t, d["line"] == 3.0 && d["column"] == 13.0 && strings.Contains(r.str("error"), "at 1:6: undeclared reference"), "%s", r.Text)
 	b.ok("read_file", args{"session": s, "path": "old.js"})
-	if _, err := server.New(server.Options{Dir: b.dir, Settings: badRule()}); err == nil || !strings.Contains(err.Error(), `rule "bad"`) {
-		t.Errorf("settings with a rule that does not compile: %v", err)
-	}
+	_, err := server.New(server.Options{Dir: b.dir, Settings: badRule()})
+	check.That(t, err != nil && strings.Contains(err.Error(), `rule "bad"`), "settings with a rule that does not compile: %v", err)
 }
 
 func badRule() settings.Settings {

@@ -22,9 +22,7 @@ func paths(r reply, key string) []string {
 			all = append(all, path)
 		}
 		r.t.Helper()
-		if !strings.Contains(r.Text, path) {
-			r.t.Errorf("the text lacks %s", path)
-		}
+		check.That(r.t, strings.Contains(r.Text, path), "the text lacks %s", path)
 	}
 	return all
 }
@@ -51,22 +49,17 @@ func TestListingsRespectGitignore(t *testing.T) {
 	link(t, "/etc", filepath.Join(dir, "outside"))
 	b := start(t, dir).connect()
 	want := []string{"a.txt", "keep.log", "sub/deep/again.log", "sub/deep/anchored.txt", "sub/deep/x.tmp", "sub/important.log", "sub/top.txt"}
-	if got := paths(b.ok("search_files", args{"regex": "needle"}), "matches"); !slices.Equal(got, want) {
-		t.Errorf("search: %v\nwant %v", got, want)
-	}
+	got := paths(b.ok("search_files", args{"regex": "needle"}), "matches")
+	check.That(t, slices.Equal(got, want), "search: %v\nwant %v", got, want)
 	var files []string
 	for _, e := range b.ok("list_files", args{"recursive": true}).Object["entries"].([]any) {
 		if entry := e.(map[string]any); entry["type"] == "file" && !strings.HasPrefix(entry["path"].(string), ".") && !strings.Contains(entry["path"].(string), "/.") {
 			files = append(files, entry["path"].(string))
 		}
 	}
-	if !slices.Equal(files, want) {
-		t.Errorf("list: %v\nwant %v", files, want)
-	}
+	check.That(t, slices.Equal(files, want), "list: %v\nwant %v", files, want)
 	top := paths(b.ok("list_files", args{}), "entries")
-	if !slices.Equal(top, []string{".gitignore", ".orchestration", "a.txt", "keep.log", "linked", "outside", "sub"}) {
-		t.Errorf("top: %v", top)
-	}
+	check.That(t, slices.Equal(top, []string{".gitignore", ".orchestration", "a.txt", "keep.log", "linked", "outside", "sub"}), "top: %v", top)
 	// A link that is named is resolved; one that is met is not followed.
 	if got := paths(b.ok("search_files", args{"regex": "needle", "path": "linked"}), "matches"); len(got) != 5 || !strings.HasPrefix(got[0], "sub/") {
 		t.Errorf("linked: %v", got)
@@ -83,13 +76,10 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": "\xff\xfeo\x00n\x00e\x00\n\x00", "bin": "one\x00\x01\xff"})
 	r := b.ok("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
-	if got := paths(r, "matches"); !slices.Equal(got, []string{"u16.ts", "x/a.ts"}) {
-		t.Errorf("%v", got)
-	}
+	got := paths(r, "matches")
+	check.That(t, slices.Equal(got, []string{"u16.ts", "x/a.ts"}), "%v", got)
 	m := r.Object["matches"].([]any)[1].(map[string]any)
-	if m["line"] != 2.0 || m["text"] != "one" || fmt.Sprint(m["before"], m["after"]) != "[zero] [two]" {
-		t.Errorf("%v", m)
-	}
+	check.That(t, m["line"] == 2.0 && m["text"] == "one" && fmt.Sprint(m["before"], m["after"]) == "[zero] [two]", "%v", m)
 	for _, c := range []struct {
 		args args
 		want []string
@@ -119,13 +109,11 @@ func TestCapsAreSaid(t *testing.T) {
 		check.OK(t, os.WriteFile(filepath.Join(b.dir, "docs", fmt.Sprintf("%04d", i)), nil, 0o600))
 	}
 	r := b.ok("search_files", args{"regex": "^needle"})
-	if n := len(r.Object["matches"].([]any)); n != 300 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 300") {
-		t.Errorf("%d matches, truncated %v", n, r.Object["truncated"])
-	}
+	n := len(r.Object["matches"].([]any))
+	check.That(t, n == 300 && r.Object["truncated"] == true && strings.Contains(r.Text, "more than 300"),
+		"%d matches, truncated %v", n, r.Object["truncated"])
 	r = b.ok("search_files", args{"regex": "long"})
-	if len(r.Text) > 3000 {
-		t.Errorf("a long line is shown in %d bytes", len(r.Text))
-	}
+	check.That(t, len(r.Text) <= 3000, "a long line is shown in %d bytes", len(r.Text))
 	r = b.ok("list_files", args{"path": "docs"})
 	if n := len(r.Object["entries"].([]any)); n != 2000 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 2000") {
 		t.Errorf("%d entries, truncated %v", n, r.Object["truncated"])
@@ -133,13 +121,9 @@ func TestCapsAreSaid(t *testing.T) {
 	mkfifo(t, filepath.Join(b.dir, "src/fifo"))
 	check.Write(t, b.dir, "src/evil\nname", "needle\n")
 	r = b.ok("list_files", args{"path": "src"})
-	if strings.Contains(r.Text, "evil\nname") || !strings.Contains(r.Text, `"src/evil\nname"`) {
-		t.Errorf("a name breaks its line: %q", r.Text)
-	}
+	check.That(t, !strings.Contains(r.Text, "evil\nname") && strings.Contains(r.Text, `"src/evil\nname"`), "a name breaks its line: %q", r.Text)
 	r = b.ok("search_files", args{"regex": "needle", "path": "src"})
-	if strings.Contains(r.Text, "evil\nname") {
-		t.Errorf("a name breaks its line: %q", r.Text)
-	}
+	check.That(t, !strings.Contains(r.Text, "evil\nname"), "a name breaks its line: %q", r.Text)
 }
 
 // Kept output is read by lines or searched; what is not kept says so.
@@ -152,13 +136,11 @@ func TestReadCommandOutput(t *testing.T) {
 	}
 	id := ran.str("artifact_id")
 	r := b.ok("read_command_output", args{"artifact_id": id, "offset": 12345, "limit": 2})
-	if r.str("content") != "12345 | 12345\n12346 | 12346\n" || r.Object["next"] != 12347.0 || r.Object["total_lines"] != 20000.0 {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, r.str("content") == "12345 | 12345\n12346 | 12346\n" && r.Object["next"] == 12347.0 && r.Object["total_lines"] == 20000.0,
+		"%v", r.Object)
 	r = b.ok("read_command_output", args{"artifact_id": id, "search": "^1999[89]$"})
-	if r.str("content") != "19998 | 19998\n19999 | 19999\n" || r.Object["matches"] != 2.0 || !strings.Contains(r.Text, "19998") {
-		t.Errorf("%v", r.Object)
-	}
+	check.That(t, r.str("content") == "19998 | 19998\n19999 | 19999\n" && r.Object["matches"] == 2.0 && strings.Contains(r.Text, "19998"),
+		"%v", r.Object)
 	b.ok("read_command_output", args{"artifact_id": id, "offset": 1_000_000})
 	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
 	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": id})
@@ -167,9 +149,7 @@ func TestReadCommandOutput(t *testing.T) {
 	b.ok("execute_command", args{"command": "echo again"})
 
 	late := b.ok("execute_command", args{"command": "echo begun; sleep 300", "timeout": 3})
-	if late.Object["timed_out"] != true || !strings.Contains(late.str("output"), "begun") {
-		t.Errorf("%v", late.Object)
-	}
+	check.That(t, late.Object["timed_out"] == true && strings.Contains(late.str("output"), "begun"), "%v", late.Object)
 }
 
 // secretive is a workspace with secrets, under the rules of two files.
@@ -190,8 +170,7 @@ func secretive(t *testing.T) string {
 // whatever way it is named, and no answer quotes it.
 func TestSecretsAreOutOfReach(t *testing.T) {
 	t.Parallel()
-	b := start(t, secretive(t)).connect()
-	b.selects("INT-005")
+	b, _ := start(t, secretive(t)).under("INT-005")
 	for _, path := range []string{"src/a.key", "src/innocent", "private/deep/x.txt", "src/folder/deep/x.txt", "env/prod", "./src/../src/a.key", filepath.Join(b.dir, "src/a.key")} {
 		for tool, arguments := range map[string]args{
 			"read_file":     {"path": path},
@@ -223,9 +202,7 @@ func TestSecretsAreOutOfReach(t *testing.T) {
 // keeps holds that an answer quotes no secret.
 func (b *bench) keeps(r reply) {
 	b.t.Helper()
-	if strings.Contains(r.Text, "TOPSECRET") {
-		b.t.Errorf("a secret is quoted: %s", r.Text)
-	}
+	check.That(b.t, !strings.Contains(r.Text, "TOPSECRET"), "a secret is quoted: %s", r.Text)
 }
 
 // Searching and listing keep secrets too, from above and from inside.
@@ -281,9 +258,8 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 			}
 			b.keeps(b.ok("search_files", args{"regex": "TOP"}))
 			b.ok("read_file", args{"path": "src/a.txt"})
-			if r := b.call("write_to_file", args{"path": "src/n", "content": "x"}); !r.Error {
-				t.Error("a change went through")
-			}
+			r := b.call("write_to_file", args{"path": "src/n", "content": "x"})
+			check.That(t, r.Error, "a change went through")
 		})
 	}
 }
@@ -291,22 +267,18 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 // What a command did to a secret file is told, and taken back only where no content has to be kept for it.
 func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
 	t.Parallel()
-	b := start(t, secretive(t), withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).connect()
-	b.selects("INT-005")
+	b, _ := start(t, secretive(t), withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).under("INT-005")
 	r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{
 		"command": "echo made | tee src/b.key; echo more | tee -a src/a.key; chmod 700 env/prod; mv private/deep/x.txt src/shown; cp src/a.key src/k",
 	})
 	b.holds(map[string]string{"src/b.key": "made\n", "src/a.key": "line\nTOPSECRET\nmore\n", "private/deep/x.txt": "line\nTOPSECRET\n", "src/shown": ""})
-	if !strings.Contains(r.Text, "The content before the change is not kept of 1 files (src/a.key)") {
-		t.Error(r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "The content before the change is not kept of 1 files (src/a.key)"), "%v", r.Text)
 	record := b.lastRecord(record.KindCommand)
-	if said := fmt.Sprint(record.Detail["not_reverted"]); !strings.Contains(said, "src/a.key: its content before is not kept") || !strings.Contains(said, "src/b.key: it is secret") {
-		t.Error(said)
-	}
+	said := fmt.Sprint(record.Detail["not_reverted"])
+	check.That(t, strings.Contains(said, "src/a.key: its content before is not kept") && strings.Contains(said, "src/b.key: it is secret"),
+		"%v", said)
 	for _, c := range record.Changes {
-		if c.Before.Hash+c.After.Hash+c.Before.OID+c.After.OID != "" || len(c.Ranges) > 0 {
-			t.Errorf("the record names the content of %s: %+v", c.Path, c)
-		}
+		check.That(t, c.Before.Hash+c.After.Hash+c.Before.OID+c.After.OID == "" && len(c.Ranges) == 0,
+			"the record names the content of %s: %+v", c.Path, c)
 	}
 }

@@ -222,8 +222,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				}
 				// What a person writes while a command runs would be taken back as the command's.
 				reverts := func(o *server.Options) { o.Settings.Commands.RevertViolations = when != "during a command" }
-				b := start(t, dir, withoutSandbox, reverts).connect()
-				b.selects("INT-001")
+				b, _ := start(t, dir, withoutSandbox, reverts).under("INT-001")
 				first := when == "from the beginning"
 				b.ok("execute_command", args{"command": "true"})
 				found := map[storedFile]bool{}
@@ -234,18 +233,14 @@ func TestNoSecretIsStored(t *testing.T) {
 				began, goes := fifo(t, dir, "began"), fifo(t, dir, "go")
 				done := make(chan reply)
 				go func() { done <- b.call("execute_command", args{"command": line}) }()
-				if _, err := began.Read(make([]byte, 1)); err != nil {
-					t.Fatal(err)
-				}
+				check.Value(began.Read(make([]byte, 1)))(t)
 				if first {
 					leaked(t, dir, "while a command runs", all, true, found)
 				}
 				if when == "during a command" {
 					check.Write(t, dir, file, secretIgnore(all))
 				}
-				if _, err := goes.Write([]byte("\n")); err != nil {
-					t.Fatal(err)
-				}
+				check.Value(goes.Write([]byte("\n")))(t)
 				<-done
 				if when != "between calls" {
 					leaked(t, dir, "after the command", all, first, found)
@@ -273,9 +268,8 @@ func TestNoSecretIsStored(t *testing.T) {
 
 func untar(t *testing.T, archive, into string) {
 	t.Helper()
-	if out, err := exec.Command("tar", "-xf", archive, "-C", into).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := exec.Command("tar", "-xf", archive, "-C", into).CombinedOutput()
+	check.Must(t, err == nil, "%v: %s", err, out)
 }
 
 // fifo makes one beside the workspace, which both ends can open at once.
@@ -293,7 +287,6 @@ func (b *bench) wantImage(content string, want bool) {
 	b.t.Helper()
 	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	defer root.Close()
-	if _, ok := kept.Open(root, kept.Options{}).Get(gitdir.New(b.dir).BlobID([]byte(content))); ok != want {
-		b.t.Errorf("%q is kept: %v", content, ok)
-	}
+	_, ok := kept.Open(root, kept.Options{}).Get(gitdir.New(b.dir).BlobID([]byte(content)))
+	check.That(b.t, ok == want, "%q is kept: %v", content, ok)
 }

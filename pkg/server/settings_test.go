@@ -33,8 +33,7 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
 			check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
-			b := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).connect()
-			session := b.selects("A")
+			b, session := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).under("A")
 			switch c.tool {
 			case "write_to_file":
 				b.refused(c.code, c.tool, args{"path": "x.txt", "content": "x", "session": session})
@@ -62,19 +61,16 @@ func TestNotesReachTheResult(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
-	b := start(t, dir).connect()
-	session := b.selects("A")
+	b, session := start(t, dir).under("A")
 	r := b.ok("write_to_file", args{"path": "x.txt", "content": "x", "session": session})
-	if warnings := r.Object["warnings"].([]any); len(warnings) != 1 || warnings[0] != "A has no owned_scope: every path is in scope" {
-		t.Errorf("%v", warnings)
-	}
+	warnings := r.Object["warnings"].([]any)
+	check.That(t, len(warnings) == 1 && warnings[0] == "A has no owned_scope: every path is in scope", "%v", warnings)
 }
 
 // Prompts written for Roo send null for what they leave out.
 func TestNullMeansLeftOut(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	session := b.selects("INT-001")
+	b, session := start(t, newWorkspace(t)).under("INT-001")
 	b.ok("execute_command", args{"command": "true", "cwd": nil, "timeout": nil, "session": session})
 	b.ok("search_files", args{"regex": "one", "path": ".", "file_pattern": nil})
 	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "content": nil, "session": session})
@@ -97,21 +93,14 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	}).connect()
 	s := b.selects("INT-002")
 	r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
-	if r.details()["untrusted"] != ".intentignore:1" || !strings.Contains(r.str("suggestion"), "orchestra-mcp trust") {
-		t.Errorf("%s", r.Text)
-	}
-	if list, _ := r.details()["untrusted_settings"].([]any); len(list) != 2 {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, r.details()["untrusted"] == ".intentignore:1" && strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "%s", r.Text)
+	list, _ := r.details()["untrusted_settings"].([]any)
+	check.That(t, len(list) == 2, "%s", r.Text)
 	r = b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
-	if r.details()["untrusted_settings"] != nil {
-		t.Errorf("said twice: %s", r.Text)
-	}
+	check.That(t, r.details()["untrusted_settings"] == nil, "said twice: %s", r.Text)
 	trusted = true
 	r = b.ok("write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
-	if !strings.Contains(r.Text, ".intentignore:1 lets it pass") {
-		t.Errorf("the result does not say why it passed: %s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, ".intentignore:1 lets it pass"), "the result does not say why it passed: %s", r.Text)
 	// It exempts from the scope and from nothing else.
 	b.refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
 	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": ".mcp.json", "content": "x"})
@@ -144,9 +133,8 @@ func TestVerifyNeedsNoTrust(t *testing.T) {
 			continue
 		}
 		b.refused(want, "update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
-		if text := b.read(".orchestration/active_intents.yaml"); strings.Contains(text, "DONE") {
-			t.Errorf("%s: done all the same: %s", command, text)
-		}
+		text := b.read(".orchestration/active_intents.yaml")
+		check.That(t, !strings.Contains(text, "DONE"), "%s: done all the same: %s", command, text)
 	}
 }
 
@@ -187,9 +175,8 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 	for _, f := range faults {
 		f.set(t, b.dir, call)
 		r := b.refused(f.code, "apply_diff", call)
-		if strings.Contains(r.Text, `one\n`) && f.code != "STALE_FILE" && f.code != "DIFF_NOT_APPLIED" {
-			t.Errorf("%s quotes the file: %s", f.code, r.Text)
-		}
+		check.That(t, !strings.Contains(r.Text, `one\n`) || f.code == "STALE_FILE" || f.code == "DIFF_NOT_APPLIED",
+			"%s quotes the file: %s", f.code, r.Text)
 	}
 }
 
@@ -199,8 +186,7 @@ func TestAFailurePutAside(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".envrc", "export PASSWORD=hunter2\n")
-	b := start(t, dir).connect()
-	s := b.selects("INT-005")
+	b, s := start(t, dir).under("INT-005")
 	for _, c := range []struct {
 		tool, also string
 		args       args
@@ -215,9 +201,7 @@ func TestAFailurePutAside(t *testing.T) {
 		if also, _ := r.details()["also"].([]any); len(also) != 1 || also[0] != c.also {
 			t.Errorf("%s: also %v, want %s", c.tool, r.details()["also"], c.also)
 		}
-		if r.details()["approval_id"] != nil || strings.Contains(r.Text, "hunter2") {
-			t.Errorf("%s: asked, or quoted: %s", c.tool, r.Text)
-		}
+		check.That(t, r.details()["approval_id"] == nil && !strings.Contains(r.Text, "hunter2"), "%s: asked, or quoted: %s", c.tool, r.Text)
 	}
 	b.holds(map[string]string{".envrc": "export PASSWORD=hunter2\n"})
 }
@@ -226,14 +210,12 @@ func TestAFailurePutAside(t *testing.T) {
 // has an id, is recorded, and the refusal says how to go on.
 func TestProgramConfigAsks(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	s := b.selects("INT-005")
+	b, s := start(t, newWorkspace(t)).under("INT-005")
 	for _, path := range []string{".mcp.json", ".cursor/x", ".ROO/x", ".vscode/tasks.json", ".claude/settings.json", ".EnvRC", "sub/.vscode/x"} {
 		r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
 		id, _ := r.details()["approval_id"].(string)
-		if !strings.HasPrefix(id, "apr_") || r.details()["expires_at"] == nil || !strings.Contains(r.str("suggestion"), id) {
-			t.Errorf("%s: %s", path, r.Text)
-		}
+		check.That(t, strings.HasPrefix(id, "apr_") && r.details()["expires_at"] != nil && strings.Contains(r.str("suggestion"), id),
+			"%s: %s", path, r.Text)
 		same := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
 		check.Equal[any](t, same.details()["approval_id"], id, "%s: the same call made another request", path)
 		again := b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": id})

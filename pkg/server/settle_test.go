@@ -72,9 +72,8 @@ func settledAtStart(t *testing.T) {
 	a.greetedAndEnded() // of two, each may have left the rest to the other
 	a.check("after two servers started")
 	check.Equal(t, a.recovered, 1)
-	if left, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/state/inflight/*.entry")); len(left) > 0 {
-		t.Errorf("left in the journal: %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(a.dir, ".orchestration/state/inflight/*.entry"))
+	check.That(t, len(left) == 0, "left in the journal: %v", left)
 }
 
 // TestNothingIsMadeAtStart: where nobody left anything, a start changes nothing,
@@ -86,9 +85,8 @@ func TestNothingIsMadeAtStart(t *testing.T) {
 		b.hangUp()
 		check.NoError(t, b.server.Close())
 		b.closed = true
-		if _, err := os.Lstat(filepath.Join(dir, ".orchestration/state")); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("state/ was made: %v", err)
-		}
+		_, err := os.Lstat(filepath.Join(dir, ".orchestration/state"))
+		check.That(t, errors.Is(err, fs.ErrNotExist), "state/ was made: %v", err)
 	}
 }
 
@@ -110,16 +108,13 @@ func TestStartThatCannotSettle(t *testing.T) {
 	ended := start(t, dir, logged(&log)).connect()
 	ended.hangUp()
 	ended.close()
-	if !strings.Contains(log.String(), "the first change tries again") {
-		t.Errorf("logged: %s", log.String())
-	}
+	check.That(t, strings.Contains(log.String(), "the first change tries again"), "logged: %s", log.String())
 	b := start(t, dir).connect()
 	b.ok("list_intents", args{})
 	s := b.selects("INT-001")
 	change := args{"session": s, "path": "src/new.txt", "content": "new\n"}
-	if r := b.call("write_to_file", change); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "not a regular file") {
-		t.Errorf("the first change: %s", r.Text)
-	}
+	r := b.call("write_to_file", change)
+	check.That(t, r.Object["error_type"] == "LEDGER_UNAVAILABLE" && strings.Contains(r.Text, "not a regular file"), "the first change: %s", r.Text)
 	check.OK(t, os.Remove(stray))
 	b.ok("write_to_file", change)
 }
@@ -136,16 +131,12 @@ func TestEndWhileAnotherSettles(t *testing.T) {
 	dead := check.Value(other.Begin(journal.Entry{Began: time.Now()}))(t)
 	dead.Leave()
 	taken, err := other.Orphans()
-	if err != nil || len(taken) != 1 {
-		t.Fatal(taken, err)
-	}
+	check.Must(t, err == nil && len(taken) == 1, "%v %v", taken, err)
 	var log strings.Builder
 	b := start(t, dir, logged(&log)).connect()
 	b.hangUp()
 	b.close()
-	if log.Len() > 0 {
-		t.Errorf("it waited as long as it does for a change: %s", log.String())
-	}
+	check.That(t, log.Len() == 0, "it waited as long as it does for a change: %s", log.String())
 	taken[0].Release()
 }
 
@@ -238,9 +229,8 @@ func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *chil
 	}
 	a.check("after both")
 	for path, kind := range map[string]record.Kind{"w0/dead": record.KindRecovered, "w1/living": record.KindCommand} {
-		if got := a.kindsOf(path); !slices.Equal(got, []record.Kind{kind}) {
-			t.Errorf("%s is told of by records of the kinds %v, want %v", path, got, kind)
-		}
+		got := a.kindsOf(path)
+		check.That(t, slices.Equal(got, []record.Kind{kind}), "%s is told of by records of the kinds %v, want %v", path, got, kind)
 	}
 }
 
@@ -268,9 +258,8 @@ func TestCommandBesideADeadWrite(t *testing.T) {
 			}
 			a.greetedAndEnded()
 			a.check("after both")
-			if got := a.kindsOf("w1/new.txt"); !slices.Equal(got, []record.Kind{record.KindRecovered}) {
-				t.Errorf("the write is told of by records of the kinds %v", got)
-			}
+			got := a.kindsOf("w1/new.txt")
+			check.That(t, slices.Equal(got, []record.Kind{record.KindRecovered}), "the write is told of by records of the kinds %v", got)
 		})
 	}
 }

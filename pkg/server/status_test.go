@@ -32,9 +32,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	look := func() status.Report {
 		t.Helper()
 		r, err := status.Of(context.Background(), status.Options{Dir: dir, UserDir: options.UserDir, Now: time.Now})
-		if err != nil || len(r.Problems) > 0 {
-			t.Fatalf("%v %v", err, r.Problems)
-		}
+		check.Must(t, err == nil && len(r.Problems) == 0, "%v %v", err, r.Problems)
 		return r
 	}
 	if r := look(); len(r.Servers) > 0 {
@@ -53,9 +51,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	if len(r.Agents) != 1 || r.Agents[0].IntentID != "INT-001" || r.Agents[0].IntentName != "Build Weather API" || r.Agents[0].Client != "test 1" || !strings.Contains(r.Agents[0].LastAction, "src/new.txt") {
 		t.Errorf("agents: %+v", r.Agents)
 	}
-	if len(r.Checks) != 1 || r.Checks[0].Command != "exit 3" || r.Checks[0].ExitCode != 3 {
-		t.Errorf("checks: %+v", r.Checks)
-	}
+	check.That(t, len(r.Checks) == 1 && r.Checks[0].Command == "exit 3" && r.Checks[0].ExitCode == 3, "checks: %+v", r.Checks)
 	b.ok("write_to_file", args{"session": s, "path": "src/checked.txt", "content": "bad\n"})
 	r = look()
 	if len(r.Checks) != 2 || r.Checks[1].Paths != "src/checked.*" || r.Checks[1].ExitCode != 1 || r.Checks[1].IntentID != "INT-001" || r.Checks[1].RecordID != b.lastRecord(record.KindMutation).ID {
@@ -65,9 +61,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	if r = look(); len(r.Checks) != 1 {
 		t.Errorf("a check that passes: %+v", r.Checks)
 	}
-	if r.Ledger.Records == 0 || r.Ledger.Problems > 0 {
-		t.Errorf("ledger: %+v", r.Ledger)
-	}
+	check.That(t, r.Ledger.Records != 0 && r.Ledger.Problems == 0, "ledger: %+v", r.Ledger)
 
 	id := b.ok("execute_command", args{"session": s, "command": "while :; do sleep 0.1; done", "background": true}).str("command_id")
 	asked := b.asks(b.operator(way), "request_scope_expansion", args{"session": s, "paths": []string{"lib/**"}, "reason": "needed"})
@@ -77,9 +71,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	}) {
 		t.Errorf("running: %+v", r.Running)
 	}
-	if len(r.Waiting) != 1 || r.Waiting[0].ID != asked.ID || !strings.Contains(r.Waiting[0].Subject, "lib/**") {
-		t.Errorf("waiting: %+v", r.Waiting)
-	}
+	check.That(t, len(r.Waiting) == 1 && r.Waiting[0].ID == asked.ID && strings.Contains(r.Waiting[0].Subject, "lib/**"), "waiting: %+v", r.Waiting)
 	b.ok("stop_command", args{"session": s, "command_id": id})
 	if known, err := presence.Workspaces(options.UserDir); err != nil || !slices.Equal(known, []string{b.server.Workspace().Dir()}) {
 		t.Errorf("the workspace is not known to the user: %v %v", known, err)

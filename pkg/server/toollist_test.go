@@ -31,18 +31,15 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 		list := check.Value(json.MarshalIndent(listTools(t, era), "", "  "))(t)
 		lists = append(lists, append(list, '\n'))
 	}
-	if !bytes.Equal(lists[0], lists[1]) {
-		t.Fatal("the two eras see different tools")
-	}
+	check.Must(t, bytes.Equal(lists[0], lists[1]), "the two eras see different tools")
 	if *update {
 		check.OK(t, os.MkdirAll("testdata", 0o755))
 		check.OK(t, os.WriteFile(path, lists[0], 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(want, lists[0]) {
-		t.Fatalf("tools/list is not what %s says (%v): if the change is meant, go test ./pkg/server -run ToolList -update", path, err)
-	}
+	check.Must(t, err == nil && bytes.Equal(want, lists[0]),
+		"tools/list is not what %s says (%v): if the change is meant, go test ./pkg/server -run ToolList -update", path, err)
 }
 
 // Each tool has a title, a description, strict input and an output schema of
@@ -52,33 +49,21 @@ func TestToolsAreDescribed(t *testing.T) {
 	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"}
 	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval", "stop_command"}
 	for _, tool := range listTools(t, legacy) {
-		if tool.Title == "" || len(tool.Description) < 60 {
-			t.Errorf("%s lacks a title or a description", tool.Name)
-		}
+		check.That(t, tool.Title != "" && len(tool.Description) >= 60, "%s lacks a title or a description", tool.Name)
 		in, out := tool.InputSchema.(map[string]any), tool.OutputSchema.(map[string]any)
-		if in["type"] != "object" || in["additionalProperties"] != false {
-			t.Errorf("%s takes anything: %v", tool.Name, in)
-		}
+		check.That(t, in["type"] == "object" && in["additionalProperties"] == false, "%s takes anything: %v", tool.Name, in)
 		properties := in["properties"].(map[string]any)
-		if properties["session"] == nil {
-			t.Errorf("%s takes no session", tool.Name)
-		}
+		check.That(t, properties["session"] != nil, "%s takes no session", tool.Name)
 		for name, p := range properties {
-			if p.(map[string]any)["description"] == nil {
-				t.Errorf("%s: %s is not described", tool.Name, name)
-			}
+			check.That(t, p.(map[string]any)["description"] != nil, "%s: %s is not described", tool.Name, name)
 		}
-		if forms, _ := out["anyOf"].([]any); out["type"] != "object" || len(forms) != 2 {
-			t.Errorf("%s: the output schema is not success or refusal", tool.Name)
-		}
+		forms, _ := out["anyOf"].([]any)
+		check.That(t, out["type"] == "object" && len(forms) == 2, "%s: the output schema is not success or refusal", tool.Name)
 		destructive, recorded := slices.Contains(changes, tool.Name), slices.Contains(records, tool.Name)
 		a := tool.Annotations
-		if a.ReadOnlyHint == (destructive || recorded) || a.DestructiveHint == nil || *a.DestructiveHint != destructive {
-			t.Errorf("%s: annotations %+v", tool.Name, a)
-		}
-		if a.OpenWorldHint == nil || *a.OpenWorldHint != (tool.Name == "execute_command") {
-			t.Errorf("%s: openWorldHint", tool.Name)
-		}
+		check.That(t, a.ReadOnlyHint != (destructive || recorded) && a.DestructiveHint != nil && *a.DestructiveHint == destructive,
+			"%s: annotations %+v", tool.Name, a)
+		check.That(t, a.OpenWorldHint != nil && *a.OpenWorldHint == (tool.Name == "execute_command"), "%s: openWorldHint", tool.Name)
 		if destructive && (properties["intent_id"] == nil || properties["mutation_class"] == nil || !strings.Contains(tool.Description, "intent")) {
 			t.Errorf("%s does not say that it needs an intent", tool.Name)
 		}
@@ -104,13 +89,9 @@ func TestResultFields(t *testing.T) {
 		success := tool.OutputSchema.(map[string]any)["anyOf"].([]any)[0].(map[string]any)
 		required, _ := success["required"].([]any)
 		for _, field := range fields[tool.Name] {
-			if !slices.Contains(required, any(field)) {
-				t.Errorf("%s: the schema does not require %s", tool.Name, field)
-			}
+			check.That(t, slices.Contains(required, any(field)), "%s: the schema does not require %s", tool.Name, field)
 		}
 		delete(fields, tool.Name)
 	}
-	if len(fields) > 0 {
-		t.Errorf("tools missing: %v", fields)
-	}
+	check.That(t, len(fields) == 0, "tools missing: %v", fields)
 }

@@ -53,8 +53,7 @@ func TestExternalBeforeInWorkTrees(t *testing.T) {
 		if step.outside != "" {
 			check.Write(t, step.dir, "src/a.txt", step.outside)
 		}
-		b := start(t, step.dir).connect()
-		b.selects("INT-001")
+		b, _ := start(t, step.dir).under("INT-001")
 		rewrite(b, fmt.Sprintf("step %d\n", i))
 		check.Equal(t, noted(b, "src/a.txt"), step.want, "step %d: an edit by somebody else is noted: %v, want", i, !step.want)
 	}
@@ -65,59 +64,39 @@ func TestExternalBeforeInWorkTrees(t *testing.T) {
 func TestExternalBefore(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir).connect()
-	b.selects("INT-001")
+	b, _ := start(t, dir).under("INT-001")
 	rewrite(b, "first\n")
-	if noted(b, "src/a.txt") {
-		t.Error("a file without records was changed by nobody")
-	}
+	check.That(t, !noted(b, "src/a.txt"), "a file without records was changed by nobody")
 	rewrite(b, "second\n")
-	if noted(b, "src/a.txt") {
-		t.Error("an own change is no external one")
-	}
+	check.That(t, !noted(b, "src/a.txt"), "an own change is no external one")
 	check.Write(t, dir, "src/a.txt", "edited\n")
 	rewrite(b, "third\n")
-	if !noted(b, "src/a.txt") {
-		t.Error("an edit in between is not noted")
-	}
+	check.That(t, noted(b, "src/a.txt"), "an edit in between is not noted")
 	rewrite(b, "fourth\n")
-	if noted(b, "src/a.txt") {
-		t.Error("an edit is noted twice")
-	}
+	check.That(t, !noted(b, "src/a.txt"), "an edit is noted twice")
 
-	other := start(t, dir).connect()
-	other.selects("INT-001")
+	other, _ := start(t, dir).under("INT-001")
 	rewrite(other, "fifth, by another server\n")
-	if noted(other, "src/a.txt") {
-		t.Error("another server takes our record for an edit")
-	}
+	check.That(t, !noted(other, "src/a.txt"), "another server takes our record for an edit")
 	rewrite(b, "sixth\n")
-	if noted(b, "src/a.txt") {
-		t.Error("another server's record is taken for an edit")
-	}
+	check.That(t, !noted(b, "src/a.txt"), "another server's record is taken for an edit")
 	check.Write(t, dir, "src/a.txt", "edited\n")
-	third := start(t, dir).connect()
-	third.selects("INT-001")
+	third, _ := start(t, dir).under("INT-001")
 	b.ok("apply_patch", args{"patch": patch("*** Add File: src/z", "+z")})
 	third.ok("apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/m.txt", "@@", "-edited", "+moved")})
-	if !noted(third, "src/m.txt") {
-		t.Error("an edit before a move is not noted by a server that starts later")
-	}
+	check.That(t, noted(third, "src/m.txt"), "an edit before a move is not noted by a server that starts later")
 	b.ok("read_file", args{"path": "src/z"})
 	check.OK(t, os.Remove(filepath.Join(dir, "src/z")))
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/z", "content": "z"})
 	b.ok("write_to_file", args{"path": "src/z", "content": "z"})
-	if !noted(b, "src/z") {
-		t.Error("a deletion in between is not noted")
-	}
+	check.That(t, noted(b, "src/z"), "a deletion in between is not noted")
 }
 
 // Reads are recorded when ledger.record_reads is set, and only then.
 func TestRecordReads(t *testing.T) {
 	t.Parallel()
 	for _, on := range []bool{true, false} {
-		b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Ledger.RecordReads = on }).connect()
-		b.selects("INT-001")
+		b, _ := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Ledger.RecordReads = on }).under("INT-001")
 		b.ok("read_file", args{"path": "src/a.txt"})
 		b.ok("list_files", args{"path": "src"})
 		b.ok("search_files", args{"path": "src", "regex": "one"})
@@ -131,9 +110,8 @@ func TestRecordReads(t *testing.T) {
 				}
 			}
 		}
-		if want := map[bool]int{true: 3, false: 0}[on]; reads != want {
-			t.Errorf("record_reads %v: %d records", on, reads)
-		}
+		want := map[bool]int{true: 3, false: 0}[on]
+		check.That(t, reads == want, "record_reads %v: %d records", on, reads)
 	}
 	dir := t.TempDir()
 	check.Write(t, dir, "a.txt", "a\n")
@@ -149,9 +127,7 @@ func TestUntrackedIsRecorded(t *testing.T) {
 	check.Write(t, dir, ".orchestration/config.yaml", "{}\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
 	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
-	if r.str("record_id") == "" || !strings.Contains(r.Text, "recorded as UNTRACKED") {
-		t.Errorf("no record: %s", r.Text)
-	}
+	check.That(t, r.str("record_id") != "" && strings.Contains(r.Text, "recorded as UNTRACKED"), "no record: %s", r.Text)
 	b.wantRecord(`"intent_id":"UNTRACKED"`, `"path":"b.txt"`)
 }
 
@@ -193,15 +169,12 @@ func TestQueryTrace(t *testing.T) {
 		var got []string
 		for _, record := range records(r) {
 			got = append(got, record["record_id"].(string))
-			if !strings.Contains(r.Text, record["record_id"].(string)) {
-				t.Errorf("%s: the text lacks a record", name)
-			}
+			check.That(t, strings.Contains(r.Text, record["record_id"].(string)), "%s: the text lacks a record", name)
 		}
 		check.Equal(t, strings.Join(got, " "), strings.Join(c.want, " "), "%s: %v, want %v", name, got, c.want)
 	}
-	if below := records(b.ok("query_trace", args{"path": "src/"})); len(below) != 3 || below[0]["intent_id"] != "INT-005" || below[0]["call"] != "write_to_file" {
-		t.Errorf("below src: %v", below)
-	}
+	below := records(b.ok("query_trace", args{"path": "src/"}))
+	check.That(t, len(below) == 3 && below[0]["intent_id"] == "INT-005" && below[0]["call"] == "write_to_file", "below src: %v", below)
 	check.Write(t, b.dir, "src/a.txt", "0\n1\ntwo\n3\n")
 	if r := b.ok("query_trace", args{"path": "src/a.txt", "line": 2}); r.Object["certain"] != false {
 		t.Errorf("certain behind an unrecorded change: %v", r.Object)
@@ -235,9 +208,7 @@ func TestQueryLessons(t *testing.T) {
 			got = append(got, l.(map[string]any)["text"].(string))
 		}
 		check.Equal(t, strings.Join(got, "|"), c.want, "%v: %q", c.args, got)
-		if !strings.Contains(r.Text, "not instructions") {
-			t.Errorf("not marked as notes: %s", r.Text)
-		}
+		check.That(t, strings.Contains(r.Text, "not instructions"), "not marked as notes: %s", r.Text)
 	}
 }
 
@@ -245,8 +216,7 @@ func TestQueryLessons(t *testing.T) {
 // whatever was in the agent's text.
 func TestTraceSaysWhatARecordIs(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t)).connect()
-	b.selects("INT-001")
+	b, _ := start(t, newWorkspace(t)).under("INT-001")
 	first := b.ok("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).str("record_id")
 	b.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "docs/forged\n2026-01-01 INT-001 fine", "content": "x"})
 	appendRecord(t, b.dir, record.Record{
@@ -260,14 +230,10 @@ func TestTraceSaysWhatARecordIs(t *testing.T) {
 		undone, "write_to_file created src/new.txt +2 -0 (INTENT_EVOLUTION)\n",
 		`write_to_file refused PATH_OUTSIDE_WORKSPACE docs/forged\n2026-01-01 INT-001 fine` + "\n", "select_active_intent",
 	} {
-		if !strings.Contains(r.Text, want) {
-			t.Errorf("%q is not in\n%s", want, r.Text)
-		}
+		check.That(t, strings.Contains(r.Text, want), "%q is not in\n%s", want, r.Text)
 	}
 	found := wellFormed(t, b.ok("get_active_intent", args{}).str("context"))
-	if len(found["record"]) != 2 || found["record"][0] != undone {
-		t.Errorf("recent_trace: %q", found["record"])
-	}
+	check.That(t, len(found["record"]) == 2 && found["record"][0] == undone, "recent_trace: %q", found["record"])
 }
 
 // appendRecord adds to a workspace's ledger what another program would.
@@ -276,9 +242,7 @@ func appendRecord(t *testing.T, dir string, r record.Record) {
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	l := check.Value(ledger.Open(root, ledger.Options{}))(t)
-	if _, err := l.Append(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(l.Append(t.Context(), r))(t)
 	check.OK(t, l.Close(t.Context()))
 }
 
@@ -293,16 +257,12 @@ func TestRecordsThatGitFetched(t *testing.T) {
 	check.Git(t, dir, "commit", "-qm", "one")
 	check.Git(t, dir, "clone", "-q", "--bare", dir, forge)
 	check.Git(t, dir, "clone", "-q", forge, other)
-	here := start(t, other).connect()
-	here.selects("INT-001")
+	here, _ := start(t, other).under("INT-001")
 
-	there := start(t, dir).connect()
-	there.selects("INT-001")
+	there, _ := start(t, dir).under("INT-001")
 	for round := range 2 {
 		rewrite(there, fmt.Sprintf("from there, %d\n", round))
-		if _, err := gitref.Export(t.Context(), there.server.Workspace().Root(), gitref.Withheld{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(gitref.Export(t.Context(), there.server.Workspace().Root(), gitref.Withheld{}))(t)
 		check.Git(t, dir, "commit", "-qam", "two")
 		check.Git(t, dir, "push", "-q", forge, "HEAD", gitref.Ref)
 		check.Git(t, other, "pull", "-q")
@@ -312,12 +272,9 @@ func TestRecordsThatGitFetched(t *testing.T) {
 		}
 	}
 	rewrite(here, "from here\n")
-	if noted(here, "src/a.txt") {
-		t.Error("the other agent's change is noted as one outside of all records")
-	}
-	if r := here.ok("query_trace", args{"path": "src/a.txt"}); len(r.Object["records"].([]any)) != 3 {
-		t.Errorf("the records of the file are %v, want both agents'", r.Object["records"])
-	}
+	check.That(t, !noted(here, "src/a.txt"), "the other agent's change is noted as one outside of all records")
+	r := here.ok("query_trace", args{"path": "src/a.txt"})
+	check.That(t, len(r.Object["records"].([]any)) == 3, "the records of the file are %v, want both agents'", r.Object["records"])
 }
 
 // A change says which lines it wrote by a mark of each, but for what is secret, and not where the settings keep marks back.
@@ -335,13 +292,11 @@ func TestMarksOfLines(t *testing.T) {
 		{"marks kept back", "src/new.txt", func(o *server.Options) { withoutSandbox(o); o.Settings.Ledger.Withhold = []string{"marks"} }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := start(t, secretive(t), c.change).connect()
-			b.selects("INT-001")
+			b, _ := start(t, secretive(t), c.change).under("INT-001")
 			b.call("execute_command", args{"command": "printf 'one\\ntwo\\n' > $(echo " + c.path + ")"})
 			found, err := b.server.Ledger().Query(t.Context(), record.Filter{Path: c.path, Kinds: record.ChangeKinds()})
-			if err != nil || len(found.Entries) != 1 || len(found.Entries[0].Changes) != 1 {
-				t.Fatalf("%d records of %s, %v; want one", len(found.Entries), c.path, err)
-			}
+			check.Must(t, err == nil && len(found.Entries) == 1 && len(found.Entries[0].Changes) == 1,
+				"%d records of %s, %v; want one", len(found.Entries), c.path, err)
 			check.Equal(t, len(found.Entries[0].Changes[0].Marks), c.want, "the record has")
 		})
 	}

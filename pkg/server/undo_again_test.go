@@ -20,9 +20,8 @@ func TestUndoOfUndo(t *testing.T) {
 	id := b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	undone := b.undoes(id)
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
-	if p := b.plan(id); p.Ready() || len(p.Already) != 1 || p.Already[0] != (undo.Undone{Record: id, By: undone}) || len(p.Conflicts) != 0 {
-		t.Errorf("%+v", p)
-	}
+	p := b.plan(id)
+	check.That(t, !p.Ready() && len(p.Already) == 1 && p.Already[0] == (undo.Undone{Record: id, By: undone}) && len(p.Conflicts) == 0, "%+v", p)
 	redone := b.undoes(undone)
 	b.reads("src/a.txt", "ONE\ntwo\nthree\n")
 	again := b.undoes(id)
@@ -46,9 +45,7 @@ func TestUndoIntent(t *testing.T) {
 	b.selects("INT-001")
 	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "three", "new_string": "THREE", "intent_id": "INT-001"})
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-	if err != nil || len(p.Records) != 2 || slices.Contains(p.Records, kept) {
-		t.Fatalf("%v %+v", err, p)
-	}
+	check.Must(t, err == nil && len(p.Records) == 2 && !slices.Contains(p.Records, kept), "%v %+v", err, p)
 	all := b.carriesOut(p)
 	b.reads("src/a.txt", "one\ntwo\nTHREE\n")
 	b.gone("src/new.txt")
@@ -74,13 +71,11 @@ func TestUndoRequests(t *testing.T) {
 		{[]string{five, one}, undo.ErrIntents}, {[]string{"1234567"}, undo.ErrNoRecord}, {[]string{"zzzzzzzzz"}, undo.ErrNoRecord},
 		{[]string{"00000000-0000"}, undo.ErrNoRecord}, {[]string{selection.Entries[0].ID}, undo.ErrNoRecord},
 	} {
-		if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: c.records}); !errors.Is(err, c.want) {
-			t.Errorf("%v: %v, want %v", c.records, err, c.want)
-		}
+		_, err := b.server.PlanUndo(t.Context(), undo.Request{Records: c.records})
+		check.That(t, errors.Is(err, c.want), "%v: %v, want %v", c.records, err, c.want)
 	}
-	if p := b.plan(strings.ToUpper(five[:8]), five); len(p.Records) != 1 || p.Records[0] != five {
-		t.Errorf("%+v", p)
-	}
+	p := b.plan(strings.ToUpper(five[:8]), five)
+	check.That(t, len(p.Records) == 1 && p.Records[0] == five, "%+v", p)
 }
 
 func TestUndoWithoutKeptContents(t *testing.T) {
@@ -94,9 +89,7 @@ func TestUndoWithoutKeptContents(t *testing.T) {
 	b.plan(forged) // waits for the images
 	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
 	p := b.plan(nowhere)
-	if len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept, and git does not have it") {
-		t.Errorf("%+v", p.Conflicts)
-	}
+	check.That(t, len(p.Conflicts) == 1 && strings.Contains(p.Conflicts[0].Reason, "no longer kept, and git does not have it"), "%+v", p.Conflicts)
 	// Both records of a.txt need only what was before the first, which git has.
 	b.undoes(inGit, forged)
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
@@ -113,9 +106,8 @@ func TestUndoBelievesNoImage(t *testing.T) {
 		return []byte("a collision\n"), true
 	}}
 	p, err := source.Plan(t.Context(), undo.Request{Records: []string{id}})
-	if err != nil || asked == 0 || len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "no longer kept") {
-		t.Errorf("%v, asked %d times, %+v", err, asked, p)
-	}
+	check.That(t, err == nil && asked != 0 && len(p.Conflicts) == 1 && strings.Contains(p.Conflicts[0].Reason, "no longer kept"),
+		"%v, asked %d times, %+v", err, asked, p)
 }
 
 // TestUndoMakesOtherSessionsStale: who saw the file before the undo cannot overwrite it.
@@ -126,9 +118,8 @@ func TestUndoMakesOtherSessionsStale(t *testing.T) {
 	b.plan(id) // waits until the contents are kept
 	other := start(t, b.dir)
 	p := check.Value(other.server.PlanUndo(t.Context(), undo.Request{Records: []string{id}}))(t)
-	if _, _, err := other.server.Undo(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := other.server.Undo(t.Context(), p)
+	check.OK(t, err)
 	check.OK(t, other.server.Close())
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
 	b.reads("src/a.txt", "one\ntwo\nthree\n")

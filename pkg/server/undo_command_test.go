@@ -39,8 +39,7 @@ func committed(t *testing.T) *bench {
 	check.Write(t, dir, "src/bin", "\x00\x01")
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
-	b := start(t, dir, withoutSandbox).connect()
-	b.selects("INT-005")
+	b, _ := start(t, dir, withoutSandbox).under("INT-005")
 	return b
 }
 
@@ -95,9 +94,8 @@ func (b *bench) tree() map[string]string {
 
 func (b *bench) hasTree(want map[string]string) {
 	b.t.Helper()
-	if got := b.tree(); !maps.Equal(got, want) {
-		b.t.Errorf("the files are\n%q\nwant\n%q", got, want)
-	}
+	got := b.tree()
+	check.That(b.t, maps.Equal(got, want), "the files are\n%q\nwant\n%q", got, want)
 }
 
 // conflict demands that a plan cannot be carried out, and why.
@@ -119,13 +117,11 @@ func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
 	check.Write(t, b.dir, "src/long", strings.Repeat("line\n", 20))
 	id := b.runs("sed -i '2s/.*/by the command/' src/long")
 	later := exec.Command("sed", "-i", "15s/.*/by a person/", filepath.Join(b.dir, "src/long"))
-	if out, err := later.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
+	out, err := later.CombinedOutput()
+	check.Must(t, err == nil, "%v %s", err, out)
 	b.undoes(id)
-	if got := b.read("src/long"); strings.Contains(got, "by the command") || !strings.Contains(got, "by a person") {
-		t.Errorf("%q", got)
-	}
+	got := b.read("src/long")
+	check.That(t, !strings.Contains(got, "by the command") && strings.Contains(got, "by a person"), "%q", got)
 	id = b.runs("sed -i '2s/.*/by the command/' src/long")
 	b.runs("sed -i '2s/.*/by another/' src/long")
 	b.conflict(b.plan(id), "src/long", "the same lines have changed since")
@@ -155,9 +151,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 		again.selects("INT-005")
 		id := again.runs(line)
 		p := again.plan(id)
-		if p.Ready() || len(p.Conflicts) == 0 || !strings.Contains(p.Conflicts[0].Reason, why) {
-			t.Errorf("%s: %+v", line, p)
-		}
+		check.That(t, !p.Ready() && len(p.Conflicts) != 0 && strings.Contains(p.Conflicts[0].Reason, why), "%s: %+v", line, p)
 	}
 }
 
@@ -168,13 +162,9 @@ func TestChangeOfALargeFileSaysThatItCannotBeUndone(t *testing.T) {
 	check.Write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", kept.DefaultLargest/64))
 	b.runs("true")
 	r := b.ok("execute_command", args{"command": "echo x >> src/large"})
-	if !strings.Contains(r.Text, "undo cannot bring it back") {
-		t.Errorf("%.500s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "undo cannot bring it back"), "%.500s", r.Text)
 	p := b.plan(r.str("record_id"))
-	if p.Ready() || len(p.Conflicts) != 1 {
-		t.Errorf("%+v", p)
-	}
+	check.That(t, !p.Ready() && len(p.Conflicts) == 1, "%+v", p)
 }
 
 // undoEnv makes this test binary undo and redo all that INT-005 did in the
@@ -221,8 +211,7 @@ func undoOrRedo(ctx context.Context, srv *server.Server) error {
 func TestKilledUndoIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	kills := check.Rounds(8, 100)
-	b := start(t, newWorkspace(t), withoutSandbox).connect()
-	b.selects("INT-005")
+	b, _ := start(t, newWorkspace(t), withoutSandbox).under("INT-005")
 	check.Write(t, b.dir, "src/b.txt", "b\n")
 	check.Write(t, b.dir, "src/gone.txt", "gone\n")
 	check.Write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
@@ -244,9 +233,7 @@ func TestKilledUndoIsAllOrNothing(t *testing.T) {
 		a.check(when)
 		now := a.files()
 		isUndone, isDone := fmt.Sprint(now) == fmt.Sprint(undone), fmt.Sprint(now) == fmt.Sprint(done)
-		if isUndone == isDone {
-			t.Fatalf("%s: neither undone nor done: %v", when, now)
-		}
+		check.Must(t, isUndone != isDone, "%s: neither undone nor done: %v", when, now)
 		seen[isUndone]++
 	}
 	t.Logf("%d kills: %d times undone, %d times done, %d records, %d of them recovered", kills, seen[true], seen[false], a.records, a.recovered)
@@ -259,9 +246,7 @@ func killUndo(t *testing.T, dir string) {
 	cmd.Env = append(os.Environ(), undoEnv+"="+dir)
 	out := check.Value(cmd.StdoutPipe())(t)
 	said, err := os.CreateTemp(t.TempDir(), "stderr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer said.Close()
 	cmd.Stderr = said
 	check.OK(t, cmd.Start())
@@ -270,17 +255,15 @@ func killUndo(t *testing.T, dir string) {
 	time.Sleep(rand.N(3 * longestLife)) // the moment of the kill, not a wait for something
 	err = errors.Join(err, cmd.Process.Kill())
 	_ = cmd.Wait()
-	if text, _ := os.ReadFile(said.Name()); len(text) > 0 || err != nil {
-		t.Fatalf("%v: the process ended by itself: %s", err, text)
-	}
+	text, _ := os.ReadFile(said.Name())
+	check.Must(t, len(text) == 0 && err == nil, "%v: the process ended by itself: %s", err, text)
 }
 
 // settleOnce does what the next process would do first.
 func settleOnce(t *testing.T, dir string) {
 	t.Helper()
 	srv := check.Value(server.New(server.Options{Dir: dir, Settings: settings.Defaults()}))(t)
-	if _, err := srv.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"}); err != nil {
-		t.Error(err)
-	}
+	_, err := srv.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
+	check.NoError(t, err)
 	check.NoError(t, srv.Close())
 }

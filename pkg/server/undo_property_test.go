@@ -108,9 +108,7 @@ func TestUndoGoesBackInTime(t *testing.T) {
 			after := a.files()
 			back := a.r.IntN(len(a.records))
 			p := b.plan(a.records[back:]...)
-			if len(p.Conflicts) > 0 {
-				t.Fatalf("run %d: %+v", run, p.Conflicts)
-			}
+			check.Must(t, len(p.Conflicts) == 0, "run %d: %+v", run, p.Conflicts)
 			if !p.Ready() {
 				same(t, run, a.files(), a.before[back])
 				continue
@@ -125,9 +123,7 @@ func TestUndoGoesBackInTime(t *testing.T) {
 			}
 		}
 		p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-		if err != nil || len(p.Conflicts) > 0 {
-			t.Fatalf("run %d: %v %+v", run, err, p.Conflicts)
-		}
+		check.Must(t, err == nil && len(p.Conflicts) == 0, "run %d: %v %+v", run, err, p.Conflicts)
 		if p.Ready() {
 			a.carriesOut(p)
 		}
@@ -139,9 +135,7 @@ func TestUndoGoesBackInTime(t *testing.T) {
 
 func same(t *testing.T, run int, got, want map[string]string) {
 	t.Helper()
-	if !maps.Equal(got, want) {
-		t.Fatalf("run %d:\n got %q\nwant %q", run, got, want)
-	}
+	check.Must(t, maps.Equal(got, want), "run %d:\n got %q\nwant %q", run, got, want)
 }
 
 // TestUndoKeepsEditsFromOutside: an agent and somebody outside the ledger edit one file by turns, never the same block;
@@ -180,9 +174,7 @@ func TestUndoKeepsEditsFromOutside(t *testing.T) {
 			}
 		}
 		p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-		if err != nil || len(p.Conflicts) > 0 {
-			t.Fatalf("run %d: %v %+v", run, err, p.Conflicts)
-		}
+		check.Must(t, err == nil && len(p.Conflicts) == 0, "run %d: %v %+v", run, err, p.Conflicts)
 		if p.Ready() {
 			b.carriesOut(p)
 		}

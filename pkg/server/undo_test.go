@@ -16,8 +16,7 @@ import (
 // undoBench is a workspace with the intents of intentsYAML, and INT-005 selected, whose scope is everything.
 func undoBench(t *testing.T) *bench {
 	t.Helper()
-	b := start(t, newWorkspace(t)).connect()
-	b.selects("INT-005")
+	b, _ := start(t, newWorkspace(t)).under("INT-005")
 	return b
 }
 
@@ -47,13 +46,9 @@ func (b *bench) undoes(records ...string) string {
 
 func (b *bench) carriesOut(p *undo.Plan) string {
 	b.t.Helper()
-	if !p.Ready() {
-		b.t.Fatalf("not ready: %+v", p)
-	}
+	check.Must(b.t, p.Ready(), "not ready: %+v", p)
 	id, _, err := b.server.Undo(b.t.Context(), p)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, err)
 	return id
 }
 
@@ -64,17 +59,14 @@ func (b *bench) reads(path, want string) {
 
 func (b *bench) gone(path string) {
 	b.t.Helper()
-	if _, err := os.Lstat(filepath.Join(b.dir, path)); err == nil {
-		b.t.Errorf("%s is there", path)
-	}
+	_, err := os.Lstat(filepath.Join(b.dir, path))
+	check.That(b.t, err != nil, "%s is there", path)
 }
 
 func (b *bench) entry(id string) record.Entry {
 	b.t.Helper()
 	found, err := b.server.Ledger().Query(b.t.Context(), record.Filter{ID: id})
-	if err != nil || len(found.Entries) != 1 {
-		b.t.Fatalf("record %s: %v, %d found", id, err, len(found.Entries))
-	}
+	check.Must(b.t, err == nil && len(found.Entries) == 1, "record %s: %v, %d found", id, err, len(found.Entries))
 	return found.Entries[0]
 }
 
@@ -138,13 +130,10 @@ func TestUndoRecord(t *testing.T) {
 	if e.Kind != record.KindMutation || e.Call != "undo" || e.IntentID != "INT-005" || e.Contributor.Type != record.ContributorHuman || e.Session != "" {
 		t.Errorf("%s", e.Raw)
 	}
-	if ids, _ := e.Detail["undoes"].([]any); len(ids) != 1 || ids[0] != id {
-		t.Errorf("detail %v, want %s", e.Detail, id)
-	}
+	ids, _ := e.Detail["undoes"].([]any)
+	check.That(t, len(ids) == 1 && ids[0] == id, "detail %v, want %s", e.Detail, id)
 	c := e.Changes[0]
-	if c.Path != "src/a.txt" || c.Before.OID == "" || c.After.OID == "" || len(c.Hunks) != 1 || len(c.Ranges) != 1 {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, c.Path == "src/a.txt" && c.Before.OID != "" && c.After.OID != "" && len(c.Hunks) == 1 && len(c.Ranges) == 1, "%+v", c)
 }
 
 func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
@@ -157,9 +146,7 @@ func TestUndoUnderAnIntentThatIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := undoBench(t)
 			id := b.writes("src/a.txt", "other\n")
-			if yaml == intentsYAML {
-				t.Fatal("the intents are the same")
-			}
+			check.Must(t, yaml != intentsYAML, "the intents are the same")
 			check.Write(t, b.dir, ".orchestration/active_intents.yaml", yaml)
 			e := b.entry(b.undoes(id))
 			b.reads("src/a.txt", "one\ntwo\nthree\n")
@@ -186,9 +173,8 @@ func TestUndoIsRefused(t *testing.T) {
 			check.Write(t, b.dir, c.file, c.content)
 			before := b.read("src/a.txt")
 			_, _, err := b.server.Undo(t.Context(), p)
-			if r, ok := refusal.As(err); !ok || r.Code() != c.code {
-				t.Fatalf("%v, want %s", err, c.code)
-			}
+			r, ok := refusal.As(err)
+			check.Must(t, ok && r.Code() == c.code, "%v, want %s", err, c.code)
 			b.reads("src/a.txt", before)
 		})
 	}
@@ -202,9 +188,7 @@ func TestUndoMergesWhatCameAfter(t *testing.T) {
 	b.writes("src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n")
 	check.Write(t, b.dir, "src/x.txt", "1\r\nTWO\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
 	p := b.plan(first)
-	if len(p.Files) != 1 || !p.Files[0].Merged {
-		t.Errorf("%+v", p.Files)
-	}
+	check.That(t, len(p.Files) == 1 && p.Files[0].Merged, "%+v", p.Files)
 	b.carriesOut(p)
 	b.reads("src/x.txt", "1\r\n2\r\n3\r\n4\r\nFIVE\r\n6\r\n7\r\n8 by hand\r\n")
 }
@@ -216,21 +200,16 @@ func TestUndoConflict(t *testing.T) {
 	second := b.writes("src/a.txt", "one\nTWO, again\nthree\n")
 	third := b.writes("src/a.txt", "zero\none\nTWO, again\nthree\n")
 	p := b.plan(first)
-	if p.Ready() || len(p.Files) != 0 || len(p.Conflicts) != 1 {
-		t.Fatalf("%+v", p)
-	}
+	check.Must(t, !p.Ready() && len(p.Files) == 0 && len(p.Conflicts) == 1, "%+v", p)
 	c := p.Conflicts[0]
 	if c.Path != "src/a.txt" || c.Record != first || len(c.Places) != 1 || c.Places[0].Line != 3 ||
 		!slices.Equal(c.Places[0].Now, []string{"TWO, again"}) || !slices.Equal(c.Places[0].Wanted, []string{"two"}) ||
 		c.Places[0].By == nil || c.Places[0].By.Record != second {
 		t.Errorf("%+v", c)
 	}
-	if len(c.Since) != 2 || c.Since[0].Record != third || c.Since[1].Record != second {
-		t.Errorf("since %+v", c.Since)
-	}
-	if _, _, err := b.server.Undo(t.Context(), p); err == nil {
-		t.Error("a plan with conflicts was carried out")
-	}
+	check.That(t, len(c.Since) == 2 && c.Since[0].Record == third && c.Since[1].Record == second, "since %+v", c.Since)
+	_, _, err := b.server.Undo(t.Context(), p)
+	check.That(t, err != nil, "a plan with conflicts was carried out")
 	b.reads("src/a.txt", "zero\none\nTWO, again\nthree\n")
 	// Both together go.
 	b.undoes(first, second)
@@ -261,9 +240,7 @@ func TestUndoConflictWithSomebodyOutside(t *testing.T) {
 			continue
 		}
 		for _, place := range p.Conflicts[0].Places {
-			if place.By != nil {
-				t.Errorf("by %+v", place.By)
-			}
+			check.That(t, place.By == nil, "by %+v", place.By)
 		}
 	}
 	check.OK(t, os.Remove(filepath.Join(b.dir, "src/a.txt")))
@@ -279,9 +256,8 @@ func TestUndoAllOrNone(t *testing.T) {
 	id := b.patches("*** Add File: src/1.txt", "+1", "*** Add File: src/2.txt", "+2")
 	check.Write(t, b.dir, "src/2.txt", "2\nby hand\n")
 	p := b.plan(id)
-	if _, _, err := b.server.Undo(t.Context(), p); err == nil || p.Ready() {
-		t.Errorf("%v %+v", err, p)
-	}
+	_, _, err := b.server.Undo(t.Context(), p)
+	check.That(t, err != nil && !p.Ready(), "%v %+v", err, p)
 	b.reads("src/1.txt", "1\n")
 }
 
@@ -294,9 +270,8 @@ func TestUndoFollowsLaterMoves(t *testing.T) {
 	b.reads("docs/b.txt", "one\ntwo\nTHREE\n")
 	b.ok("read_file", args{"path": "docs/b.txt"})
 	on := b.patches("*** Update File: docs/b.txt", "*** Move to: docs/c.txt")
-	if p := b.plan(moved); len(p.Conflicts) != 1 || !strings.Contains(p.Conflicts[0].Reason, "moved on from docs/b.txt to docs/c.txt") {
-		t.Errorf("%+v", p.Conflicts)
-	}
+	p := b.plan(moved)
+	check.That(t, len(p.Conflicts) == 1 && strings.Contains(p.Conflicts[0].Reason, "moved on from docs/b.txt to docs/c.txt"), "%+v", p.Conflicts)
 	b.undoes(moved, on)
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
 	b.gone("docs/b.txt")

@@ -58,9 +58,7 @@ func TestRecordsHaveModes(t *testing.T) {
 	for path, want := range map[string]string{"src/key": "0600 ", "src/new.txt": " 0644", "src/go.sh": "0755 0755"} {
 		check.Equal(t, modesOf(e, path), want, "%s", path)
 	}
-	if strings.Contains(string(e.Raw), `"before_mode":"0755","after_mode"`) {
-		t.Errorf("a mode that stayed is said twice: %s", e.Raw)
-	}
+	check.That(t, !strings.Contains(string(e.Raw), `"before_mode":"0755","after_mode"`), "a mode that stayed is said twice: %s", e.Raw)
 	undone := b.undoes(id)
 	b.hasMode("src/key", 0o600)
 	b.hasMode("src/run.sh", 0o755)
@@ -122,9 +120,7 @@ func TestUndoInPart(t *testing.T) {
 	check.Write(t, b.dir, "src/many/7.txt", "by hand\n")
 	check.Write(t, b.dir, "src/moved.txt", "one\nTWO, by hand\nthree\nfour\n")
 	p := b.plan(id, on)
-	if p.Ready() || len(p.Files) != 119 || len(p.Conflicts) != 2 {
-		t.Fatalf("%d files, %+v", len(p.Files), p.Conflicts)
-	}
+	check.Must(t, !p.Ready() && len(p.Files) == 119 && len(p.Conflicts) == 2, "%d files, %+v", len(p.Files), p.Conflicts)
 	b.conflict(p, "src/many/7.txt", "has changed since")
 	b.conflict(p, "src/moved.txt", "the same lines have changed since")
 	undone := b.carriesOut(p.Partial())
@@ -132,18 +128,14 @@ func TestUndoInPart(t *testing.T) {
 	b.reads("src/moved.txt", "one\nTWO, by hand\nthree\nfour\n")
 	b.gone("src/many/8.txt")
 	e := b.entry(undone)
-	if fmt.Sprint(e.Detail["undoes"]) != "["+id+"]" || fmt.Sprint(e.Detail["undoes_in_part"]) != "["+id+"]" {
-		t.Errorf("%v", e.Detail)
-	}
+	check.That(t, fmt.Sprint(e.Detail["undoes"]) == "["+id+"]" && fmt.Sprint(e.Detail["undoes_in_part"]) == "["+id+"]", "%v", e.Detail)
 
 	// The record is not undone: the rest of it goes when nothing is in its way any more.
 	b.conflict(b.plan(id, on), "src/many/7.txt", "has changed since")
 	check.Write(t, b.dir, "src/many/7.txt", "by the agent\n")
 	check.Write(t, b.dir, "src/moved.txt", "one\nTWO\nthree\nfour\n")
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-	if err != nil || len(p.Files) != 2 || slices.Contains(p.Records, undone) {
-		t.Fatalf("%v %d files, records %v", err, len(p.Files), p.Records)
-	}
+	check.Must(t, err == nil && len(p.Files) == 2 && !slices.Contains(p.Records, undone), "%v %d files, records %v", err, len(p.Files), p.Records)
 	b.carriesOut(p)
 	b.gone("src/many/7.txt")
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
@@ -163,9 +155,7 @@ func TestUndoInPartKeepsWhatHangsTogether(t *testing.T) {
 	second := b.patches("*** Update File: src/a.txt", "*** Move to: src/c.txt", "*** Update File: src/b.txt", "@@", "-B", "+BB")
 	b.writes("src/a.txt", "another\n")
 	p := b.plan(first, second)
-	if len(p.Files) != 1 || p.Files[0].Path != "src/b.txt" {
-		t.Fatalf("%+v", p)
-	}
+	check.Must(t, len(p.Files) == 1 && p.Files[0].Path == "src/b.txt", "%+v", p)
 	b.conflict(p, "src/a.txt", "another file stands where it was moved from")
 	b.carriesOut(p.Partial())
 	b.reads("src/b.txt", "b\n")
@@ -221,9 +211,7 @@ func TestUndoFollowsGit(t *testing.T) {
 			move(b)
 			want := strings.Replace(b.read("docs/y.txt"), "TWO", "two", 1)
 			p := b.plan(id)
-			if !p.Ready() || len(p.Files) != 1 || !strings.Contains(strings.Join(p.Files[0].Notes, ""), "git moved it from") {
-				t.Fatalf("%+v", p)
-			}
+			check.Must(t, p.Ready() && len(p.Files) == 1 && strings.Contains(strings.Join(p.Files[0].Notes, ""), "git moved it from"), "%+v", p)
 			b.carriesOut(p)
 			b.reads("docs/y.txt", want)
 		})
@@ -251,9 +239,7 @@ func TestUndoSeesThroughWhiteSpace(t *testing.T) {
 	id := b.writes("src/x.go", "package x\n\nfunc f() {\n\tone()\n\tTWO()\n\tthree()\n\tfour()\n}\n")
 	check.Write(t, b.dir, "src/x.go", "package x\r\n\r\nfunc f() {\r\n    if true {\r\n        one()\r\n        TWO()\r\n        three()\r\n        four()\r\n    }\r\n}\r\n")
 	p := b.plan(id)
-	if len(p.Files) != 1 || !p.Files[0].Merged {
-		t.Fatalf("%+v", p)
-	}
+	check.Must(t, len(p.Files) == 1 && p.Files[0].Merged, "%+v", p)
 	b.carriesOut(p)
 	b.reads("src/x.go", "package x\r\n\r\nfunc f() {\r\n    if true {\r\n        one()\r\n        two()\r\n        three()\r\n        four()\r\n    }\r\n}\r\n")
 }
@@ -264,9 +250,7 @@ func TestUndoSaysLinks(t *testing.T) {
 	id := b.runs("echo more >> src/b.txt; ln src/b.txt src/hard")
 	check.OK(t, os.Link(filepath.Join(b.dir, "src/b.txt"), filepath.Join(b.dir, "docs/outside")))
 	p := b.plan(id)
-	if len(p.Files) != 2 || !strings.Contains(strings.Join(p.Files[0].Notes, ""), "3 names (hard links)") {
-		t.Fatalf("%+v", p)
-	}
+	check.Must(t, len(p.Files) == 2 && strings.Contains(strings.Join(p.Files[0].Notes, ""), "3 names (hard links)"), "%+v", p)
 	b.carriesOut(p)
 	b.reads("src/b.txt", "b\n")
 	b.reads("docs/outside", "b\nmore\n")
@@ -295,9 +279,8 @@ func TestUndoSaysLinks(t *testing.T) {
 	b.conflict(p, "src/soft", "is or was a symbolic link")
 	b.carriesOut(p.Partial())
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
-	if _, err := os.Lstat(filepath.Join(b.dir, "src/soft")); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Lstat(filepath.Join(b.dir, "src/soft"))
+	check.NoError(t, err)
 	id = b.writes("src/c/deep.txt", "x\n")
 	check.OK(t, os.Rename(filepath.Join(b.dir, "src/c"), filepath.Join(b.dir, "src/d")))
 	check.OK(t, os.Symlink("d", filepath.Join(b.dir, "src/c")))
@@ -307,8 +290,7 @@ func TestUndoSaysLinks(t *testing.T) {
 func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b := start(t, dir, withoutSandbox).connect()
-	b.selects("INT-005")
+	b, _ := start(t, dir, withoutSandbox).under("INT-005")
 	check.Write(t, dir, "src/b.txt", "first\n")
 	id := b.writes("src/b.txt", "second\n")
 	began := b.ok("execute_command", args{"command": "echo x > src/by.txt; mkfifo src/wait; read line < src/wait", "background": true})
@@ -316,9 +298,7 @@ func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
 		t.Errorf("%v, want %v", err, undo.ErrNotYet)
 	}
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
-	if err != nil || len(p.UnderWay) != 1 || p.UnderWay[0].Call != "execute_command" {
-		t.Errorf("%v %+v", err, p.UnderWay)
-	}
+	check.That(t, err == nil && len(p.UnderWay) == 1 && p.UnderWay[0].Call == "execute_command", "%v %+v", err, p.UnderWay)
 	if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: []string{p.UnderWay[0].Record[:12]}}); !errors.Is(err, undo.ErrNotYet) {
 		t.Errorf("%v, want %v", err, undo.ErrNotYet)
 	}

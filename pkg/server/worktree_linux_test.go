@@ -14,9 +14,8 @@ import (
 // in a plain clone; the work tree that it belongs to keeps its own.
 func TestGitInALinkedWorkTree(t *testing.T) {
 	t.Parallel()
-	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
-		t.Fatalf("no level full here: %v", ability.NoFull)
-	}
+	ability := sandbox.Probe()
+	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	dir := newWorkspace(t)
 	check.Git(t, dir, "config", "user.name", "U")
 	check.Git(t, dir, "config", "user.email", "u@example.org")
@@ -25,13 +24,11 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	tree := filepath.Join(t.TempDir(), "tree")
 	check.Git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
 	was := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch")
-	b := start(t, tree).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, tree).under("INT-001")
 	r := b.ok("execute_command", args{"session": s, "command": "echo new > src/new.txt && git add src && git commit -qm two && " +
 		"git switch -qc topic HEAD~1 && echo t > src/t.txt && git add src && git commit -qm three && git rebase -q work && git branch -D work && git log --format=%s"})
-	if code := r.Object["exit_code"]; code != float64(0) || !strings.Contains(r.Text, "three\ntwo\none") {
-		t.Fatalf("%v\n%s", code, r.Text)
-	}
+	code := r.Object["exit_code"]
+	check.Must(t, code == float64(0) && strings.Contains(r.Text, "three\ntwo\none"), "%v\n%s", code, r.Text)
 	said := map[string]string{}
 	for _, c := range r.Object["git_changes"].([]any) {
 		change := c.(map[string]any)
@@ -41,25 +38,19 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	if said[".git/HEAD"] != "ref: refs/heads/topic" || said[".git/refs/heads/topic"] != tip || said[".git/index"] == "" || said[".git/refs/heads/main"] != "" {
 		t.Errorf("git_changes: %v", said)
 	}
-	if e := b.lastRecord(record.KindCommand); e.Detail["git"] == nil {
-		t.Errorf("the record has %v", e.Detail)
-	}
+	e := b.lastRecord(record.KindCommand)
+	check.That(t, e.Detail["git"] != nil, "the record has %v", e.Detail)
 	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("the configuration was written\n%s", r.Text)
 	}
-	if is := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch"); is != was {
-		t.Errorf("the other work tree was %q and is %q", was, is)
-	}
+	is := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch")
+	check.That(t, is == was, "the other work tree was %q and is %q", was, is)
 	for _, line := range b.ledgerLines() {
-		if strings.Contains(line, "violation") {
-			t.Errorf("a commit is a violation: %s", line)
-		}
+		check.That(t, !strings.Contains(line, "violation"), "a commit is a violation: %s", line)
 	}
 	// A merge of the other work tree that nobody began there is found.
 	r = b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/MERGE_HEAD"`})
-	if !strings.Contains(r.Text, "MERGE_HEAD") || !strings.Contains(r.Text, "nobody began there") {
-		t.Errorf("%s", r.Text)
-	}
+	check.That(t, strings.Contains(r.Text, "MERGE_HEAD") && strings.Contains(r.Text, "nobody began there"), "%s", r.Text)
 	b.verify()
 }
 
@@ -70,8 +61,7 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	check.Write(t, dir, ".orchestration/.gitignore", "/state/\n/cache/\n/intent_map.md\n")
 	check.Git(t, dir, "config", "user.name", "U")
 	check.Git(t, dir, "config", "user.email", "u@example.org")
-	b := start(t, dir, inTree).connect()
-	s := b.selects("INT-001")
+	b, s := start(t, dir, inTree).under("INT-001")
 	run := func(line string) reply { return b.ok("execute_command", args{"session": s, "command": line}) }
 	const said = "ask the user to commit .orchestration and to run this git command"
 	if r := run("echo x > src/a.txt; git merge nowhere; git switch nowhere"); strings.Contains(r.Text, said) {
@@ -93,9 +83,8 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	run("true") // its record is not committed
 	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git commit -qam three && git rebase side"} {
 		r := b.call("execute_command", args{"session": s, "command": line})
-		if r.Object["exit_code"] == float64(0) || !strings.Contains(r.Text, said) && !strings.Contains(r.Text, "is the ledger") {
-			t.Errorf("%s: %s", line, r.Text)
-		}
+		check.That(t, r.Object["exit_code"] != float64(0) && (strings.Contains(r.Text, said) || strings.Contains(r.Text, "is the ledger")),
+			"%s: %s", line, r.Text)
 		check.Git(t, dir, "restore", "src")
 	}
 	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git stash"}); !strings.Contains(r.Text, "is the ledger") {
