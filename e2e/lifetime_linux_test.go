@@ -1,7 +1,10 @@
 package e2e_test
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -150,4 +153,124 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 			ended++
 		}
 	}
+}
+
+// flood is a command that prints more than is kept.
+type flood struct {
+	line string // with a place for the number of bytes
+	// is reports whether the byte at a place is the right one; nil where nobody
+	// can know.
+	is func(at int64, b byte) bool
+	// lines: the output has lines.
+	lines bool
+}
+
+func floods() []flood {
+	return []flood{
+		{"head -c %d /dev/zero | tr '\\0' x", func(_ int64, b byte) bool { return b == 'x' }, false},
+		{"yes | head -c %d", func(at int64, b byte) bool { return b == "y\n"[at%2] }, true},
+		{"head -c %d /dev/zero", func(_ int64, b byte) bool { return b == 0 }, false},
+		{"head -c %d /dev/urandom", nil, true},
+	}
+}
+
+// kept is how much of an output is kept, where the settings say nothing.
+const kept = 64 << 20
+
+// The memory of the server does not grow with what a command prints, lines
+// without end or one line without end. What is kept of it is whole up to the
+// cap, and can be paged through to its end.
+func TestOutputInBoundedMemory(t *testing.T) {
+	size, tried, on := int64(66<<20), floods()[:2], machines(t)[:1]
+	switch {
+	case check.Long():
+		size, tried, on = 1<<30, floods(), machines(t)
+	case check.Short():
+		tried = tried[:1]
+	}
+	for _, m := range on {
+		t.Run(m.name, func(t *testing.T) {
+			w := newWorkspace(t)
+			p := w.startedOn(m, "GOMEMLIMIT=32MiB") // else what nobody needs any more stays for as long as the collector waits for a processor
+			p.patience = 5 * time.Minute
+			a := p.agent()
+			session := a.selects("INT-001")
+			a.ok("execute_command", args{"session": session, "command": "echo warm"})
+			before := peakMemory(t, p)
+			for _, f := range tried {
+				begun, used := time.Now(), busyTime(t, p)
+				r := a.ok("execute_command", args{"session": session, "timeout": 600, "command": fmt.Sprintf(f.line, size)})
+				took, worked := time.Since(begun), busyTime(t, p)-used
+				out := r.str("output")
+				check.That(t, len(out) <= 120_000 && len(out) >= 10_000 && r.Fields["truncated"] == true && r.Fields["sandbox"] == m.level,
+					"%s: %d bytes of output", f.line, len(out))
+				w.wholeUpTo(kept, r.str("artifact_id"), f)
+				a.pages(session, r.str("artifact_id"), f)
+				t.Logf("%s of %d MiB: %v, %v of them the server's work, read %v, peak memory %d MiB", f.line, size>>20, took.Round(time.Millisecond), worked, time.Since(begun.Add(took)).Round(time.Millisecond), peakMemory(t, p)>>20)
+			}
+			grown := peakMemory(t, p) - before
+			check.That(t, grown <= 32<<20*slowness(), "the output of %d MiB cost %d MiB", size>>20, grown>>20)
+		})
+	}
+}
+
+// wholeUpTo demands that a kept output has so many bytes, all of them right.
+func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
+	w.t.Helper()
+	file := check.Value(os.Open(w.path(".orchestration/cache/output/" + artifact)))(w.t)
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<20)
+	for at := int64(0); ; at++ {
+		b, err := in.ReadByte()
+		if err == io.EOF {
+			check.Equal(w.t, at, size, "%s", f.line)
+			return
+		}
+		check.OK(w.t, err)
+		check.Must(w.t, f.is == nil || f.is(at, b), "%s: byte %d is %q", f.line, at, b)
+	}
+}
+
+// pages reads the end of a kept output, by bytes and by lines.
+func (a agent) pages(session, artifact string, f flood) {
+	a.t.Helper()
+	read := func(arguments args) answer {
+		arguments["session"], arguments["artifact_id"] = session, artifact
+		return a.ok("read_command_output", arguments)
+	}
+	end := read(args{"byte_offset": kept - 100, "limit": 1000})
+	check.That(a.t, end.Fields["total_bytes"] == float64(kept) && end.Fields["next_byte"] == float64(0) && end.str("content") != "",
+		"%s, the end by bytes: %v", f.line, end.Fields)
+	before := read(args{"byte_offset": kept - 200, "limit": 100})
+	if next, _ := before.Fields["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.is != nil && next != kept-100 { // a page ends with a character
+		a.t.Errorf("%s, before the end by bytes: %v", f.line, before.Fields)
+	}
+	last := read(args{"tail": 2})
+	total, _ := last.Fields["total_lines"].(float64)
+	check.That(a.t, f.lines == (total > 1000) && len(last.str("content")) != 0 && last.Fields["next"] == float64(0),
+		"%s, the last lines: %v", f.line, last.Fields)
+	by := read(args{"offset": total, "limit": 10})
+	got := by.str("content")
+	check.That(a.t, strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) && by.Fields["next"] == float64(0),
+		"%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
+	if check.Long() {
+		check.Equal[any](a.t, read(args{"search": "no such text", "limit": 1}).Fields["matches"], float64(0), "%s, a search", f.line)
+	}
+	if bytes.ContainsAny([]byte(last.str("content")), "\x00\x1b") {
+		a.t.Errorf("%s: control characters in %.100q", f.line, last.str("content"))
+	}
+}
+
+// busyTime is how long the processors have worked for a program, without its
+// children.
+func busyTime(t *testing.T, p *process) time.Duration {
+	t.Helper()
+	stat := readFile(t, fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	var ticks int64
+	for _, field := range fields[11:13] { // user and system
+		n := check.Value(strconv.ParseInt(field, 10, 64))(t)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }

@@ -2,6 +2,9 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,4 +131,175 @@ func TestUndoMakesOtherSessionsStale(t *testing.T) {
 func (b *bench) hashOf(path string) string {
 	b.t.Helper()
 	return string(workspace.HashOf([]byte(b.read(path))))
+}
+
+// agent makes random changes in work/, where nobody else does.
+type agent struct {
+	*bench
+	r       *rand.Rand
+	records []string
+	before  []map[string]string // the files before each record
+	n       int
+}
+
+func (a *agent) files() map[string]string {
+	a.t.Helper()
+	files := map[string]string{}
+	entries := check.Value(os.ReadDir(filepath.Join(a.dir, "work")))(a.t)
+	for _, e := range entries {
+		files["work/"+e.Name()] = a.read("work/" + e.Name())
+	}
+	return files
+}
+
+func (a *agent) fresh(ending string) string {
+	a.n++
+	lines := fmt.Sprintf("text %d%s", a.n, ending)
+	for range a.r.IntN(6) {
+		lines += fmt.Sprintf("line %d%s", a.r.IntN(5), ending)
+	}
+	return lines
+}
+
+// step makes one call; paths are few, so that they change hands.
+func (a *agent) step() {
+	a.t.Helper()
+	files := a.files()
+	names := slices.Sorted(maps.Keys(files))
+	var free []string
+	for i := range 5 {
+		if name := fmt.Sprintf("work/%d", i); files[name] == "" {
+			free = append(free, name)
+		}
+	}
+	a.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		a.ok("read_file", args{"path": name})
+	}
+	var id string
+	switch kind := a.r.IntN(6); {
+	case len(names) == 0 || kind == 0 && len(free) > 0:
+		content := args{"path": free[0], "content": a.fresh("\r\n")}
+		if r := a.call("write_to_file", content); !r.Error {
+			id = r.str("record_id")
+			break
+		}
+		// An undo took away what the session had seen there, and the refusal said so.
+		id = a.ok("write_to_file", content).str("record_id")
+	case kind == 1:
+		id = a.ok("write_to_file", args{"path": names[0], "content": a.fresh("\n")}).str("record_id")
+	case kind == 2:
+		id = a.patches("*** Delete File: " + names[0])
+	case kind == 3 && len(free) > 0:
+		id = a.patches("*** Update File: "+names[0], "*** Move to: "+free[len(free)-1])
+	case kind == 4 && len(free) > 0 && len(names) > 1:
+		id = a.patches("*** Update File: "+names[0], "*** Move to: "+free[0], "@@", "-"+firstOf(files[names[0]]), "+moved", "*** Delete File: "+names[1])
+	default:
+		id = a.ok("edit_file", args{"path": names[0], "old_string": firstOf(files[names[0]]), "new_string": a.fresh(""), "expected_replacements": 1}).str("record_id")
+	}
+	if id != "" { // an edit to the same is none
+		a.records, a.before = append(a.records, id), append(a.before, files)
+	}
+}
+
+func firstOf(content string) string {
+	line, _, _ := strings.Cut(content, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
+// TestUndoGoesBackInTime: where nobody else edits, undoing the last records gives exactly what was before them, undoing
+// that undo what was after, and undoing the intent what was at the beginning.
+func TestUndoGoesBackInTime(t *testing.T) {
+	t.Parallel()
+	runs := check.Rounds(12, 150)
+	for run := range runs {
+		b := undoBench(t)
+		a := &agent{bench: b, r: rand.New(rand.NewPCG(uint64(run), 7))}
+		for i := range 3 {
+			check.Write(t, b.dir, fmt.Sprintf("work/%d", i), a.fresh([]string{"\n", "\r\n"}[i%2]))
+		}
+		start := a.files()
+		for range 4 + a.r.IntN(14) {
+			a.step()
+			if len(a.records) == 0 || a.r.IntN(4) > 0 {
+				continue
+			}
+			after := a.files()
+			back := a.r.IntN(len(a.records))
+			p := b.plan(a.records[back:]...)
+			check.Must(t, len(p.Conflicts) == 0, "run %d: %+v", run, p.Conflicts)
+			if !p.Ready() {
+				same(t, run, a.files(), a.before[back])
+				continue
+			}
+			undone := a.carriesOut(p)
+			same(t, run, a.files(), a.before[back])
+			if a.r.IntN(2) == 0 {
+				a.undoes(undone)
+				same(t, run, a.files(), after)
+			} else {
+				a.records, a.before = a.records[:back], a.before[:back]
+			}
+		}
+		p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
+		check.Must(t, err == nil && len(p.Conflicts) == 0, "run %d: %v %+v", run, err, p.Conflicts)
+		if p.Ready() {
+			a.carriesOut(p)
+		}
+		same(t, run, a.files(), start)
+		b.hangUp()
+		b.close()
+	}
+}
+
+func same(t *testing.T, run int, got, want map[string]string) {
+	t.Helper()
+	check.Must(t, maps.Equal(got, want), "run %d:\n got %q\nwant %q", run, got, want)
+}
+
+// TestUndoKeepsEditsFromOutside: an agent and somebody outside the ledger edit one file by turns, never the same block;
+// undoing the intent leaves exactly what the other one did.
+func TestUndoKeepsEditsFromOutside(t *testing.T) {
+	t.Parallel()
+	const blocks = 12
+	for run := range 12 {
+		b := undoBench(t)
+		r := rand.New(rand.NewPCG(uint64(run), 8))
+		agents, others := make([]string, blocks), make([]string, blocks)
+		for i := range blocks {
+			agents[i] = fmt.Sprintf("block %d\nof two lines\n", i)
+			others[i] = agents[i]
+		}
+		both := func() string {
+			var text strings.Builder
+			for i := range blocks {
+				text.WriteString([]string{agents[i], others[i]}[i%2] + fmt.Sprintf("between %d\n", i))
+			}
+			return text.String()
+		}
+		start := slices.Clone(agents)
+		check.Write(t, b.dir, "src/x", both())
+		for turn := range 3 + r.IntN(12) {
+			text := fmt.Sprintf("turn %d\n", turn)
+			if r.IntN(4) == 0 {
+				text = ""
+			}
+			if r.IntN(2) == 0 {
+				agents[2*r.IntN(blocks/2)] = text
+				b.writes("src/x", both())
+			} else {
+				others[2*r.IntN(blocks/2)+1] = text
+				check.Write(t, b.dir, "src/x", both())
+			}
+		}
+		p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
+		check.Must(t, err == nil && len(p.Conflicts) == 0, "run %d: %v %+v", run, err, p.Conflicts)
+		if p.Ready() {
+			b.carriesOut(p)
+		}
+		agents = start
+		b.reads("src/x", both())
+		b.hangUp()
+		b.close()
+	}
 }
