@@ -2,12 +2,10 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -94,25 +90,11 @@ func (s *siege) settings() []string {
 // principals serves alice and bob, as an embedder does.
 func (s *siege) principals() string {
 	s.t.Helper()
-	o := server.Options{
-		Dir: s.dir, Settings: settings.Defaults(), UserDir: filepath.Join(s.home, "config", "orchestra-mcp"),
-		Logger: zerolog.New(testLog{s.t}).Level(zerolog.ErrorLevel),
-		Clock:  func() time.Time { return time.Now().Add(time.Duration(s.late.Load())) },
-	}
-	o.Settings.Approvals.ScopeViolation, o.Settings.Approvals.Wait = settings.Ask, 0
-	srv := check.Value(server.New(o))(s.t)
-	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(s.t)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- srv.ServeHTTP(ctx, listener, server.HTTPOptions{Authenticate: func(token string) (string, bool) { return token, true }})
-	}()
-	s.t.Cleanup(func() {
-		stop()
-		check.Equal(s.t, <-done, nil, "serving ended with")
-		check.NoError(s.t, srv.Close())
-	})
-	return "http://" + listener.Addr().String() + "/mcp"
+	return s.embed(func(o *server.Options) {
+		o.UserDir = filepath.Join(s.home, "config", "orchestra-mcp")
+		o.Clock = func() time.Time { return time.Now().Add(time.Duration(s.late.Load())) }
+		o.Settings.Approvals.ScopeViolation, o.Settings.Approvals.Wait = settings.Ask, 0
+	}).url
 }
 
 func (s *siege) overHTTP(url string) func(string, int, string, []byte) message {
@@ -121,7 +103,7 @@ func (s *siege) overHTTP(url string) func(string, int, string, []byte) message {
 		s.t.Helper()
 		request := check.Value(http.NewRequestWithContext(s.t.Context(), http.MethodPost, url, bytes.NewReader(line)))(s.t)
 		for name, value := range map[string]string{
-			"Authorization": "Bearer " + who, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization": "Bearer token of " + who, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 			"Mcp-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": tool,
 		} {
 			request.Header.Set(name, value)

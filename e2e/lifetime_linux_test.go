@@ -226,8 +226,12 @@ func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 			check.Equal(w.t, at, size, "%s", f.line)
 			return
 		}
-		check.OK(w.t, err)
-		check.Must(w.t, f.is == nil || f.is(at, b), "%s: byte %d is %q", f.line, at, b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if f.is != nil && !f.is(at, b) {
+			w.t.Fatalf("%s: byte %d is %q", f.line, at, b)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(serveExampleStdio())
 	}
 	check.Waiting()
+	check.OneByOne("AnswersStaySmall RenameModule OutputInBoundedMemory ForkBomb BuildsThatWriteCaches Demo KilledInAMerge MergeOvertaken Hostile Undo")
 	os.Exit(run(m))
 }
 

@@ -51,7 +51,7 @@ func TestPrincipalsAttackEachOther(t *testing.T) {
 			if level == sandbox.None {
 				set.Sandbox = settings.Off
 			}
-			e := w.embedWith(set, func(*server.Server) {})
+			e := w.embed(func(o *server.Options) { o.Settings = set })
 			var both sync.WaitGroup
 			for _, one := range []struct{ own, other, intent string }{{"alice", "bob", "INT-A"}, {"bob", "alice", "INT-B"}} {
 				a := agent{t, w.dialGo(endpoint{e.url, "token of " + one.own}, "")}
@@ -83,7 +83,7 @@ func TestGitOfAnotherSession(t *testing.T) {
 	w.write("bob/page", "of bob\n")
 	set := settings.Defaults()
 	set.Commands.Unjudged, set.Sandbox = settings.Allow, settings.Off
-	e := w.embedWith(set, func(*server.Server) {})
+	e := w.embed(func(o *server.Options) { o.Settings = set })
 	const wait = "for i in $(seq 2000); do [ -e %s ] && break; sleep 0.05; done; [ -e %s ] || exit 9; "
 	var both sync.WaitGroup
 	for _, one := range []struct{ own, intent, line string }{

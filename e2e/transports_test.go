@@ -58,7 +58,7 @@ func TestPipelinedCallsBeforeEndOfInput(t *testing.T) {
 func TestCommandsOfPrincipals(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	e := w.embed(func(*server.Server) {})
+	e := w.embed(func(*server.Options) {})
 	for _, version := range []string{"", modern} {
 		alice, bob := agent{t, w.dialGo(endpoint{e.url, "token of alice"}, version)}, agent{t, w.dialGo(endpoint{e.url, "token of bob"}, version)}
 		session, own := alice.selects("INT-001"), bob.selects("INT-001")
@@ -80,16 +80,12 @@ func TestCommandsOfPrincipals(t *testing.T) {
 	}
 }
 
-// embed serves the workspace as an embedder does, to two principals.
-func (w *workspace) embed(add func(*server.Server)) endpoint {
+// embed serves the workspace as an embedder does, to principals.
+func (w *workspace) embed(change func(*server.Options)) endpoint {
 	w.t.Helper()
-	return w.embedWith(settings.Defaults(), add)
-}
-
-func (w *workspace) embedWith(set settings.Settings, add func(*server.Server)) endpoint {
-	w.t.Helper()
-	srv := check.Value(server.New(server.Options{Dir: w.dir, Settings: set, Logger: zerolog.New(testLog{w.t}).Level(zerolog.ErrorLevel)}))(w.t)
-	add(srv)
+	o := server.Options{Dir: w.dir, Settings: settings.Defaults(), Logger: zerolog.New(testLog{w.t}).Level(zerolog.ErrorLevel)}
+	change(&o)
+	srv := check.Value(server.New(o))(w.t)
 	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(w.t)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

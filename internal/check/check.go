@@ -39,8 +39,18 @@ func Rounds(usual, long int) int {
 
 // Waiting is for a TestMain whose tests mostly wait for other processes: more of them run at once than there are
 // processors. A -parallel that was given is parsed later, and stands.
-func Waiting() {
-	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+func Waiting() { set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) }
+
+// OneByOne is for a TestMain: under the race detector it leaves out the tests whose names go on, after Test, with one of
+// these. They make one call after the other, and were judged without it. A -skip that was given stands.
+func OneByOne(names string) {
+	if Short() {
+		set("test.skip", "^Test("+strings.Join(strings.Fields(names), "|")+")")
+	}
+}
+
+func set(name, value string) {
+	if err := flag.Set(name, value); err != nil {
 		panic(err)
 	}
 }
@@ -130,16 +140,16 @@ func words(label []any) string {
 
 // That says what is wrong, in the words of a format, where something does not hold.
 func That(t testing.TB, holds bool, format string, args ...any) {
-	t.Helper()
 	if !holds {
+		t.Helper()
 		t.Errorf(format, args...)
 	}
 }
 
 // Must is That, and ends the test.
 func Must(t testing.TB, holds bool, format string, args ...any) {
-	t.Helper()
 	if !holds {
+		t.Helper()
 		t.Fatalf(format, args...)
 	}
 }

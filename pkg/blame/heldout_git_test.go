@@ -161,7 +161,7 @@ func (p *project) merge(how string) {
 func TestHeldOutInGit(t *testing.T) {
 	all := texts(t)
 	var git, images figures
-	for seed := range check.Rounds(4, 60) {
+	for seed := range check.Rounds(2, 60) {
 		p := newProject(t, heldOutSeed(t)+seed, all)
 		for i := range 40 {
 			if i%13 == 12 {

@@ -65,7 +65,7 @@ func TestOperations(t *testing.T) {
 			got := newFigures()
 			few, done, parted := 1, 0, 0
 			if o.recall > 0 {
-				few = 5
+				few = 2
 			}
 			for seed := 0; done < check.Rounds(few, 20) && parted < 40; seed++ {
 				p := newPast(t, heldOutSeed(t)+1000*k+seed, all, o.files)

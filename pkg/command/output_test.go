@@ -107,7 +107,7 @@ func TestHarmlessOutputAndRawArtifact(t *testing.T) {
 
 // TestConstantMemory counts what is allocated in all, which bounds what is held at any moment.
 func TestConstantMemory(t *testing.T) {
-	size := check.Rounds(200<<20, 2<<30)
+	size := check.Rounds(80<<20, 2<<30)
 	for name, test := range map[string]struct {
 		line string
 		size int

@@ -12,6 +12,9 @@ import (
 func TestMain(m *testing.M) {
 	serveIfChild()
 	check.Waiting()
+	check.OneByOne(`PowerCut FailingDisk EveryRefusalIsRecorded RefusalsAreBounded AgentsUseGit$ Generations InstallInAFresh Renamings
+		WhatTheSandboxDenied ARuleWithoutAnAnswer LessonsAreRationed TheUsersOwnDirectory BadPaths Hostile Undo ViolationsAre
+		CommandOutOfScope FileToolsMake TheRules Context FilesOf`)
 	os.Exit(run(m))
 }
 
