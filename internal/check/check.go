@@ -138,22 +138,6 @@ func words(label []any) string {
 	return fmt.Sprintf(label[0].(string), label[1:]...) + ": "
 }
 
-// That says what is wrong, in the words of a format, where something does not hold.
-func That(t testing.TB, holds bool, format string, args ...any) {
-	if !holds {
-		t.Helper()
-		t.Errorf(format, args...)
-	}
-}
-
-// Must is That, and ends the test.
-func Must(t testing.TB, holds bool, format string, args ...any) {
-	if !holds {
-		t.Helper()
-		t.Fatalf(format, args...)
-	}
-}
-
 // Needs skips the test where a program is not installed. Where CI is set it fails instead.
 func Needs(t testing.TB, program string) {
 	t.Helper()
