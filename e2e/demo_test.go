@@ -107,7 +107,7 @@ const largestAnswer = 4 << 20
 // model.
 func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
-	much, many := check.Rounds(1<<19, 1<<20), check.Rounds(2500, 5000)
+	much, many := 1<<20, check.Rounds(2500, 5000)
 	if check.Short() {
 		much, many = 1<<16, 200
 	}
