@@ -161,8 +161,9 @@ func (j *Journal) newSlot() (*slot, error) {
 		return nil, err
 	}
 	for {
-		s, err := j.create()
-		if err != nil {
+		s := &slot{name: rand.Text()[:16] + slotSuffix, size: reserved}
+		var err error
+		if s.file, err = j.dir.OpenFile(s.name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
 			return nil, err
 		}
 		locked, err := durable.TryLock(s.file)
@@ -177,13 +178,6 @@ func (j *Journal) newSlot() (*slot, error) {
 			return nil, err
 		}
 	}
-}
-
-func (j *Journal) create() (*slot, error) {
-	s := &slot{name: rand.Text()[:16] + slotSuffix, size: reserved}
-	var err error
-	s.file, err = j.dir.OpenFile(s.name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	return s, err
 }
 
 func (j *Journal) fill(s *slot) error {

@@ -39,8 +39,7 @@ type Union struct {
 	*rotation.Move
 	packer  rotation.Packer
 	release func()
-	have    map[record.Hash]struct{}
-	stubs   map[record.Hash]struct{} // of these, the lines that only stand for what was kept back
+	have    map[record.Hash]bool // whether a line only stands for what was kept back
 	ids     map[uuid.UUID]record.Hash
 	wanted  map[record.Hash]struct{} // that lines of the ledger follow and it does not have
 	heads   segment.HeadFinder
@@ -56,7 +55,7 @@ func Begin(ctx context.Context, root *os.Root) (*Union, error) {
 	}
 	u := &Union{
 		Move: &rotation.Move{Root: root, Disk: segment.RealDisk(), Limit: rotation.DefaultSize, Mode: 0o644}, release: release,
-		have: map[record.Hash]struct{}{}, stubs: map[record.Hash]struct{}{}, ids: map[uuid.UUID]record.Hash{}, wanted: map[record.Hash]struct{}{}, heads: segment.HeadFinder{}, joined: map[record.Hash][]byte{},
+		have: map[record.Hash]bool{}, ids: map[uuid.UUID]record.Hash{}, wanted: map[record.Hash]struct{}{}, heads: segment.HeadFinder{}, joined: map[record.Hash][]byte{},
 	}
 	u.packer.Move = u.Move
 	if err := u.readHave(ctx); err != nil {
@@ -127,10 +126,8 @@ func (u *Union) readHave(ctx context.Context) error {
 }
 
 func (u *Union) take(hash record.Hash, line []byte) {
-	u.have[hash] = struct{}{}
-	if _, withheld := record.StandsFor(line); withheld {
-		u.stubs[hash] = struct{}{}
-	}
+	_, withheld := record.StandsFor(line)
+	u.have[hash] = u.have[hash] || withheld
 	if id, is := idOf(line); is {
 		u.ids[id] = hash
 	}
@@ -146,12 +143,11 @@ func (u *Union) Add(data []byte) error {
 	case record.LineGarbage:
 		return fmt.Errorf("a line of the other ledger: %w", record.ErrMalformed)
 	}
-	if _, has := u.have[id]; has {
-		_, stub := u.stubs[id]
+	if stub, has := u.have[id]; has {
 		if _, withheld := record.StandsFor(data); withheld || !stub {
 			return nil
 		}
-		delete(u.stubs, id)
+		u.have[id] = false
 	}
 	u.take(id, data)
 	u.added++
