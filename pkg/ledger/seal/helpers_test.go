@@ -56,14 +56,12 @@ func (w *workspace) path(name string) string { return filepath.Join(w.dir, filep
 
 func (w *workspace) read(name string) string {
 	w.t.Helper()
-	content := check.Value(os.ReadFile(w.path(name)))(w.t)
-	return string(content)
+	return string(check.Value(os.ReadFile(w.path(name)))(w.t))
 }
 
 func (w *workspace) write(name, content string) {
 	w.t.Helper()
-	check.OK(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
-	check.OK(w.t, os.WriteFile(w.path(name), []byte(content), 0o644))
+	check.Write(w.t, w.dir, name, content)
 }
 
 // append adds records to the ledger.

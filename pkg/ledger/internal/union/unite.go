@@ -55,7 +55,8 @@ func Begin(ctx context.Context, root *os.Root) (*Union, error) {
 	}
 	u := &Union{
 		Move: &rotation.Move{Root: root, Disk: segment.RealDisk(), Limit: rotation.DefaultSize, Mode: 0o644}, release: release,
-		have: map[record.Hash]bool{}, ids: map[uuid.UUID]record.Hash{}, wanted: map[record.Hash]struct{}{}, heads: segment.HeadFinder{}, joined: map[record.Hash][]byte{},
+		have: map[record.Hash]bool{}, ids: map[uuid.UUID]record.Hash{}, wanted: map[record.Hash]struct{}{},
+		heads: segment.HeadFinder{}, joined: map[record.Hash][]byte{},
 	}
 	u.packer.Move = u.Move
 	if err := u.readHave(ctx); err != nil {
