@@ -31,6 +31,9 @@ func OpenRoot(root *os.Root) (*Dir, error) {
 	return &Dir{fd: fd}, nil
 }
 
+// Fd is the descriptor, for calls that this package has not. It is the Dir's to close.
+func (d *Dir) Fd() int { return d.fd }
+
 // Close releases the descriptor.
 func (d *Dir) Close() error {
 	fd := d.fd

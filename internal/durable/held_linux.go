@@ -44,29 +44,18 @@ func (h *Held) Chmod(mode fs.FileMode) error {
 		err = unix.EOPNOTSUPP // the way through /proc would follow it
 	}
 	if err == nil {
-		err = ChmodPath(h.fd, mode)
-	}
-	return named("chmod", ".", err)
-}
-
-// ChmodPath is fchmod for a descriptor that only names its file (O_PATH), which is no link. Before Linux 6.6 the only way
-// is by /proc.
-func ChmodPath(fd int, mode fs.FileMode) error {
-	err := unix.Fchmodat(fd, "", raw(mode), unix.AT_EMPTY_PATH)
-	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
-		return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), raw(mode))
-	}
-	return err
-}
-
-func raw(mode fs.FileMode) uint32 {
-	bits := uint32(mode.Perm())
-	for flag, bit := range map[fs.FileMode]uint32{fs.ModeSetuid: unix.S_ISUID, fs.ModeSetgid: unix.S_ISGID, fs.ModeSticky: unix.S_ISVTX} {
-		if mode&flag != 0 {
-			bits |= bit
+		bits := uint32(mode.Perm())
+		for _, s := range specialBits {
+			if mode&s.mode != 0 {
+				bits |= s.raw
+			}
+		}
+		err = unix.Fchmodat(h.fd, "", bits, unix.AT_EMPTY_PATH)
+		if err == unix.EOPNOTSUPP || err == unix.ENOSYS { // before Linux 6.6 the only way is by /proc
+			err = unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", h.fd), bits)
 		}
 	}
-	return bits
+	return named("chmod", ".", err)
 }
 
 // Close lets go of it.

@@ -3,19 +3,10 @@
 package durable
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
-)
-
-// Reasons why a lease was not granted.
-var (
-	// ErrWriterOpen: somebody has the file open for writing.
-	ErrWriterOpen = errors.New("another program has the file open for writing")
-	// ErrLeaseRefused: the file belongs to another user, and only its owner or CAP_LEASE may lease it.
-	ErrLeaseRefused = errors.New("only the file's owner may lease it")
 )
 
 // TakeLease takes a read lease on f, which must be open for reading only. While it is held nobody can have

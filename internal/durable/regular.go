@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -152,4 +154,10 @@ func entriesOf(file *os.File, err error) ([]fs.DirEntry, error) {
 	}
 	defer file.Close()
 	return sortedEntries(file)
+}
+
+func sortedEntries(f *os.File) ([]fs.DirEntry, error) {
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }

@@ -10,6 +10,14 @@ import (
 // ErrUnsupported is returned, wrapped, for what this platform or file system cannot do.
 var ErrUnsupported = errors.ErrUnsupported
 
+// Reasons why a lease was not granted.
+var (
+	// ErrWriterOpen: somebody has the file open for writing.
+	ErrWriterOpen = errors.New("another program has the file open for writing")
+	// ErrLeaseRefused: the file belongs to another user, and only its owner or CAP_LEASE may lease it.
+	ErrLeaseRefused = errors.New("only the file's owner may lease it")
+)
+
 // ErrCrossDevice is returned, wrapped, when two directories do not share a file system.
 var ErrCrossDevice = errors.New("the two directories are on different file systems")
 
@@ -49,6 +57,3 @@ func StatFile(f *os.File) (Stat, error) {
 
 // StatInfo is the Stat of what os.Lstat or the like has found.
 func StatInfo(info fs.FileInfo) Stat { return statOf(info) }
-
-// SameInfo reports whether info describes the file a.
-func SameInfo(a Stat, info fs.FileInfo) bool { return Same(a, statOf(info)) }

@@ -27,7 +27,7 @@ func statOf(info fs.FileInfo) Stat {
 
 func statOfRaw(raw *unix.Stat_t) Stat {
 	return Stat{
-		Mode:    modeOf(raw.Mode),
+		Mode:    ModeOf(raw.Mode),
 		Size:    raw.Size,
 		ModTime: time.Unix(raw.Mtim.Unix()),
 		Links:   uint64(raw.Nlink),
@@ -35,16 +35,18 @@ func statOfRaw(raw *unix.Stat_t) Stat {
 	}
 }
 
-func modeOf(raw uint32) fs.FileMode {
+var specialBits = [...]struct {
+	mode fs.FileMode
+	raw  uint32
+}{{fs.ModeSetuid, unix.S_ISUID}, {fs.ModeSetgid, unix.S_ISGID}, {fs.ModeSticky, unix.S_ISVTX}}
+
+// ModeOf is the mode that the kernel gives as st_mode.
+func ModeOf(raw uint32) fs.FileMode {
 	mode := fs.FileMode(raw&0o777) | typeOf(raw)
-	if raw&unix.S_ISUID != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if raw&unix.S_ISGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if raw&unix.S_ISVTX != 0 {
-		mode |= fs.ModeSticky
+	for _, s := range specialBits {
+		if raw&s.raw != 0 {
+			mode |= s.mode
+		}
 	}
 	return mode
 }

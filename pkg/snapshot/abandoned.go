@@ -22,14 +22,9 @@ func FindAbandoned(state *os.Root) *Abandoned {
 		return nil
 	}
 	a := &Abandoned{dir: dir}
-	f, err := dir.Open(".")
-	if err != nil {
-		return a
-	}
-	names, _ := f.Readdirnames(-1)
-	_ = f.Close()
-	for _, name := range names {
-		if f := takeDead(dir, name); f != nil {
+	entries, _ := durable.ReadDirectoryIn(dir, ".")
+	for _, e := range entries {
+		if f := takeDead(dir, e.Name()); f != nil {
 			a.files = append(a.files, f)
 		}
 	}

@@ -51,13 +51,13 @@ type reader struct {
 func (r *reader) content(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	switch st.kind() {
 	case Link:
-		text, err := at.readlink(name)
+		text, err := at.Readlink(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		d := r.digest(text)
-		d.text = string(text)
-		return d, text, nil
+		d := r.digest([]byte(text))
+		d.text = text
+		return d, []byte(text), nil
 	case File:
 		return r.file(at, name, st, secret)
 	}
@@ -68,7 +68,7 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 	if !r.budget.take(st.size) {
 		return nil, nil, nil
 	}
-	f, err := at.open(name)
+	f, err := at.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}

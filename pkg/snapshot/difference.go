@@ -3,15 +3,13 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -191,7 +189,7 @@ func (k *Keeper) fetchAfter(changes []Change) {
 		if left -= c.Size; left < 0 {
 			return
 		}
-		if bytes, err := k.readFile(changes[i].Path, c.Size); err == nil && c.is(bytes) {
+		if bytes, err := durable.ReadRegularIn(k.options.Root, filepath.FromSlash(changes[i].Path), c.Size); err == nil && c.is(bytes) {
 			c.Bytes, c.Known = bytes, true
 		}
 	}
@@ -200,21 +198,6 @@ func (k *Keeper) fetchAfter(changes []Change) {
 // wanted: the bytes of a content are of use to somebody.
 func (k *Keeper) wanted(c *Content) bool {
 	return c != nil && !c.Secret && c.Kind == File && c.Hash != "" && c.Size <= k.options.Largest
-}
-
-// readFile reads a file that is size bytes long.
-func (k *Keeper) readFile(path string, size int64) ([]byte, error) {
-	name := filepath.FromSlash(path)
-	info, err := k.options.Root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fs.ErrInvalid)
-	}
-	f, err := k.options.Root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, size+1))
 }
 
 // fetch finds the contents before, which nobody can read from the disk any more.

@@ -118,7 +118,7 @@ func (n *notices) watch(h *handle, dir *node) {
 	if len(n.nodes) >= maxNoticed || !n.isLocal(h) {
 		return
 	}
-	watch, err := unix.InotifyAddWatch(n.fd, fmt.Sprintf("/proc/self/fd/%d", h.fd), noticed)
+	watch, err := unix.InotifyAddWatch(n.fd, fmt.Sprintf("/proc/self/fd/%d", h.Fd()), noticed)
 	if err != nil {
 		return
 	}
@@ -129,13 +129,13 @@ func (n *notices) watch(h *handle, dir *node) {
 // isLocal: on all other file systems another machine, or another program, can change what this kernel hears nothing of.
 func (n *notices) isLocal(h *handle) bool {
 	var info unix.Stat_t
-	if unix.Fstat(h.fd, &info) != nil {
+	if unix.Fstat(h.Fd(), &info) != nil {
 		return false
 	}
 	local, known := n.local[uint64(info.Dev)]
 	if !known {
 		var fs unix.Statfs_t
-		if unix.Fstatfs(h.fd, &fs) == nil {
+		if unix.Fstatfs(h.Fd(), &fs) == nil {
 			local = fs.Type == unix.OVERLAYFS_SUPER_MAGIC || slices.Contains(ownFiles[:], uint32(fs.Type))
 		}
 		n.local[uint64(info.Dev)] = local

@@ -146,8 +146,8 @@ func (l *worker) closed(t task, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it went away while we looked; the next walk says so
 	}
-	t.node.problem = err.Error()
-	l.gap(t.path, err.Error())
+	t.node.problem = reason(err)
+	l.gap(t.path, t.node.problem)
 }
 
 // comparison holds what a directory has against what is kept of it.
@@ -176,7 +176,7 @@ func (c *comparison) compare() {
 		n.blind = n.blind || n.entries[i].blind()
 	}
 	if err != nil {
-		c.gap(c.path, err.Error())
+		c.gap(c.path, reason(err))
 		n.blind = true
 	}
 }
@@ -234,7 +234,7 @@ func (c *comparison) added(name string, below area) {
 	e := entry{name: name}
 	if err := c.at.lstat(name, &e.stat); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			c.gap(join(c.path, name), err.Error())
+			c.gap(join(c.path, name), reason(err))
 		}
 		return
 	}
@@ -255,7 +255,7 @@ func (c *comparison) known(e *entry, below area) bool {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
-		c.gap(join(c.path, e.name), err.Error())
+		c.gap(join(c.path, e.name), reason(err))
 		return true
 	}
 	c.count.Add(1)
@@ -333,7 +333,7 @@ func (c *comparison) read(e *entry, before *digest) []byte {
 	secret := c.secret != nil && c.secret(join(c.path, e.name))
 	d, content, err := c.reader.content(c.at, e.name, &e.stat, secret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.gap(join(c.path, e.name), err.Error())
+		c.gap(join(c.path, e.name), reason(err))
 	}
 	if err == nil && d == nil && before != nil && before.open {
 		c.gap(join(c.path, e.name), "a command may have written it unseen, and it is too much to be read again")

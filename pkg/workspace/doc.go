@@ -50,13 +50,9 @@
 //
 // # Cost
 //
-// Counted with strace on Linux, for a file two directories deep. Resolve: two calls for each directory and one
-// for the file; checking the binding again: one open and close for each directory. Read: an lstat, an open, two
-// fstats, two reads. Replacing 4 KiB: about 20 calls to find, lock, lease and hash the old file, 25 to write
-// the temporary one with its metadata and lock it, 13 to exchange and confirm, 10 to close; of these one file
-// flush and one directory flush wait for the disk, which is what a bare write, flush, rename, flush costs as
-// well (BenchmarkReplace shows both). A further file in the same call adds its own flush, in parallel with the
-// others, and shares the directory's.
+// Of the steps above one file flush and one directory flush wait for the disk, which is what a bare write, flush, rename, flush
+// costs as well (BenchmarkReplace shows both). A further file in the same call adds its own flush, in parallel with the others,
+// and shares the directory's.
 //
 // # Not promised
 //

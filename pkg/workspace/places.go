@@ -46,7 +46,7 @@ func (w *Workspace) choosePlaces() {
 // holds reports whether a directory is above a path.
 func holds(top durable.Stat, name string) bool {
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err == nil && durable.SameInfo(top, info) {
+		if info, err := os.Stat(dir); err == nil && durable.Same(top, durable.StatInfo(info)) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {

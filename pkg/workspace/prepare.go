@@ -186,10 +186,11 @@ func (p *Prepared) write(ctx context.Context) error {
 		if err := c.write(p.w); err != nil {
 			return pathError(c.Op.Verb(), c.Target.path, err)
 		}
-		if c.temp != nil {
-			c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
+		if c.temp == nil {
+			continue
 		}
-		if c.temp != nil && c.temp.writer != nil {
+		c.result.Warnings = append(c.result.Warnings, c.temp.missed...)
+		if c.temp.writer != nil {
 			c.result.After.Mode = change.ModeOf(c.temp.mode)
 		}
 	}
@@ -301,7 +302,7 @@ func (c *planned) steps(w *Workspace) []step {
 	from := displacing{w: w, at: c.Target, want: c.Before, before: c.before, temp: c.temp}
 	switch {
 	case c.Op == change.Created:
-		return []step{&creation{w: w, at: c.Target, temp: c.temp}}
+		return []step{&creation{displacing: from}}
 	case c.Op == change.Modified:
 		return []step{&replacement{from}}
 	case c.Op == change.Deleted:
@@ -310,7 +311,7 @@ func (c *planned) steps(w *Workspace) []step {
 		return []step{&renaming{displacing: from, to: c.To}}
 	}
 	from.temp = c.gone
-	return []step{&creation{w: w, at: c.To, temp: c.temp}, &removal{from}}
+	return []step{&creation{displacing: displacing{w: w, at: c.To, temp: c.temp}}, &removal{from}}
 }
 
 // Plan describes the changes in their order, for a journal that is flushed before Commit.

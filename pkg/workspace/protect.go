@@ -3,6 +3,7 @@ package workspace
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -90,7 +91,7 @@ func protectName(folded string) Protection {
 // fold maps a name to what a lenient file system would take it for.
 func fold(name string) string {
 	name, _, _ = strings.Cut(name, ":")
-	if !isASCII(name) {
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		name = strings.Map(dropIgnorable, name)
 		name = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
 		name = strings.Map(dropIgnorable, name)
@@ -103,13 +104,4 @@ func dropIgnorable(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

@@ -229,7 +229,7 @@ func (w *Workspace) locate(abs string) (inside string, ok bool) {
 	}
 	for end := len(abs); end > 0; end = strings.LastIndexByte(abs[:end], '/') {
 		info, err := os.Stat(filepath.FromSlash(abs[:end]))
-		if err == nil && durable.SameInfo(top, info) {
+		if err == nil && durable.Same(top, durable.StatInfo(info)) {
 			return strings.TrimLeft(abs[end:], "/"), stays(abs[end:])
 		}
 	}

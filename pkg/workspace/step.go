@@ -28,13 +28,13 @@ type step interface {
 	path() string
 }
 
-// displacing is what the steps share that take a file from where it is.
+// displacing is what the steps share, most of which take a file from where it is.
 type displacing struct {
 	w      *Workspace
 	at     *Target
 	want   Hash
-	before *inode
-	temp   *temp // where the file goes; nil for a move
+	before *inode // nil where there is none
+	temp   *temp  // where the file goes; nil for a move
 }
 
 func (d *displacing) path() string { return d.at.path }
@@ -44,7 +44,7 @@ func (d *displacing) touched() []*durable.Dir { return []*durable.Dir{d.at.paren
 func (d *displacing) close() error { return nil }
 
 func (d *displacing) confirm() error {
-	if d.before.undisturbed() {
+	if d.before == nil || d.before.undisturbed() {
 		return nil
 	}
 	return errDisplaced
@@ -64,7 +64,7 @@ func (d *displacing) afterWriter(ctx context.Context) error {
 
 // finish is the last look at an inode that has no path any more but the temporary one.
 func (d *displacing) finish(ctx context.Context) error {
-	if d.before.untouched() || d.before.same(ctx) {
+	if d.before == nil || d.before.untouched() || d.before.same(ctx) {
 		return nil
 	}
 	return d.temp.keepAside(d.w, d.at.path)

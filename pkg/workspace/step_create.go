@@ -12,23 +12,13 @@ import (
 
 // creation gives a path its first content, making the directories that are missing above it.
 type creation struct {
-	w    *Workspace
-	at   *Target
-	temp *temp
-	made ladder
+	displacing // of which it has the place and the new file
+	made       ladder
 }
 
 var _ step = (*creation)(nil)
 
-func (c *creation) path() string { return c.at.path }
-
 func (c *creation) touched() []*durable.Dir { return c.made.dirs(c.at) }
-
-func (c *creation) confirm() error { return nil }
-
-func (c *creation) finish(context.Context) error { return nil }
-
-func (c *creation) afterWriter(context.Context) error { return nil } // its confirm never fails
 
 func (c *creation) close() error { return c.made.close() }
 

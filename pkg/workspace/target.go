@@ -96,27 +96,27 @@ type Content struct {
 // Read reads the whole file through the directory that was checked. It never blocks on a FIFO or device. Errors:
 // ErrNotExist, ErrNotRegular, ErrTooLarge (limit is in bytes).
 func (t *Target) Read(limit int64) (*Content, error) {
-	if t.kind == Directory || len(t.rest) > 0 {
-		return nil, pathError("read", t.path, missingOrDirectory(t.kind))
+	f, err := t.Open()
+	if err != nil {
+		return nil, err
 	}
-	c, err := readFile(t.parent, t.name, limit)
+	c, err := contentOf(f, limit)
 	return c, pathError("read", t.path, err)
 }
 
 // Open opens the file for reading through the directory that was checked. It never blocks on a FIFO or device.
 func (t *Target) Open() (*os.File, error) {
-	if t.kind == Directory || len(t.rest) > 0 {
-		return nil, pathError("read", t.path, missingOrDirectory(t.kind))
+	var f *os.File
+	var err error
+	switch {
+	case t.kind == Directory:
+		err = fmt.Errorf("%w: it is a directory", ErrNotRegular)
+	case len(t.rest) > 0:
+		err = ErrNotExist
+	default:
+		f, err = openRegular(t.parent, t.name)
 	}
-	f, err := openRegular(t.parent, t.name)
 	return f, pathError("read", t.path, err)
-}
-
-func missingOrDirectory(k Kind) error {
-	if k == Directory {
-		return fmt.Errorf("%w: it is a directory", ErrNotRegular)
-	}
-	return ErrNotExist
 }
 
 func readFile(dir *durable.Dir, name string, limit int64) (*Content, error) {
@@ -124,6 +124,11 @@ func readFile(dir *durable.Dir, name string, limit int64) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
+	return contentOf(f, limit)
+}
+
+// contentOf reads an open file, and closes it.
+func contentOf(f *os.File, limit int64) (*Content, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
@@ -184,23 +189,13 @@ func (t *Target) bound() error {
 	if err != nil {
 		return err
 	}
-	parents := components(t.path)
-	at := t.w.top
-	for _, name := range parents[:len(parents)-1-len(t.rest)] {
-		next, err := at.OpenDir(name)
-		if at != t.w.top {
-			at.Close()
-		}
-		if err != nil {
-			return ErrChangedDir
-		}
-		at = next
+	names := components(t.path)
+	at, err := t.w.descend(names[:len(names)-1-len(t.rest)], func(*durable.Dir) error { return nil })
+	if err != nil {
+		return ErrChangedDir
 	}
-	have, err := at.Stat()
-	if at != t.w.top {
-		at.Close()
-	}
-	if err != nil || !durable.Same(want, have) {
+	defer at.Close()
+	if have, err := at.Stat(); err != nil || !durable.Same(want, have) {
 		return ErrChangedDir
 	}
 	return nil

@@ -148,18 +148,12 @@ func (w *Workspace) openOrMake(at *durable.Dir, name string) (*durable.Dir, erro
 	if err := at.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := w.sync(at); err != nil {
-		return nil, err
+	if w.durability == Full {
+		if err := at.Sync(); err != nil {
+			return nil, err
+		}
 	}
 	return at.OpenDir(name)
-}
-
-// sync flushes a directory where the settings ask for it.
-func (w *Workspace) sync(dir *durable.Dir) error {
-	if w.durability != Full {
-		return nil
-	}
-	return dir.Sync()
 }
 
 // State opens .orchestration/state, made with mode 0700 if missing. It fails if the workspace is not
@@ -180,7 +174,7 @@ func (w *Workspace) State() (*os.Root, error) {
 	}
 	// os.Root follows links inside the workspace: it must be the directory that was checked.
 	info, err := root.Stat(".")
-	if err != nil || !durable.SameInfo(seen, info) {
+	if err != nil || !durable.Same(seen, durable.StatInfo(info)) {
 		root.Close()
 		return nil, pathError("open", governanceDir+"/"+stateDir, ErrChangedDir)
 	}
