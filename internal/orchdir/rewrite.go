@@ -134,7 +134,7 @@ func (r *rewriter) open() (err error) {
 
 func (r *rewriter) close() {
 	// Nothing was written through these descriptors; closing them cannot lose anything.
-	for _, d := range []*durable.Dir{r.top, r.dir, r.state, r.temp} {
+	for _, d := range []*durable.Dir{r.top, r.dir, r.state} {
 		if d != nil {
 			_ = d.Close()
 		}
@@ -168,35 +168,20 @@ func (r *rewriter) take(ctx context.Context) error {
 
 // stands reports whether the lock is that of the file which others find.
 func (r *rewriter) stands() bool {
-	held, err := durable.StatFile(r.lock)
-	if err != nil {
-		return false
-	}
-	state, err := r.dir.Lstat(stateName)
-	if err != nil {
-		return false
-	}
-	open, err := r.state.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := r.state.Lstat(LockName)
-	return err == nil && durable.Same(state, open) && durable.Same(held, named)
+	held, noLock := durable.StatFile(r.lock)
+	named, noName := r.state.Lstat(LockName)
+	state, noState := r.dir.Lstat(stateName)
+	open, notOpen := r.state.Stat()
+	return errors.Join(noLock, noName, noState, notOpen) == nil && durable.Same(state, open) && durable.Same(held, named)
 }
 
 func (r *rewriter) release() { _ = durable.Unlock(r.lock) }
 
 // prepare writes the new content, flushed, to a temporary file in state/, or beside the file if state/ is on another
 // file system.
-func (r *rewriter) prepare(data []byte) (err error) {
-	if r.temp, err = r.dir.OpenDir(stateName); err != nil {
-		return err
-	}
-	if !r.temp.SameMount(r.dir) {
-		_ = r.temp.Close()
-		if r.temp, err = openDir(r.top); err != nil {
-			return err
-		}
+func (r *rewriter) prepare(data []byte) error {
+	if r.temp = r.state; !r.temp.SameMount(r.dir) {
+		r.temp = r.dir
 	}
 	r.mine = ".orchestra-" + rand.Text() + ".tmp"
 	file, err := r.temp.Create(r.mine, 0o644)

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -54,12 +55,10 @@ func checkNew(doc *document, in *Intent) error {
 		return fmt.Errorf("%w: %v", ErrInvalid, err)
 	}
 	in.Rules = slices.Clone(in.Rules)
-	for i := range in.Rules {
-		if in.Rules[i].Action == "" {
-			in.Rules[i].Action = RefuseAction
-		}
-		if _, err := rule.Compile(in.Rules[i].Name, in.Rules[i].When, rule.Action(in.Rules[i].Action), ""); err != nil {
-			return fmt.Errorf("%w: rule %q: %v", ErrInvalid, in.Rules[i].Name, err)
+	for i, r := range in.Rules {
+		in.Rules[i].Action = cmp.Or(r.Action, rule.Refuse)
+		if _, err := rule.Compile(r.Name, r.When, in.Rules[i].Action, ""); err != nil {
+			return fmt.Errorf("%w: rule %q: %v", ErrInvalid, r.Name, err)
 		}
 	}
 	// The JSON encoder writes this escape for what is not UTF-8, and only for that.

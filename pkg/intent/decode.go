@@ -183,16 +183,16 @@ func (d *decoder) rule(node *yaml.Node, in *Intent) error {
 	if err != nil {
 		return err
 	}
-	r := Rule{Action: RefuseAction}
+	r := Rule{Action: rule.Refuse}
 	var action string
 	f.text("name", &r.Name)
 	f.text("when", &r.When)
 	f.text("action", &action)
 	f.text("message", &r.Message)
 	if action != "" {
-		r.Action = RuleAction(action)
+		r.Action = rule.Action(action)
 	}
-	if r.Action != RefuseAction && r.Action != AskAction {
+	if r.Action != rule.Refuse && r.Action != rule.Ask {
 		f.fail(f.get("action"), "action of a rule must be refuse or ask, not %q", action)
 	}
 	if r.Name == "" || r.When == "" {
@@ -201,7 +201,7 @@ func (d *decoder) rule(node *yaml.Node, in *Intent) error {
 	if d.rules++; d.rules > rule.MaxRules {
 		f.fail(node, "the file has more than %d rules", rule.MaxRules)
 	}
-	compiled, err := rule.Compile(r.Name, r.When, rule.Action(r.Action), r.Message)
+	compiled, err := rule.Compile(r.Name, r.When, r.Action, r.Message)
 	if err != nil && f.err == nil {
 		f.fail(f.get("when"), "rule %q of %s: %v", r.Name, in.ID, err)
 	}

@@ -41,20 +41,11 @@ type CommandRules struct {
 
 // Rule is a condition under which a call is refused or put to the operator.
 type Rule struct {
-	Name    string     `json:"name"`
-	When    string     `json:"when"` // the condition, see package rule
-	Action  RuleAction `json:"action"`
-	Message string     `json:"message,omitempty"`
+	Name    string      `json:"name"`
+	When    string      `json:"when"`   // the condition, see package rule
+	Action  rule.Action `json:"action"` // a rule that states none refuses
+	Message string      `json:"message,omitempty"`
 }
-
-// RuleAction is what happens when a rule's condition holds.
-type RuleAction string
-
-// The actions of a rule. A rule that states none refuses.
-const (
-	RefuseAction RuleAction = "refuse"
-	AskAction    RuleAction = "ask"
-)
 
 // Scope returns the compiled owned_scope.
 func (i *Intent) Scope() *Scope { return i.scope }

@@ -1,5 +1,9 @@
 package intent
 
+import (
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
+)
+
 import "encoding/json"
 
 type schema = map[string]any
@@ -31,7 +35,7 @@ func intentSchema() schema {
 	})
 	rules := mapping(ruleKeys, schema{
 		"name": schema{"type": "string", "minLength": 1}, "when": schema{"type": "string", "minLength": 1, "description": "A condition in CEL."},
-		"action": schema{"enum": []any{RefuseAction, AskAction, "", nil}}, "message": text,
+		"action": schema{"enum": []any{rule.Refuse, rule.Ask, "", nil}}, "message": text,
 	}, "name", "when")
 	return mapping(intentKeys, schema{
 		"id":     schema{"type": "string", "pattern": `^[A-Za-z][A-Za-z0-9._-]{0,63}$`},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 const sample = `# Our work.
@@ -114,7 +115,7 @@ func TestLoad(t *testing.T) {
 	case !slices.Equal(in.Commands.Allow, want.Allow), !slices.Equal(in.Commands.Ask, want.Ask),
 		!slices.Equal(in.Commands.Deny, want.Deny), in.Commands.Network != want.Network:
 		t.Errorf("commands: %+v", in.Commands)
-	case !slices.Equal(in.Rules, []intent.Rule{{Name: "no-eval", When: "true", Action: intent.RefuseAction, Message: "no"}}):
+	case !slices.Equal(in.Rules, []intent.Rule{{Name: "no-eval", When: "true", Action: rule.Refuse, Message: "no"}}):
 		t.Errorf("rules: %+v", in.Rules)
 	case !in.Scope().Match("src/api/x.ts"), in.Scope().Match("src/other.ts"):
 		t.Error("scope")

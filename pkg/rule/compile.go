@@ -46,7 +46,7 @@ func Compile(name, when string, action Action, message string) (*Rule, error) {
 	if err != nil {
 		return nil, &SyntaxError{1, 1, err.Error()}
 	}
-	return &Rule{name: name, when: when, action: action, message: message, program: program}, nil
+	return &Rule{name, action, message, program}, nil
 }
 
 // environment is the same for all rules and never changes.

@@ -17,22 +17,12 @@ const (
 
 // Rule is a compiled rule. It is immutable and safe for concurrent use.
 type Rule struct {
-	name, when, message string
-	action              Action
-	program             cel.Program
+	Name    string // how the operator calls it
+	Action  Action // what happens where the condition holds
+	Message string // what the operator has to say to the agent, or ""
+
+	program cel.Program
 }
-
-// Name is how the operator calls the rule.
-func (r *Rule) Name() string { return r.name }
-
-// When is the condition as written.
-func (r *Rule) When() string { return r.when }
-
-// Action is what happens where the condition holds.
-func (r *Rule) Action() Action { return r.action }
-
-// Message is what the operator has to say to the agent, or "".
-func (r *Rule) Message() string { return r.message }
 
 // SyntaxError says where an expression cannot be understood.
 type SyntaxError struct {

@@ -174,7 +174,7 @@ func FuzzCompile(f *testing.F) {
 			}
 			return
 		}
-		if r.Name() != "r" || r.When() != when || r.Action() != rule.Ask || r.Message() != "m" {
+		if r.Name != "r" || r.Action != rule.Ask || r.Message != "m" {
 			t.Error("the rule is not what was compiled")
 		}
 		_, _ = r.Holds(t.Context(), &rule.Facts{})

@@ -86,17 +86,6 @@ func commandAction(choice settings.Choice) policy.Action {
 	return policy.Ask
 }
 
-// gitOf is what of .git a git command may write.
-func gitOf(choice settings.Choice) profile.Git {
-	switch choice {
-	case settings.Allow:
-		return profile.GitOpen
-	case settings.Trust:
-		return profile.GitTrusted
-	}
-	return profile.GitClosed
-}
-
 // hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
 func (s *Server) hidden() []string {
 	hidden := []string{s.options.UserDir}
@@ -106,11 +95,12 @@ func (s *Server) hidden() []string {
 	return hidden
 }
 
-// families are what the tools work on.
-func (s *Server) families(runner *command.Runner, artifacts *command.Artifacts) tools.Families {
+// families are what the tools work on, beside what the server holds of the workspace: the gate that judges their calls, and
+// what runs commands.
+func (s *Server) families(g *gate.Gate, runner *command.Runner, artifacts *command.Artifacts) tools.Families {
 	o := s.options.Settings
 	files := &tools.Files{
-		Workspace: s.workspace, Fresh: s.gate.Fresh, Limit: int64(o.Limits.FileSize), Match: edit.Options{Threshold: o.Diff.Threshold},
+		Workspace: s.workspace, Fresh: g.Fresh, Limit: int64(o.Limits.FileSize), Match: edit.Options{Threshold: o.Diff.Threshold},
 		RecordReads: o.Ledger.RecordReads, ShortText: o.Results.Text == settings.Short,
 	}
 	brain := &tools.Brain{Files: files, Intents: s.intents, File: o.Brain.File, Clock: s.options.Clock}
@@ -125,8 +115,8 @@ func (s *Server) families(runner *command.Runner, artifacts *command.Artifacts) 
 				Workspace: s.workspace, Snapshots: s.recorder.Snapshots(), Ledger: s.recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
 				Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 			}),
-			Want: s.gate.Sandbox, Profiles: s.profiles, Git: gitOf(o.Commands.Git), Writable: o.Commands.Writable, Hidden: s.hidden(),
-			Policy: s.gate.Policy,
+			Want: g.Sandbox, Profiles: s.profiles, Git: map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git], Writable: o.Commands.Writable, Hidden: s.hidden(),
+			Policy: g.Policy,
 			Clock:  s.options.Clock, HandOver: cmp.Or(s.options.handOver, tools.HandOverTime),
 			CommandTimeout: o.Commands.Timeout, MaxCommandTimeout: o.Commands.MaxTimeout, KeepEnv: o.Commands.Env, OutputCap: int64(o.Commands.OutputCap),
 		},

@@ -95,7 +95,6 @@ type Server struct {
 	engine     *hooks.Engine
 	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
-	gate       *gate.Gate
 	profiles   *profile.Builder
 	log        zerolog.Logger
 
@@ -208,20 +207,21 @@ func (s *Server) assemble() error {
 	})
 	s.jobs = command.NewJobs(o.Clock)
 	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
-	s.gate = &gate.Gate{
+	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
+	agents := &gate.Gate{
 		Intents: &keptFromSecrets{Store: s.intents, contents: s.contents, snapshots: s.recorder.Snapshots(), root: root, log: s.log},
-		Fresh:   gate.NewFreshness(o.Settings.Write.Blind == settings.Allow), Ledger: s.recorder, Policy: policy,
+		Fresh:   fresh, Ledger: s.recorder, Policy: policy,
 	}
 	programs, err := s.programs(runner)
 	if err != nil {
 		return err
 	}
 	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
-	s.tools = s.families(runner, artifacts)
+	s.tools = s.families(agents, runner, artifacts)
 	s.engine, err = hooks.NewEngine(hooks.Options{
 		Sessions: s.sessions, Recorder: s.recorder, Asker: s.asks, Logger: s.log, Workspace: s.workspace,
-		Gate: slices.Concat(s.gate.Hooks(false), programs.agent), Freshness: s.gate.Fresh, QuietClass: policy.QuietClass,
-		Observers: []hooks.PostHook{trace.Seen(s.gate.Fresh), s.maps, s.asks}, Programs: programs.post,
+		Gate: slices.Concat(agents.Hooks(false), programs.agent), Freshness: fresh, QuietClass: policy.QuietClass,
+		Observers: []hooks.PostHook{trace.Seen(fresh), s.maps, s.asks}, Programs: programs.post,
 		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
 	})
 	if err != nil {

