@@ -76,9 +76,7 @@ func TestPages(t *testing.T) {
 		if page.TotalLines != 6 || page.TotalBytes != 26 {
 			t.Errorf("%+v: %d lines, %d bytes", test, page.TotalLines, page.TotalBytes)
 		}
-		if page.Literal != (test.search == "five (") {
-			t.Errorf("%+v: literal %v", test, page.Literal)
-		}
+		check.Equal(t, page.Literal, test.search == "five (", "%+v", test)
 	}
 	if page := c.read(c.put(""), 0, 0, ""); len(page.Lines) != 0 || page.TotalLines != 0 || page.Next != 0 {
 		t.Errorf("of nothing: %+v", page)
@@ -105,9 +103,7 @@ func TestPagesAreBoundedAndComplete(t *testing.T) {
 		}
 		next = page.Next
 	}
-	if all.String() != text.String() {
-		t.Error("the pages do not make the whole")
-	}
+	check.Equal(t, all.String(), text.String(), "the pages do not make the whole")
 }
 
 func TestLongLine(t *testing.T) {
@@ -191,9 +187,7 @@ func TestDeletedCache(t *testing.T) {
 	if _, err := c.store.For("").Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
 		t.Errorf("%v", err)
 	}
-	if page := c.read(c.put("again"), 0, 0, ""); numbers(page) != "1:again" {
-		t.Errorf("%s", numbers(page))
-	}
+	check.Equal(t, numbers(c.read(c.put("again"), 0, 0, "")), "1:again")
 }
 
 func TestPrune(t *testing.T) {

@@ -136,9 +136,7 @@ func bombed(t *testing.T, cmd *exec.Cmd, group *cgroup.Group, by string) {
 			t.Errorf("%+v", b)
 		}
 	}
-	if seen != len(bombs()) {
-		t.Errorf("%d of %d bombs:\n%s", seen, len(bombs()), out.String())
-	}
+	check.Equal(t, seen, len(bombs()), "%v", out.String())
 }
 
 // bang is what became of a bomb.

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -34,9 +35,7 @@ func TestClean(t *testing.T) {
 		{"\u009b31m", "<U+009B>31m"},
 		{"\x1b]" + strings.Repeat("x", 5000) + "\a", "\u241b]" + strings.Repeat("x", 5000) + "\u2407"},
 	} {
-		if got := command.Clean([]byte(test.in)); got != test.want {
-			t.Errorf("Clean(%.60q) = %.60q, want %.60q", test.in, got, test.want)
-		}
+		check.Equal(t, command.Clean([]byte(test.in)), test.want, "%.60q", test.in)
 	}
 }
 
@@ -49,9 +48,7 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
 		whole := command.Clean(text)
 		checkHarmless(t, whole)
-		if again := command.Clean([]byte(whole)); again != whole {
-			t.Errorf("cleaning twice: %q, then %q", whole, again)
-		}
+		check.Equal(t, command.Clean([]byte(whole)), whole)
 		var cleaner command.Cleaner
 		var pieces []byte
 		for rest := text; len(rest) > 0; {

@@ -125,9 +125,7 @@ func TestJobIsOver(t *testing.T) {
 	runJob(job)
 	close(over)
 	<-job.Done()
-	if state := jobs.List("one")[0]; state.EndedBy != "its day is over" {
-		t.Errorf("%+v", state)
-	}
+	check.Equal(t, jobs.List("one")[0].EndedBy, "its day is over")
 	check.OK(t, jobs.Close(t.Context()))
 }
 

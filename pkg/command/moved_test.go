@@ -21,9 +21,7 @@ func TestStartedAgain(t *testing.T) {
 		defer dir.Close()
 		tried := runner.MovedAtFirst(moved)
 		result, err := runner.Run(t.Context(), command.Spec{Command: "echo out; read line; echo $line", Input: []byte("in\n"), Dir: dir, Unkept: true})
-		if *tried != starts {
-			t.Errorf("after %d times: %d starts, want %d", moved, *tried, starts)
-		}
+		check.Equal(t, *tried, starts, "%v", moved)
 		if moved < starts && (err != nil || result.Output != "out\nin\n") {
 			t.Errorf("after %d times: %v, %+v", moved, err, result)
 		}

@@ -128,9 +128,7 @@ func TestLongestCommandRuns(t *testing.T) {
 	b := newBench(t)
 	line := "echo ran #"
 	line += strings.Repeat("x", 128<<10-1-len(line))
-	if result := b.run(line); result.Output != "ran\n" {
-		t.Errorf("output %q", result.Output)
-	}
+	check.Equal(t, b.run(line).Output, "ran\n")
 }
 
 func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
@@ -234,9 +232,7 @@ func TestSlowProgressDoesNotSlowTheCommand(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 	}
 	result := b.runSpec(context.Background(), spec)
-	if result.OutputBytes != 20_000_004 {
-		t.Errorf("%d bytes", result.OutputBytes)
-	}
+	check.Equal(t, result.OutputBytes, 20_000_004)
 	if longest == 0 || longest > 16<<10 {
 		t.Errorf("longest piece %d", longest)
 	}

@@ -143,9 +143,7 @@ func TestSwappedDirectoryIsNotEntered(t *testing.T) {
 	check.OK(t, os.Symlink(outside, inside))
 	spec := b.spec("pwd -P; echo mine > file")
 	spec.Dir = open
-	if result := b.runSpec(context.Background(), spec); result.Output != inside+".moved\n" {
-		t.Errorf("started in %q", result.Output)
-	}
+	check.Equal(t, b.runSpec(context.Background(), spec).Output, inside+".moved\n")
 	if _, err := os.Stat(filepath.Join(outside, "file")); err == nil {
 		t.Error("the command wrote through the link")
 	}
@@ -177,9 +175,7 @@ const daemon = "env -i setsid -f sleep @; env -i setsid sh -c 'sleep @ & sleep @
 
 func (b *bench) adoptsDaemon(t *testing.T) {
 	seconds := sleepSeconds(t)
-	if result := b.run(strings.ReplaceAll(daemon, "@", seconds)); result.Output != "gone\n" {
-		t.Errorf("%+v", result)
-	}
+	check.Equal(t, b.run(strings.ReplaceAll(daemon, "@", seconds)).Output, "gone\n")
 	noneSleeps(t, seconds)
 }
 
@@ -266,9 +262,7 @@ func TestKilledServer(t *testing.T) {
 	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("somebody else's process is gone: %v", err)
 	}
-	if result := b.run("echo goes on"); result.Output != "goes on\n" {
-		t.Errorf("%+v", result)
-	}
+	check.Equal(t, b.run("echo goes on").Output, "goes on\n")
 }
 
 // killServer leaves behind what a command of a server had started when the server was killed.

@@ -77,9 +77,7 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 		t.Fatalf("found: %v", found)
 	}
 	for _, left := range found {
-		if killed := left.Kill(); killed != (parent.Version() == 2) {
-			t.Errorf("killed at once: %v, version %d", killed, parent.Version())
-		}
+		check.Equal(t, left.Kill(), parent.Version() == 2)
 		for _, id := range left.Processes() {
 			_ = syscall.Kill(id, syscall.SIGKILL)
 		}

@@ -51,9 +51,7 @@ func TestFind(t *testing.T) {
 		if found := install.Find(root, c.dir, &line); found != nil {
 			got = fmt.Sprintf("%v in %v: %v, %v", found.Commands, found.Dirs, found.Packages, found.Files)
 		}
-		if got != c.want {
-			t.Errorf("%s: %s:\n got %s\nwant %s", c.dir, c.line, got, c.want)
-		}
+		check.Equal(t, got, c.want, "%v %v", c.dir, c.line)
 	}
 	if install.Find(root, ".", nil) != nil {
 		t.Error("a line that nobody read installs something")

@@ -88,9 +88,7 @@ func TestTouched(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for name, there := range map[string]bool{"stays": true, "removed": false, "whole/b/c": false, "again/old": false, "again/new": true, "again/kept/x": false, "file/in": true, "becomes/in": false, "fresh/deep/f": true, "nothing": false} {
-		if is := v.Find(name).There; is != there {
-			t.Errorf("%s: %v", name, is)
-		}
+		check.Equal(t, v.Find(name).There, there, "%v", name)
 	}
 	if text, err := v.Read("changed", 10); err != nil || string(text) != "x\n" {
 		t.Errorf("%q, %v", text, err)

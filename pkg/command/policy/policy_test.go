@@ -38,9 +38,7 @@ func TestStrictestWins(t *testing.T) {
 		"git.exe push": "ask",
 	} {
 		r := shell.Read(line, shell.Bash)
-		if v := p.Judge(&r); v.Action.String() != want {
-			t.Errorf("%s: %v, want %s: %+v", line, v.Action, want, v)
-		}
+		check.Equal(t, p.Judge(&r).Action.String(), want, "%v", line)
 	}
 }
 
@@ -51,9 +49,7 @@ func TestDefaultIsForWhatNoRuleNames(t *testing.T) {
 		`go "$x"`: "deny", "go -C sub test": "allow", "go -x test": "deny", "env go test": "deny", "/tmp/echo x": "deny", "source x": "deny", "echo $(go test)": "allow",
 	} {
 		r := shell.Read(line, shell.Bash)
-		if v := p.Judge(&r); v.Action.String() != want {
-			t.Errorf("%s: %v, want %s: %+v", line, v.Action, want, v)
-		}
+		check.Equal(t, p.Judge(&r).Action.String(), want, "%v", line)
 	}
 }
 

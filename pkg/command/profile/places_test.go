@@ -45,9 +45,7 @@ func TestPlaces(t *testing.T) {
 			for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
 				m := profile.New(root, home(t))
 				r := check.Value(m.Make(profile.Request{Level: level, Scope: []string{"a"}, Dir: test.dir}))(t)
-				if got := sorted(strings.Join(r.Places, " ")); got != sorted(test.places) {
-					t.Errorf("%s: %s, want %s", level, got, test.places)
-				}
+				check.Equal(t, sorted(strings.Join(r.Places, " ")), sorted(test.places), "%v", level)
 				for _, place := range r.Places {
 					if !slices.Contains(r.Sandbox.Writable, filepath.Join(root, place)) {
 						t.Errorf("%s: %s is not writable", level, place)
@@ -55,9 +53,7 @@ func TestPlaces(t *testing.T) {
 				}
 				check.OK(t, r.Close())
 			}
-			if after := list(t, root); after != before {
-				t.Errorf("left behind: %s, before %s", after, before)
-			}
+			check.Equal(t, list(t, root), before)
 		})
 	}
 }
@@ -139,9 +135,7 @@ func TestGitignoreInScope(t *testing.T) {
 	root := tree(t, "go.mod", "bin/run.sh")
 	check.OK(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("bin\n"), 0o644))
 	got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{".gitignore"}})
-	if got != ".gitignore" {
-		t.Error(got)
-	}
+	check.Equal(t, got, ".gitignore")
 }
 
 func TestOperatorPlaces(t *testing.T) {

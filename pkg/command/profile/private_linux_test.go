@@ -93,9 +93,7 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 				if is == nil || is.Mode() != was.Mode() || !is.ModTime().Equal(was.ModTime()) || !bytes.Equal(content, contents[path]) {
 					t.Fatalf("%s: %v, was %v", path, is, was)
 				}
-				if (names(is) > 1) != c.shared {
-					t.Errorf("%s has %d names", path, names(is))
-				}
+				check.Equal(t, names(is) > 1, c.shared, "%v %v", path, names(is))
 			}
 			if len(after) != len(before) || len(r.Warnings) > 0 && c.level != sandbox.Landlock {
 				t.Errorf("%d files, were %d; %q", len(after), len(before), r.Warnings)
@@ -210,12 +208,8 @@ func TestCopiesWhileGitWorks(t *testing.T) {
 	}
 	t.Logf("%d times, %d times something changed meanwhile", copies, failed)
 	git(t, top, "fsck", "--strict")
-	if n := strings.TrimSpace(git(t, top, "rev-list", "--count", "HEAD")); n != fmt.Sprint(commits+1) {
-		t.Errorf("%s commits are left of %d", n, commits+1)
-	}
-	if left := git(t, top, "status", "--short"); left != "" {
-		t.Errorf("status: %s", left)
-	}
+	check.Equal(t, strings.TrimSpace(git(t, top, "rev-list", "--count", "HEAD")), fmt.Sprint(commits+1))
+	check.Equal(t, git(t, top, "status", "--short"), "")
 }
 
 const killedEnv = "REACH_PRIVATE_KILLED"

@@ -106,9 +106,7 @@ func TestScopes(t *testing.T) {
 			root := tree(t, test.tree...)
 			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
 				got, _ := reached(t, root, profile.Request{Level: level, Scope: test.scope})
-				if got != sorted(want) {
-					t.Errorf("%s: %s\nwant %s", level, got, sorted(want))
-				}
+				check.Equal(t, got, sorted(want), "%v", level)
 			}
 		})
 	}
@@ -205,9 +203,7 @@ func TestHiddenByAllNames(t *testing.T) {
 		_, r := reached(t, root, profile.Request{Level: level, Scope: []string{"src/**"}, Rules: rules})
 		r.HideNames(names)
 		for name, want := range map[string]bool{"private/key": true, "docs/other": true, "src/mine": true, "deep/er/.env": true, "docs/x": false, "docs/y": false, "src/a": false} {
-			if r.Hides(filepath.Join(root, name)) != want {
-				t.Errorf("%s: %s is hidden: %v", level, name, !want)
-			}
+			check.Equal(t, r.Hides(filepath.Join(root, name)), want, "%v %v", level, name)
 		}
 		if runtime.GOOS == "linux" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], says) || !strings.Contains(r.Warnings[0], "src/mine")) {
 			t.Errorf("%s: %q", level, r.Warnings)
@@ -238,13 +234,9 @@ func TestGit(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, test.tree...)
 			got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: test.git})
-			if got != sorted(test.full) {
-				t.Errorf("full: %s\nwant %s", got, sorted(test.full))
-			}
+			check.Equal(t, got, sorted(test.full))
 			got, r := reached(t, root, profile.Request{Level: sandbox.Landlock, Scope: []string{"src/**"}, Git: test.git})
-			if got != sorted(test.landlock) {
-				t.Errorf("landlock: %s\nwant %s", got, sorted(test.landlock))
-			}
+			check.Equal(t, got, sorted(test.landlock))
 			if warned := len(r.Warnings) > 0; warned != test.warned {
 				t.Errorf("warnings: %q", r.Warnings)
 			}

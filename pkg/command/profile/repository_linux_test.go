@@ -91,9 +91,7 @@ func TestLinkedWorkTree(t *testing.T) {
 			}
 			after := stateOf(t, common)
 			for path, content := range before {
-				if after[path] != content {
-					t.Errorf("%s was %q and is %q", path, content, after[path])
-				}
+				check.Equal(t, after[path], content, "%v", path)
 			}
 			for path := range after {
 				if _, was := before[path]; !was {
@@ -101,9 +99,7 @@ func TestLinkedWorkTree(t *testing.T) {
 				}
 			}
 			git(t, tree, "fsck", "--strict", "--no-dangling")
-			if status := git(t, other, "status", "--short"); status != "" {
-				t.Errorf("the other work tree: %s", status)
-			}
+			check.Equal(t, git(t, other, "status", "--short"), "")
 			if log := git(t, tree, "log", "--format=%s", "work"); !strings.Contains(log, "merged") || !strings.Contains(log, "three") {
 				t.Errorf("the branch has %q", log)
 			}

@@ -33,9 +33,7 @@ func TestFullRefusesSystemCalls(t *testing.T) {
 			t.Errorf("%s: %d %s", attack, code, out)
 		}
 	}
-	if after := surroundings(t, w.path("src"), w.root, w.outside); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	check.Equal(t, surroundings(t, w.path("src"), w.root, w.outside), before)
 }
 
 func TestFullDeniesTheNetwork(t *testing.T) {
@@ -81,9 +79,7 @@ func TestFullDeniesUDP(t *testing.T) {
 		t.Errorf("%d %v", n, err)
 	}
 	w.run("true")
-	if n := pending(t, listener); n != 0 {
-		t.Errorf("%d bytes came from inside", n)
-	}
+	check.Equal(t, pending(t, listener), 0)
 }
 
 // TestFullKeepsFromOthersSockets: what listens outside cannot be told to act.

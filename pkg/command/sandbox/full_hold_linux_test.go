@@ -47,9 +47,7 @@ func TestFullHolds(t *testing.T) {
 			if _, code := w.run(line); code == 0 {
 				t.Error("it succeeded")
 			}
-			if after := surroundings(t, w.path("src"), w.root, w.outside); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			check.Equal(t, surroundings(t, w.path("src"), w.root, w.outside), before)
 		})
 	}
 }
@@ -71,9 +69,7 @@ func TestFullHoldsInsideWhatIsWritable(t *testing.T) {
 			if _, code := w.run(line); code == 0 {
 				t.Error("it succeeded")
 			}
-			if after := governed(w); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			check.Equal(t, governed(w), before)
 			for _, f := range w.profile.Frozen {
 				if _, err := os.Lstat(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					t.Error(err)
@@ -124,9 +120,7 @@ func TestFullHides(t *testing.T) {
 			if out, code := w.run(line); code == 0 || strings.Contains(out, "secret.env\n") && !strings.Contains(out, ":") {
 				t.Errorf("%d %s", code, out)
 			}
-			if after := hidden(); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			check.Equal(t, hidden(), before)
 		})
 	}
 }

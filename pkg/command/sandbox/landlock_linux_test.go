@@ -79,12 +79,8 @@ func TestLandlockHolds(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			before := tree(t, dir, "docs", "two") + tree(t, outside, ".")
 			output, code := held(t, sandbox.Landlock, profile, fmt.Sprintf("O=%s S=%d\n%s", outside, os.Getpid(), line))
-			if (code == 0) != passes {
-				t.Errorf("code %d, want it to pass: %v\n%s", code, passes, output)
-			}
-			if after := tree(t, dir, "docs", "two") + tree(t, outside, "."); after != before {
-				t.Errorf("what is not writable changed from\n%s to\n%s", before, after)
-			}
+			check.Equal(t, code == 0, passes, "%v %v", code, output)
+			check.Equal(t, tree(t, dir, "docs", "two")+tree(t, outside, "."), before)
 			os.RemoveAll(filepath.Join(dir, "src"))
 			files(t, dir, "src/a", "src/b")
 		})

@@ -78,9 +78,7 @@ func TestFullWithoutSupervisor(t *testing.T) {
 		cmd := exec.Command("attack", line)
 		cmd.Dir = w.root
 		out, code := ended(t, cmd, func() (*sandbox.Held, error) { return sandbox.StartFullWith(cmd, w.profile, false) })
-		if (code == 0) != passes {
-			t.Errorf("%s: %d %s", line, code, out)
-		}
+		check.Equal(t, code == 0, passes, "%v %v %v", line, code, out)
 	}
 }
 

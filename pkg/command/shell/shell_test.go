@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -163,9 +164,7 @@ func TestArguments(t *testing.T) {
 	for _, a := range p.Args {
 		args = append(args, fmt.Sprintf("%q %v %v %v", a.Text, a.Exact, a.Many, a.Open))
 	}
-	if got := strings.Join(args, ", "); got != `"-C" true false false, "" false false false, "push" true false false, "a b" true false false, "x" false true true, "z" true false false` {
-		t.Errorf("%s", got)
-	}
+	check.Equal(t, strings.Join(args, ", "), `"-C" true false false, "" false false false, "push" true false false, "a b" true false false, "x" false true true, "z" true false false`)
 	if p.String() != "git -C …" || len(p.Literal()) != 1 {
 		t.Errorf("%s %v", p, p.Literal())
 	}

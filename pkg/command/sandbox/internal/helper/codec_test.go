@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
@@ -67,9 +68,7 @@ func TestSees(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp": true, "/tmp/x": false, "/tmpx": true, "/tmp/w": true, "/tmp/w/x": true, "/tmp/wx": false, "/run/x/y": false, "/": true,
 	} {
-		if got := plan.Sees(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		check.Equal(t, plan.Sees(path), want, "%v", path)
 	}
 	if !helper.Below("/a", "/") || helper.Below("/", "/") {
 		t.Error("what is below the root")
