@@ -109,8 +109,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 
 // What is no message, or too long for one, neither answers nor ends a question.
 func TestUnreadableAnswers(t *testing.T) {
-	c := startStdio(t, newServer(t, asker(t)), mcpbridge.StdioOptions{MaxLine: 4096})
-	c.initialize()
+	c := startStdio(t, newServer(t, asker(t)), mcpbridge.StdioOptions{MaxLine: 4096}).initialize()
 	c.send(callLine(1, "wait", "{}"))
 	var id string
 	check.OK(t, json.Unmarshal(c.read().ID, &id))
@@ -167,8 +166,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	t.Run("SSE", func(t *testing.T) { judge(t, overSSE(t, w, aliceToken), others...) })
 	t.Run("stdio", func(t *testing.T) {
 		s := newServer(t, h)
-		other := startStdio(t, s, mcpbridge.StdioOptions{})
-		other.initialize()
+		other := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
 		judge(t, duplexStdio(t, h), append(others, func(m string) { other.send(m) })...)
 	})
 }

@@ -102,8 +102,7 @@ func pump(t testing.TB, lines <-chan string) chan answer {
 }
 
 func duplexStdio(t testing.TB, h *handler) duplex {
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1 << 20})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1 << 20}).initialize()
 	lines := make(chan string)
 	go func() {
 		defer close(lines)

@@ -299,11 +299,12 @@ const (
 	modernMeta  = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"modern","version":"2"}}`
 )
 
-func (c *stdio) initialize() {
+func (c *stdio) initialize() *stdio {
 	c.t.Helper()
 	c.send(initialize, initialized)
 	a := c.read()
 	check.Must(c.t, a.Error == nil, "initialize: %s", a.Raw)
+	return c
 }
 
 func callLine(id int, name, arguments string) string {

@@ -120,8 +120,7 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
 		_, say, _ := told(h)
-		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-		c.initialize()
+		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 		c.send(slowCall)
 		time.Sleep(26 * time.Second)
 		check.Equal(t, c.read().progress(t), "still running after 25s")

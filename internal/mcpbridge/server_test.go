@@ -74,8 +74,7 @@ func TestBadSchemasAreNotListed(t *testing.T) {
 		bad := tool("a")
 		spoil(&bad)
 		s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Handler: newHandler(t), Tools: []mcpbridge.Tool{bad}}))(t)
-		c := startStdio(t, s, mcpbridge.StdioOptions{})
-		c.initialize()
+		c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		c.read().wantError(t, "1", -32603, want)
 	}
@@ -84,8 +83,7 @@ func TestBadSchemasAreNotListed(t *testing.T) {
 // A result that cannot be sent is an error, not a broken message.
 func TestBadStructuredResult(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	for _, structured := range []string{"", "[1]", "{", "null"} {
 		h.tools["rich"] = bad(structured)
 		c.send(callLine(1, "rich", "{}"))
@@ -102,8 +100,7 @@ func bad(structured string) toolFunc {
 // What methods read and quote is small, whatever is sent.
 func TestParamsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
-	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{}).initialize()
 	for i, params := range []string{
 		`"method":"resources/read","params":{"uri":"orchestra://` + long + `"}`,
 		`"method":"prompts/get","params":{"name":"protocol","arguments":{"intent":"` + long + `"}}`,
@@ -159,8 +156,7 @@ func TestNoProgressAfterTheAnswer(t *testing.T) {
 		late <- call
 		return mcpbridge.Result{Text: "done"}
 	}
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
 	check.Equal(t, c.read().text(t), "done")
 	(<-late).Progress("late", 1, 1)

@@ -45,8 +45,7 @@ func TestEndOfInput(t *testing.T) {
 
 func TestStopBySignal(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{Drain: 20 * time.Millisecond})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{Drain: 20 * time.Millisecond}).initialize()
 	c.send(callLine(1, "wait", "{}"))
 	eventually(t, "the call has arrived", func() bool { return len(h.calls()) == 1 })
 	c.stop()
@@ -122,8 +121,7 @@ func (letters) Read(p []byte) (int, error) {
 }
 
 func TestDeepNestingIsRefused(t *testing.T) {
-	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{}).initialize()
 	c.send(callLine(1, "echo", `{"a":`+strings.Repeat("[", 1<<20)+strings.Repeat("]", 1<<20)+`}`))
 	c.read().wantError(t, "null", -32600, "nested")
 	c.send(callLine(2, "echo", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`))

@@ -90,8 +90,7 @@ func TestFurtherInitializeIsServed(t *testing.T) {
 }
 
 func TestCancelRunningCall(t *testing.T) {
-	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{}).initialize()
 	c.send(callLine(1, "wait", "{}"), cancelLine(1), callLine(2, "echo", "{}"))
 	a := c.read()
 	check.That(t, string(a.ID) == "2", "got %s; a cancelled call must not be answered", a.Raw)
@@ -107,8 +106,7 @@ func TestReadsAreServedBesideLongCalls(t *testing.T) {
 		<-release
 		return mcpbridge.Result{}
 	}
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	for i := range 100 {
 		c.send(callLine(i, "wait", "{}"))
 	}
@@ -140,8 +138,7 @@ func TestCancelQueuedCall(t *testing.T) {
 		queued <- ctx.Err()
 		return mcpbridge.Result{}
 	}
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	for i := range 64 {
 		c.send(callLine(i, "wait", "{}"))
 	}
@@ -171,8 +168,7 @@ func TestCancelQueuedCall(t *testing.T) {
 
 func TestTooMuchInFlight(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1000})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1000}).initialize()
 	big := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 700))
 	for i := range 6 {
 		c.send(callLine(i, "wait", big))
@@ -197,8 +193,7 @@ func TestReadsThatHang(t *testing.T) {
 			return "", nil
 		}}},
 	}))(t)
-	c := startStdio(t, s, mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
 	for i := range 20 {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"x://y"}}`, i))
 	}
@@ -212,8 +207,7 @@ func TestReadsThatHang(t *testing.T) {
 }
 
 func TestDuplicateIDInFlight(t *testing.T) {
-	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{}).initialize()
 	c.send(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"wait"}}`,
 		`{"jsonrpc":"2.0","id":"\u0061","method":"tools/call","params":{"name":"echo"}}`)
 	c.read().wantError(t, `"\u0061"`, -32600, "in flight")

@@ -33,8 +33,7 @@ func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 	strict := tool("echo")
 	strict.InputSchema = schema(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`)
 	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{strict}, Handler: h}))(t)
-	c := startStdio(t, s, mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
 	c.send(callLine(1, "echo", `{"unknown":1}`))
 	check.Equal(t, c.read().text(t), `{"unknown":1}`)
 }
@@ -45,8 +44,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	given.InputSchema = schema(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`)
 	given.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["ok"]},{"required":["error"]}]}`)
 	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{given}, Handler: newHandler(t)}))(t)
-	c := startStdio(t, s, mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	got := c.read().Raw
 	for _, want := range []json.RawMessage{given.InputSchema(), given.OutputSchema()} {
@@ -57,8 +55,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 // encoding/json takes "Name" for "name", and the last of several.
 func TestTrapMiscasedAndRepeatedNames(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","Name":"refuse"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"NAME":"echo"}}`,
@@ -83,8 +80,7 @@ func TestTrapMiscasedAndRepeatedNames(t *testing.T) {
 // encoding/json turns invalid UTF-8 into U+FFFD, so a file name that was never sent would be checked and written.
 func TestTrapInvalidUTF8(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	for _, text := range []string{"\xff", "\xc3", "\xed\xa0\x80", `\ud800`} {
 		c.send(callLine(1, "echo", `{"path":"`+text+`"}`))
 		a := c.read()
@@ -97,8 +93,7 @@ func TestTrapInvalidUTF8(t *testing.T) {
 // mcp-go decodes arguments to a map: large numbers, their spelling and the order of names are lost.
 func TestTrapArgumentsArriveAsSent(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	const sent = `{ "z":9007199254740993,"a":1.0, "e":1E2,"t":"\u003c<é" ,"o":{} }`
 	c.send(callLine(1, "echo", sent), modernLine(2, "echo", sent))
 	for range 2 {
@@ -109,8 +104,7 @@ func TestTrapArgumentsArriveAsSent(t *testing.T) {
 // Calls with a "task" go past mcp-go's middleware.
 func TestTrapTaskParameter(t *testing.T) {
 	h := newHandler(t)
-	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})
-	c.initialize()
+	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"task":{"ttl":1000}}}`)
 	check.Equal(t, c.read().text(t), "{}")
 	check.Equal(t, len(h.calls()), 1)
