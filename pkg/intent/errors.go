@@ -44,7 +44,6 @@ type UnreadableError struct {
 // Unwrap gives the system's reason, if there is one.
 func (e *UnreadableError) Unwrap() error { return e.cause }
 
-// Error implements error.
 func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Position(), e.Reason)
 }

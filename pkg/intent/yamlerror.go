@@ -16,7 +16,6 @@ type lineReader struct {
 	read int
 }
 
-// Read implements io.Reader.
 func (l *lineReader) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		return 0, io.EOF

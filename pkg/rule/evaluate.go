@@ -70,7 +70,6 @@ type activation struct{ facts *Facts }
 
 var _ cel.Activation = activation{}
 
-// ResolveName implements cel.Activation.
 func (a activation) ResolveName(name string) (any, bool) {
 	get, known := getters()[name]
 	if !known {
@@ -79,5 +78,4 @@ func (a activation) ResolveName(name string) (any, bool) {
 	return get(a.facts), true
 }
 
-// Parent implements cel.Activation.
 func (activation) Parent() cel.Activation { return nil }

@@ -38,10 +38,8 @@ type globLiterals struct{}
 
 var _ cel.ASTValidator = globLiterals{}
 
-// Name implements cel.ASTValidator.
 func (globLiterals) Name() string { return "orchestra.validate_globs" }
 
-// Validate implements cel.ASTValidator.
 func (globLiterals) Validate(_ *cel.Env, _ cel.ValidatorConfig, tree *ast.AST, issues *cel.Issues) {
 	for _, call := range ast.MatchDescendants(ast.NavigateAST(tree), ast.FunctionMatcher(globName)) {
 		for _, argument := range call.AsCall().Args() {

@@ -56,7 +56,6 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 // arrivals puts calls in order and runs them.
 type arrivals Server
 
-// Arrive implements mcpbridge.ToolHandler.
 func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	s := (*Server)(a)
 	spec, _ := s.engine.Spec(call.Tool)

@@ -42,7 +42,6 @@ func intentsFile() *hooks.FileEffect {
 	}
 }
 
-// Prepare implements hooks.Planned.
 func (e *intentsEdit) Prepare(context.Context) (hooks.Prepared, error) {
 	outcome := &hooks.Outcome{Record: e.note}
 	if !e.plan.Changes() {
@@ -52,7 +51,6 @@ func (e *intentsEdit) Prepare(context.Context) (hooks.Prepared, error) {
 	return &preparedEdit{intents: e.intents, plan: e.plan, outcome: outcome}, nil
 }
 
-// Result implements hooks.Planned.
 func (e *intentsEdit) Result(o *hooks.Outcome) (hooks.Result, error) { return e.render(o) }
 
 func editOf(plan *intent.Plan) *hooks.Edit {

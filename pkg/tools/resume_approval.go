@@ -50,7 +50,6 @@ type resuming struct {
 
 var _ hooks.Resumption = (*resuming)(nil)
 
-// Stored implements hooks.Resumption.
 func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredCall, error) {
 	r, err := c.asks.Resume(ctx, call, c.args.ApprovalID)
 	if err != nil {
