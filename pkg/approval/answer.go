@@ -102,12 +102,8 @@ func (r Request) subjects(c Check) []subject {
 		return found
 	}
 	for _, e := range r.Effects {
-		if !e.changes() {
-			continue
-		}
-		found = append(found, subject{Path: e.Path})
-		if e.To != "" {
-			found = append(found, subject{Path: e.To})
+		for _, p := range e.changed() {
+			found = append(found, subject{Path: p})
 		}
 	}
 	return found

@@ -81,15 +81,9 @@ func (s *Store) putAnswer(a Answer) error {
 
 // AnswerOf returns the answer to a request, also an expired or used one while it is there. ErrPending: there is none.
 func (s *Store) AnswerOf(id string) (Answer, error) {
-	if !requestID.MatchString(id) {
-		return Answer{}, ErrUnknown
-	}
-	dir, err := s.open(requestsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Answer{}, ErrUnknown
-	}
+	dir, err := s.requestsOf(id)
 	if err != nil {
-		return Answer{}, wrap(err)
+		return Answer{}, err
 	}
 	defer dir.Close()
 	a, err := s.answer(dir, id)
@@ -111,18 +105,12 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 
 // answer reads an authentic answer that belongs to its request.
 func (s *Store) answer(dir *os.Root, id string) (Answer, error) {
-	file, err := readRegular(dir, id+answerSuffix)
-	if err != nil {
-		return Answer{}, err
-	}
 	var a Answer
-	if err := s.unseal("answer", file, &a); err != nil {
-		return Answer{}, err
+	err := s.read(dir, id+answerSuffix, "answer", &a)
+	if err == nil && a.ID != id {
+		err = errNotAuthentic
 	}
-	if a.ID != id {
-		return Answer{}, errNotAuthentic
-	}
-	return a, nil
+	return a, err
 }
 
 // valid: the answer can be used now.
@@ -139,7 +127,6 @@ func (s *Store) keepAnswer(dir *os.Root, id string) bool {
 	}
 	if !s.valid(a) {
 		s.remove(dir, id)
-		return true
 	}
 	return true
 }
@@ -156,34 +143,42 @@ type Standing struct {
 	Approved, Denied *Answer
 }
 
-// Standing finds the answers to requests with this digest.
-func (s *Store) Standing(digest string) (Standing, error) {
-	var found Standing
-	if digest == "" {
-		return found, nil
-	}
+// usable are the answers that can be used now, as they lie in the directory.
+func (s *Store) usable() ([]Answer, error) {
 	dir, entries, err := s.list(requestsDir)
 	if dir == nil {
-		return found, wrap(err)
+		return nil, wrap(err)
 	}
 	defer dir.Close()
+	var found []Answer
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
 		if !ok || !requestID.MatchString(id) {
 			continue
 		}
-		a, err := s.answer(dir, id)
-		if err != nil || a.Digest != digest || !s.valid(a) {
-			continue
-		}
-		switch a.Decision {
-		case Once:
-			found.Approved = &a
-		case Deny:
-			found.Denied = &a
+		if a, err := s.answer(dir, id); err == nil && s.valid(a) {
+			found = append(found, a)
 		}
 	}
 	return found, nil
+}
+
+// Standing finds the answers to requests with this digest.
+func (s *Store) Standing(digest string) (found Standing, err error) {
+	if digest == "" {
+		return found, nil
+	}
+	all, err := s.usable()
+	for _, a := range all {
+		switch {
+		case a.Digest != digest:
+		case a.Decision == Once:
+			found.Approved = &a
+		case a.Decision == Deny:
+			found.Denied = &a
+		}
+	}
+	return found, err
 }
 
 // Answered is a request with an answer that no call has used.
@@ -194,30 +189,25 @@ type Answered struct {
 
 // Answered lists the answers that a call can use now, denials among them, by when they were given. What was approved for
 // an intent is not there: see [Store.Grants].
-func (s *Store) Answered() ([]Answered, error) {
-	dir, entries, err := s.list(requestsDir)
-	if dir == nil {
-		return nil, wrap(err)
-	}
-	defer dir.Close()
-	var found []Answered
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
-		if !ok || !requestID.MatchString(id) {
+func (s *Store) Answered() (found []Answered, err error) {
+	all, err := s.usable()
+	for _, a := range all {
+		if a.Decision == ForIntent {
 			continue
 		}
-		a, err := s.answer(dir, id)
-		if err != nil || a.Decision == ForIntent || !s.valid(a) {
-			continue
-		}
-		if r, err := s.Get(id); err == nil {
+		if r, err := s.Get(a.ID); err == nil {
 			found = append(found, Answered{r, a})
 		}
 	}
 	slices.SortFunc(found, func(a, b Answered) int {
-		return cmp.Or(a.Answer.AnsweredAt.Compare(b.Answer.AnsweredAt), strings.Compare(a.Answer.ID, b.Answer.ID))
+		return byTime(a.Answer.AnsweredAt, b.Answer.AnsweredAt, a.Answer.ID, b.Answer.ID)
 	})
-	return found, nil
+	return found, err
+}
+
+// byTime puts what came first first; of one moment by ids.
+func byTime(a, b time.Time, aID, bID string) int {
+	return cmp.Or(a.Compare(b), strings.Compare(aID, bID))
 }
 
 // Use uses up an answer, and tells whether this call was the one that did: of several processes one is. From then on it

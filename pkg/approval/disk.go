@@ -43,13 +43,16 @@ func (s *Store) list(name string) (*os.Root, []fs.DirEntry, error) {
 	return dir, entries, nil
 }
 
-// readRegular reads a file that is no link, pipe or device, and not larger than we write.
-func readRegular(dir *os.Root, name string) ([]byte, error) {
+// read decodes a file of a kind that is no link, pipe or device, and not larger than we write, after it has proved authentic.
+func (s *Store) read(dir *os.Root, name, kind string, body any) error {
 	content, err := durable.ReadRegularIn(dir, name, maxFile)
-	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
-		err = errNotAuthentic
+	switch {
+	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
+		return errNotAuthentic
+	case err != nil:
+		return err
 	}
-	return content, err
+	return s.unseal(kind, content, body)
 }
 
 // put makes a new file appear whole, and on disk. With first the name must be free, else the error is fs.ErrExist.

@@ -25,9 +25,7 @@ func (s *Store) newGrants(grants []Grant) ([]Grant, error) {
 		if len(standing) >= maxGrants {
 			return nil, ErrFull
 		}
-		if g.ID, err = newID("grt_"); err != nil {
-			return nil, err
-		}
+		g.ID = newID("grt_")
 		fresh, standing = append(fresh, g), append(standing, g)
 	}
 	return fresh, nil
@@ -96,21 +94,12 @@ func (s *Store) Grants() ([]Grant, error) {
 		if !ok || !grantID.MatchString(id) || s.marks.has(id) {
 			continue
 		}
-		file, err := readRegular(dir, e.Name())
-		if err != nil {
-			continue
-		}
 		var g Grant
-		if s.unseal("grant", file, &g) == nil && g.ID == id {
+		if s.read(dir, e.Name(), "grant", &g) == nil && g.ID == id {
 			grants = append(grants, g)
 		}
 	}
-	slices.SortFunc(grants, func(a, b Grant) int {
-		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(grants, func(a, b Grant) int { return byTime(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
 	return grants, nil
 }
 

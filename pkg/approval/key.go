@@ -14,35 +14,20 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 )
 
 const keyFile = "approval.key"
 
-// secret is the user's key, read at the first need.
-type secret struct {
-	userDir string
-	once    sync.Once
-	key     []byte
-	err     error
-}
-
-func (s *secret) get() ([]byte, error) {
-	s.once.Do(func() { s.key, s.err = s.load() })
-	return s.key, s.err
-}
-
-func (s *secret) load() ([]byte, error) {
+// keyOf reads the user's key, or makes it; without a user directory the key is this process's.
+func keyOf(userDir string) ([]byte, error) {
 	fresh := make([]byte, sha256.Size)
-	if _, err := rand.Read(fresh); err != nil {
-		return nil, err
-	}
-	if s.userDir == "" {
+	_, _ = rand.Read(fresh) // never fails
+	if userDir == "" {
 		return fresh, nil
 	}
-	name := filepath.Join(s.userDir, keyFile)
+	name := filepath.Join(userDir, keyFile)
 	content, err := privatefile.ReadPrivate(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = privatefile.Create(name, hex.EncodeToString(fresh)+"\n"); err == nil {
@@ -60,8 +45,8 @@ func (s *secret) load() ([]byte, error) {
 }
 
 // derive is the key for one purpose.
-func (s *secret) derive(purpose string) ([]byte, error) {
-	key, err := s.get()
+func (s *Store) derive(purpose string) ([]byte, error) {
+	key, err := s.key()
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +92,7 @@ func (s *Store) unseal(kind string, file []byte, body any) error {
 }
 
 func (s *Store) mac(kind string, body []byte) ([]byte, error) {
-	key, err := s.secret.derive(kind)
+	key, err := s.derive(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +103,7 @@ func (s *Store) mac(kind string, body []byte) ([]byte, error) {
 }
 
 func (s *Store) aead() (cipher.AEAD, error) {
-	key, err := s.secret.derive("state")
+	key, err := s.derive("state")
 	if err != nil {
 		return nil, err
 	}

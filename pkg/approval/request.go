@@ -2,9 +2,9 @@ package approval
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,6 +93,17 @@ const KindContent = "content"
 // changes reports whether an effect is a change.
 func (e Effect) changes() bool { return e.Kind != "read" && e.Kind != KindContent }
 
+// changed are the files of a change, the source of a move first.
+func (e Effect) changed() []string {
+	switch {
+	case !e.changes(), e.Kind == "command", e.Kind == "select":
+		return nil
+	case e.To != "":
+		return []string{e.Path, e.To}
+	}
+	return []string{e.Path}
+}
+
 // FileDiff is what would become of one file.
 type FileDiff struct {
 	Path string `json:"path"`
@@ -122,8 +133,7 @@ func (r Request) ComputeDigest() string {
 	if err != nil {
 		return "" // matches nothing: strings and numbers always marshal
 	}
-	sum := sha256.Sum256(encoded)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(encoded))
 }
 
 // ErrorType is that of the first check.
@@ -132,6 +142,24 @@ func (r Request) ErrorType() string {
 		return ""
 	}
 	return r.Checks[0].ErrorType
+}
+
+// About are the paths that the request is about: those of its checks, else those that it would change.
+func (r Request) About() (paths []string) {
+	for _, c := range r.Checks {
+		for _, p := range c.Paths {
+			if !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
+		}
+	}
+	if len(paths) > 0 {
+		return paths
+	}
+	for _, e := range r.Effects {
+		paths = append(paths, e.changed()...)
+	}
+	return paths
 }
 
 // Path is the first path that the request is about; "" for a command.
@@ -191,7 +219,7 @@ func (r Request) Subject() string {
 	}
 	files := 0
 	for _, e := range r.Effects {
-		if e.changes() && e.Kind != "select" {
+		if len(e.changed()) > 0 {
 			files++
 		}
 	}
@@ -216,6 +244,5 @@ func PrincipalMark(principal string) string {
 	if principal == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(principal))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(principal)))
 }

@@ -47,7 +47,7 @@ type Store struct {
 	lifetime  time.Duration
 	clock     func() time.Time
 	expired   func(Request)
-	secret    secret
+	key       func() ([]byte, error) // the user's, read at the first need
 	marks     marks
 
 	putting  sync.Mutex // one at a time, so that two who ask for the same ask once
@@ -68,7 +68,7 @@ func Open(root *os.Root, o Options) *Store {
 	}
 	return &Store{
 		root: root, workspace: absolute(root.Name()), lifetime: o.Lifetime, clock: o.Clock, expired: o.Expired,
-		secret: secret{userDir: o.UserDir}, marks: marks{userDir: o.UserDir}, requests: map[string]Request{},
+		key: sync.OnceValues(func() ([]byte, error) { return keyOf(o.UserDir) }), marks: marks{userDir: o.UserDir}, requests: map[string]Request{},
 	}
 }
 
@@ -83,7 +83,7 @@ func absolute(dir string) string {
 }
 
 // Shared tells whether other processes of the user can see and answer what this one asks.
-func (s *Store) Shared() bool { return s.secret.userDir != "" }
+func (s *Store) Shared() bool { return s.marks.userDir != "" }
 
 var (
 	requestID = regexp.MustCompile(`^apr_[a-z2-7]{26}\z`)
@@ -91,12 +91,10 @@ var (
 	encoding  = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 )
 
-func newID(prefix string) (string, error) {
+func newID(prefix string) string {
 	var raw [16]byte
-	if _, err := rand.Read(raw[:]); err != nil {
-		return "", err
-	}
-	return prefix + encoding.EncodeToString(raw[:]), nil
+	_, _ = rand.Read(raw[:]) // never fails
+	return prefix + encoding.EncodeToString(raw[:])
 }
 
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Second) }
@@ -118,10 +116,7 @@ func (s *Store) Put(r Request) (stored Request, isNew bool, err error) {
 			}
 		}
 	}
-	if r.ID, err = newID("apr_"); err != nil {
-		return Request{}, false, err
-	}
-	r.CreatedAt = s.now()
+	r.ID, r.CreatedAt = newID("apr_"), s.now()
 	r.ExpiresAt = r.CreatedAt.Add(Lifetime)
 	file, err := s.seal("request", r)
 	if err != nil {
@@ -140,45 +135,43 @@ func (s *Store) Put(r Request) (stored Request, isNew bool, err error) {
 
 // Get returns a request that is authentic and has not expired, answered or not.
 func (s *Store) Get(id string) (Request, error) {
-	if !requestID.MatchString(id) {
-		return Request{}, ErrUnknown
-	}
-	dir, err := s.open(requestsDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Request{}, ErrUnknown
-	}
+	dir, err := s.requestsOf(id)
 	if err != nil {
-		return Request{}, wrap(err)
+		return Request{}, err
 	}
 	defer dir.Close()
 	r, err := s.request(dir, id)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotAuthentic):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotAuthentic), err == nil && !s.lives(r):
 		return Request{}, ErrUnknown
 	case err != nil:
 		return Request{}, wrap(err)
-	case !s.lives(r):
-		return Request{}, ErrUnknown
 	}
 	return r, nil
+}
+
+// requestsOf opens the directory in which a request can be; ErrUnknown where it cannot.
+func (s *Store) requestsOf(id string) (*os.Root, error) {
+	if !requestID.MatchString(id) {
+		return nil, ErrUnknown
+	}
+	dir, err := s.open(requestsDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrUnknown
+	}
+	return dir, wrap(err)
 }
 
 func (s *Store) lives(r Request) bool { return s.clock().Before(r.ExpiresAt) }
 
 // request reads an authentic request.
 func (s *Store) request(dir *os.Root, id string) (Request, error) {
-	file, err := readRegular(dir, id+requestSuffix)
-	if err != nil {
-		return Request{}, err
-	}
 	var r Request
-	if err := s.unseal("request", file, &r); err != nil {
-		return Request{}, err
+	err := s.read(dir, id+requestSuffix, "request", &r)
+	if err == nil && r.ID != id {
+		err = errNotAuthentic
 	}
-	if r.ID != id {
-		return Request{}, errNotAuthentic
-	}
-	return r, nil
+	return r, err
 }
 
 // Pending lists the requests that wait for an answer, oldest first.
@@ -193,12 +186,7 @@ func (s *Store) Pending() ([]Request, error) {
 			pending = append(pending, full)
 		}
 	}
-	slices.SortFunc(pending, func(a, b Request) int {
-		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(pending, func(a, b Request) int { return byTime(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
 	return pending, nil
 }
 

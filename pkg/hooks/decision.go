@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -135,7 +134,6 @@ const (
 	AtTargets Stage = iota
 	// AtPlan: contents and hunks are known, nothing has been changed.
 	AtPlan
-	stages
 )
 
 // Question is an askable failure that was put aside.
@@ -167,22 +165,14 @@ type Asker interface {
 	Lapse(id string)
 }
 
-type preEntry struct {
-	hook PreHook
-	// timeout 0 runs the hook on the caller's goroutine, for the gate's own.
-	timeout time.Duration
-}
-
-// preFunc adapts a function; see PreFunc.
+// preFunc adapts a function.
 type preFunc struct {
 	name string
 	fn   func(context.Context, *Call) (Decision, error)
 }
 
-func (h preFunc) Name() string { return h.name }
-func (h preFunc) Before(ctx context.Context, call *Call) (Decision, error) {
-	return h.fn(ctx, call)
-}
+func (h preFunc) Name() string                                          { return h.name }
+func (h preFunc) Before(ctx context.Context, c *Call) (Decision, error) { return h.fn(ctx, c) }
 
 // PreFunc makes a pre-hook of a function.
 func PreFunc(name string, fn func(context.Context, *Call) (Decision, error)) PreHook {
@@ -195,8 +185,8 @@ type postFunc struct {
 }
 
 func (h postFunc) Name() string { return h.name }
-func (h postFunc) After(ctx context.Context, call *Call, outcome *Outcome) error {
-	return h.fn(ctx, call, outcome)
+func (h postFunc) After(ctx context.Context, c *Call, outcome *Outcome) error {
+	return h.fn(ctx, c, outcome)
 }
 
 // PostFunc makes a post-hook of a function.
@@ -206,44 +196,44 @@ func PostFunc(name string, fn func(context.Context, *Call, *Outcome) error) Post
 
 // decide runs one pre-hook so that whatever it does comes back as a decision
 // to allow, ask or refuse with a complete refusal.
-func (e preEntry) decide(ctx context.Context, call *Call) Decision {
-	if e.timeout == 0 {
-		return e.run(ctx, call)
+func (s Step) decide(ctx context.Context, call *Call) Decision {
+	if s.timeout == 0 {
+		return s.run(ctx, call)
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	done := make(chan Decision, 1)
-	go func() { done <- e.run(ctx, call) }()
+	go func() { done <- s.run(ctx, call) }()
 	select {
 	case d := <-done:
 		return d
 	case <-ctx.Done():
 		if context.Cause(ctx) == context.DeadlineExceeded {
-			return e.blocked(fmt.Sprintf("gave no answer within %s", e.timeout))
+			return s.blocked(fmt.Sprintf("gave no answer within %s", s.timeout))
 		}
-		return Refuse(refusal.New(refusal.Cancelled, "the call was cancelled while hook "+e.hook.Name()+" was judging it"))
+		return Refuse(refusal.New(refusal.Cancelled, "the call was cancelled while hook "+s.Hook.Name()+" was judging it"))
 	}
 }
 
-func (e preEntry) run(ctx context.Context, call *Call) (d Decision) {
+func (s Step) run(ctx context.Context, call *Call) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
-			d = e.blocked(fmt.Sprintf("panicked: %v", p))
+			d = s.blocked(fmt.Sprintf("panicked: %v", p))
 		}
 	}()
-	d, err := e.hook.Before(ctx, call)
+	d, err := s.Hook.Before(ctx, call)
 	switch {
 	case err != nil:
-		return e.blocked("failed: " + err.Error())
+		return s.blocked("failed: " + err.Error())
 	case d.verdict == undecided:
-		return e.blocked("decided nothing")
+		return s.blocked("decided nothing")
 	case d.incomplete():
-		return e.blocked("refused without a reason")
+		return s.blocked("refused without a reason")
 	}
 	return d
 }
 
-func (e preEntry) blocked(what string) Decision {
-	return Refuse(refusal.Newf(refusal.HookBlocked, "Hook %s %s; the call was not carried out.", e.hook.Name(), what).
-		With("hook", e.hook.Name()))
+func (s Step) blocked(what string) Decision {
+	return Refuse(refusal.Newf(refusal.HookBlocked, "Hook %s %s; the call was not carried out.", s.Hook.Name(), what).
+		With("hook", s.Hook.Name()))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -78,6 +79,16 @@ func (f *FileEffect) Paths() []string {
 		return []string{f.From, f.Path}
 	}
 	return []string{f.Path}
+}
+
+// HunksOf compares two contents; what is no text has no hunks.
+func HunksOf(before, after []byte) [][4]int {
+	old, errOld := workspace.Decode(before)
+	now, errNow := workspace.Decode(after)
+	if errOld != nil || errNow != nil {
+		return nil
+	}
+	return edit.Hunks(old.String, now.String)
 }
 
 // CommandEffect is a command that a call means to run.

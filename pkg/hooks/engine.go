@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,8 +38,9 @@ type Options struct {
 	Logger zerolog.Logger
 	// Gate are the hooks of the gate, in order. They run on the call's goroutine without a time limit of their own.
 	Gate []Step
-	// Freshness is nil where staleness has no other explanation than the tool's.
-	Freshness Freshness
+	// Stale gives a STALE_FILE refusal if one of the effects was planned on content that the session has not seen, else nil:
+	// where a plan failed, that may be why. Nil: staleness has no other explanation than the tool's.
+	Stale func(call *Call) *refusal.Refusal
 	// Workspace is where changes are judged among other files; nil: what these could use is not looked for.
 	Workspace *workspace.Workspace
 	// QuietClass has declared refactors that are not proven recorded as evolutions without a warning in the result.
@@ -57,10 +59,12 @@ type Options struct {
 	Limits *mutation.Limits
 }
 
-// Step is a hook of the gate, with the stage at which it stands.
+// Step is a pre-hook with the stage at which it stands.
 type Step struct {
 	Stage Stage
 	Hook  PreHook
+
+	timeout time.Duration // 0 runs it on the caller's goroutine, for the gate's own
 }
 
 // Engine runs calls. Tools and hooks of embedders are added before the first Do; Do is safe for concurrent use.
@@ -69,16 +73,6 @@ type Engine struct {
 	limits mutation.Limits
 	tools  map[string]Tool
 	order  []string
-	pre    [stages][]preEntry
-}
-
-// Freshness explains staleness; the gate's freshness step implements it. The
-// engine consults it where a plan or an execution failed because the file is
-// no longer what the session saw.
-type Freshness interface {
-	// Stale returns a STALE_FILE or READ_REQUIRED refusal if one of the
-	// effects was planned on content that the session has not seen, else nil.
-	Stale(call *Call) *refusal.Refusal
 }
 
 // NewEngine makes an engine without tools. An error says what of the options is missing or makes no sense.
@@ -95,11 +89,11 @@ func NewEngine(o Options) (*Engine, error) {
 		e.limits = *o.Limits
 	}
 	for _, s := range o.Gate {
-		if s.Hook == nil || s.Stage < 0 || s.Stage >= stages {
+		if s.Hook == nil || s.Stage != AtTargets && s.Stage != AtPlan {
 			return nil, fmt.Errorf("hooks: the gate has a step of stage %d without a hook, or a stage that is none", s.Stage)
 		}
-		e.pre[s.Stage] = append(e.pre[s.Stage], preEntry{hook: s.Hook})
 	}
+	e.Gate = slices.Clone(o.Gate)
 	return e, nil
 }
 
@@ -124,7 +118,7 @@ func (e *Engine) AddTool(t Tool) error {
 // AddPreHook appends a hook that runs after PLAN, behind the gate's own, and
 // refuses when it takes longer than Options.HookTimeout.
 func (e *Engine) AddPreHook(h PreHook) {
-	e.pre[AtPlan] = append(e.pre[AtPlan], preEntry{hook: h, timeout: e.HookTimeout})
+	e.Gate = append(e.Gate, Step{AtPlan, h, e.HookTimeout})
 }
 
 // AddPostHook appends a post-hook.
@@ -239,9 +233,9 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 }
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
-	call := &Call{ID: uuid.NewString(), Tool: spec.Name, Class: spec.Class, Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.Workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req}
-	if call.Class == "" {
-		call.Class = Destructive
+	call := &Call{
+		ID: uuid.NewString(), Tool: spec.Name, Class: cmp.Or(spec.Class, Destructive), Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator,
+		Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.Workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req,
 	}
 	common := req.Arguments.Common()
 	call.Handle, call.IntentID = common.Session, common.IntentID
@@ -276,15 +270,10 @@ func (e *Engine) refused(ctx context.Context, call *Call, err error) Result {
 	if r.Code() == refusal.InternalError {
 		e.Logger.Error().Err(err).Str("tool", call.Tool).Msg("call failed")
 	}
-	var by *hookRefusal
-	hook := ""
-	if errors.As(err, &by) {
-		hook = by.hook
-	}
 	if e.AddToRefusal != nil {
 		r = e.AddToRefusal(r)
 	}
-	e.Recorder.Refused(call, hook, r)
+	e.Recorder.Refused(call, refusedBy(err), r)
 	if e.OnRefusal != nil {
 		e.OnRefusal(ctx, call, r)
 	}

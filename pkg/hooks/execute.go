@@ -120,9 +120,9 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 
 // unsettled refuses a call before it changed anything.
 func unsettled(err error) error {
-	var r *refusal.Refusal
+	r, is := refusal.As(err)
 	switch {
-	case errors.As(err, &r):
+	case is:
 		return r
 	case refusal.Exhausted(err) != nil:
 		return refusal.Exhausted(err)
@@ -171,7 +171,7 @@ var (
 
 // standing is the part of a failed commit that could not be taken back.
 func standing(err error) error {
-	if rollback := new(workspace.RollbackError); errors.As(err, &rollback) {
+	if rollback, half := errors.AsType[*workspace.RollbackError](err); half {
 		return rollback
 	}
 	return nil

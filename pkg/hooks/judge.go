@@ -49,8 +49,7 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 			return result, err
 		}
 		if answered, err = e.Asker.Ask(ctx, call, asking); err != nil {
-			var inLine *InLine
-			if errors.As(err, &inLine) {
+			if inLine, is := errors.AsType[*InLine](err); is {
 				return Result{InLine: inLine}, nil
 			}
 			return Result{}, &hookRefusal{asking[0].Hook, refusal.From(err)}
@@ -84,6 +83,14 @@ type hookRefusal struct {
 }
 
 func (h *hookRefusal) Unwrap() error { return h.Refusal }
+
+// refusedBy names the hook that refused, "" for none.
+func refusedBy(err error) string {
+	if by, is := errors.AsType[*hookRefusal](err); is {
+		return by.hook
+	}
+	return ""
+}
 
 // do judges a call, and runs it unless the operator has to be asked first.
 // answered is the answer that it comes back with.
@@ -142,20 +149,23 @@ func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, 
 // gate runs the hooks of one stage. The first refusal stops; an askable
 // failure is put aside where somebody can be asked.
 func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Question) error {
-	for _, entry := range e.pre[stage] {
-		d := entry.decide(ctx, call)
+	for _, step := range e.Gate {
+		if step.Stage != stage {
+			continue
+		}
+		d := step.decide(ctx, call)
 		switch d.verdict {
 		case allowed:
 			call.Notes = append(call.Notes, d.notes...)
 		case asked:
-			for _, q := range d.questions(entry.hook.Name()) {
+			for _, q := range d.questions(step.Hook.Name()) {
 				if d.policy == PolicyRefuse || e.Asker == nil || !e.Asker.CanAsk(call, q) {
 					return &hookRefusal{q.Hook, q.Refusal}
 				}
 				*aside = append(*aside, q)
 			}
 		default:
-			return &hookRefusal{entry.hook.Name(), d.refusal}
+			return &hookRefusal{step.Hook.Name(), d.refusal}
 		}
 	}
 	return nil
@@ -170,11 +180,7 @@ func withAside(aside []Question, answered string, later error) error {
 		return later
 	}
 	if answered != "" {
-		hook := ""
-		if by := (*hookRefusal)(nil); errors.As(later, &by) {
-			hook = by.hook
-		}
-		return &hookRefusal{hook, refusal.From(later).With("approved_before", answered)}
+		return &hookRefusal{refusedBy(later), refusal.From(later).With("approved_before", answered)}
 	}
 	first := aside[0]
 	also := refusal.From(later)
@@ -185,12 +191,10 @@ func withAside(aside []Question, answered string, later error) error {
 // staleFirst prefers staleness over a plan that does not fit: a diff made from
 // lines that have changed since fails because of that change.
 func (e *Engine) staleFirst(call *Call, err error) error {
-	if e.Freshness == nil {
-		return err
+	if e.Stale != nil {
+		if stale := e.Stale(call); stale != nil {
+			return stale.With("also", []refusal.Code{refusal.From(err).Code()})
+		}
 	}
-	stale := e.Freshness.Stale(call)
-	if stale == nil {
-		return err
-	}
-	return stale.With("also", []refusal.Code{refusal.From(err).Code()})
+	return err
 }

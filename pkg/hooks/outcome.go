@@ -59,7 +59,6 @@ type CommandOutcome struct {
 	TimedOut   bool
 	DurationMS int64
 	OutputHash string
-	ArtifactID string
 	// Output is what the agent gets of it: head and tail, cleaned. It is in no record.
 	Output string
 	// Sandbox is the effective level of SPEC 10.
@@ -94,18 +93,6 @@ type GitReplay struct {
 	Before, After              string
 	Commits                    []string
 	Created, Modified, Deleted int
-}
-
-// Count adds a path.
-func (g *GitReplay) Count(op change.Op) {
-	switch op {
-	case change.Created:
-		g.Created++
-	case change.Deleted:
-		g.Deleted++
-	default:
-		g.Modified++
-	}
 }
 
 // Outcome is what an executed call did.
@@ -147,20 +134,13 @@ type Note struct {
 }
 
 // Edit is a change of a governance file, which is no mutation of the
-// workspace. By its hashes it is told after a crash whether it happened.
+// workspace. By its hashes it is told after a crash whether it happened. Its fields are in the order that a record's
+// detail has.
 type Edit struct {
-	Path string
-	// Before and After are hashes of the whole file.
-	Before, After string
+	After  string `json:"after"`  // the hash of the whole file
+	Before string `json:"before"` // likewise
+	Path   string `json:"path"`
 }
-
-// The keys of an Edit in a record's detail.
-const (
-	DetailEdit       = "edit"
-	DetailEditPath   = "path"
-	DetailEditBefore = "before"
-	DetailEditAfter  = "after"
-)
 
 // Changed returns the outcomes that changed something.
 func (o *Outcome) Changed() []FileOutcome {

@@ -220,7 +220,7 @@ func (s *Server) assemble() error {
 	s.tools = s.families(agents, runner, artifacts)
 	s.engine, err = hooks.NewEngine(hooks.Options{
 		Sessions: s.sessions, Recorder: s.recorder, Asker: s.asks, Logger: s.log, Workspace: s.workspace,
-		Gate: slices.Concat(agents.Hooks(false), programs.agent), Freshness: fresh, QuietClass: policy.QuietClass,
+		Gate: slices.Concat(agents.Hooks(false), programs.agent), Stale: fresh.Stale, QuietClass: policy.QuietClass,
 		Observers: []hooks.PostHook{trace.Seen(fresh), s.maps, s.asks}, Programs: programs.post,
 		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
 	})

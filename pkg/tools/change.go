@@ -292,15 +292,6 @@ func textsOf(before, after []byte) (was, is string, ok bool) {
 	return old.String, now.String, errOld == nil && errNow == nil
 }
 
-// hunksOf compares two contents; what is no text has no hunks.
-func hunksOf(before, after []byte) [][4]int {
-	was, is, ok := textsOf(before, after)
-	if !ok {
-		return nil
-	}
-	return edit.Hunks(was, is)
-}
-
 // shortDiff shows an edit back to the agent when it is worth its tokens; a created file is what the agent itself just sent.
 func shortDiff(f hooks.FileOutcome) string {
 	was, is, ok := textsOf(f.Before.Bytes, f.After.Bytes)

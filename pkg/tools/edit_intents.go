@@ -30,7 +30,7 @@ func (e *intentsEdit) effect() *hooks.FileEffect {
 	f := intentsFile()
 	f.Before.Bytes, f.After.Bytes = e.plan.Before, e.plan.After
 	f.Before.Hash, f.After.Hash = e.plan.Hashes()
-	f.Hunks = hunksOf(f.Before.Bytes, f.After.Bytes)
+	f.Hunks = hooks.HunksOf(f.Before.Bytes, f.After.Bytes)
 	return f
 }
 

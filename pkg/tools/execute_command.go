@@ -263,7 +263,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	}
 	r := c.result
 	o := c.outcome(r.ExitCode)
-	o.TimedOut, o.DurationMS, o.OutputHash, o.ArtifactID, o.Output = r.TimedOut, r.Duration.Milliseconds(), r.OutputHash, r.ArtifactID, r.Output
+	o.TimedOut, o.DurationMS, o.OutputHash, o.Output = r.TimedOut, r.Duration.Milliseconds(), r.OutputHash, r.Output
 	if c.job != nil && r.Cancelled {
 		o.EndedBy = c.job.EndedBy()
 	}

@@ -221,6 +221,6 @@ func became(effect *hooks.FileEffect, after *workspace.Content) hooks.FileOutcom
 	case f.After.Hash == "":
 		f.Op = change.Deleted
 	}
-	f.Hunks = hunksOf(f.Before.Bytes, f.After.Bytes)
+	f.Hunks = hooks.HunksOf(f.Before.Bytes, f.After.Bytes)
 	return f
 }

@@ -29,7 +29,7 @@ type contents struct {
 }
 
 func newContents(ctx context.Context, s Source) *contents {
-	return &contents{ctx: ctx, source: s, known: map[string][]byte{"": nil, string(workspace.HashOf(nil)): {}}}
+	return &contents{ctx: ctx, source: s, known: map[string][]byte{"": nil, workspace.HashOf(nil): {}}}
 }
 
 // of gives a content whose SHA-256 was compared with the record's. A blob id alone proves too little: it is SHA-1 in most
@@ -45,7 +45,7 @@ func (c *contents) of(v change.Version) ([]byte, error) {
 		if find == nil {
 			continue
 		}
-		if content, ok := find(v.OID); ok && string(workspace.HashOf(content)) == v.Hash {
+		if content, ok := find(v.OID); ok && workspace.HashOf(content) == v.Hash {
 			return content, c.add(v.Hash, content)
 		}
 	}

@@ -59,7 +59,7 @@ func (d *disk) load(f *onDisk, path string) error {
 	if err != nil {
 		return err
 	}
-	f.Version = change.Version{Hash: string(content.Hash), Mode: change.ModeOf(content.Info.Mode())}
+	f.Version = change.Version{Hash: content.Hash, Mode: change.ModeOf(content.Info.Mode())}
 	f.links = content.Links
 	return d.contents.add(f.Hash, content.Bytes)
 }

@@ -16,25 +16,41 @@ const maxNeedles = 64
 // read gives the records that match in whose lines one of the texts stands, in the order in which they happened. It goes
 // through the whole ledger: the index may leave records out, and with them a later change that an undo would overwrite.
 func (l *lookup) read(texts []string, matches func(record.Entry) bool) ([]record.Entry, error) {
-	var needles [][]byte
+	var quoted []string
 	for _, text := range texts {
-		quoted, err := jsontext.AppendQuote(nil, text)
+		needle, err := jsontext.AppendQuote(nil, text)
 		if err != nil {
-			quoted = []byte(`""`) // no text of a line: any line may be meant
+			needle = []byte(`""`) // no text of a line: any line may be meant
 		}
-		needles = append(needles, quoted[1:len(quoted)-1])
+		quoted = append(quoted, string(needle[1:len(needle)-1]))
 	}
 	var found []record.Entry
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
-		return len(needles) > maxNeedles || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(line, needle) })
-	}, func(e record.Entry) error {
+	err := l.scan(quoted, func(e record.Entry) {
 		if matches(e) {
 			found = append(found, e)
 		}
+	})
+	return inOrder(found), err
+}
+
+// scan reads the ledger lines in which one of the texts stands, and notes those that cannot be read.
+func (l *lookup) scan(texts []string, each func(record.Entry)) error {
+	var needles [][]byte
+	for _, text := range texts {
+		needles = append(needles, []byte(text))
+	}
+	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
+		return len(needles) > maxNeedles || slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(line, needle) })
+	}, func(e record.Entry) error {
+		each(e)
 		return nil
 	})
-	l.note(problems)
-	return inOrder(found), err
+	for _, p := range problems {
+		if !slices.Contains(l.problems, p) {
+			l.problems = append(l.problems, p)
+		}
+	}
+	return err
 }
 
 // inOrder interleaves segments by time, and keeps the order that the lines of each have.

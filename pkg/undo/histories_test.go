@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 func created(intentID, path, content string) record.Record {
 	return record.Record{Kind: record.KindMutation, IntentID: intentID, Call: "write_to_file", Changes: []record.Change{{
 		Change: change.Change{
-			Op: change.Created, Path: path, After: change.Version{Hash: string(workspace.HashOf([]byte(content)))}, Hunks: [][4]int{{0, 0, 1, 1}},
+			Op: change.Created, Path: path, After: change.Version{Hash: workspace.HashOf([]byte(content))}, Hunks: [][4]int{{0, 0, 1, 1}},
 		},
 	}}}
 }

@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -72,16 +71,12 @@ func (l *lookup) choose(r Request) ([]recorded, error) {
 // findUndoing finds the records that took others back, and from them what is undone now.
 func (l *lookup) findUndoing() error {
 	var found []record.Entry
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool {
-		return bytes.Contains(line, []byte(`"`+brief.Undoes+`"`)) || bytes.Contains(line, []byte(`"`+brief.Retracts+`"`))
-	}, func(e record.Entry) error {
+	err := l.scan([]string{`"` + brief.Undoes + `"`, `"` + brief.Retracts + `"`}, func(e record.Entry) {
 		if len(takenBack(e)) > 0 {
 			e.Raw, e.Changes = nil, nil
 			found = append(found, e)
 		}
-		return nil
 	})
-	l.note(problems)
 	if err != nil {
 		return err
 	}
@@ -186,15 +181,11 @@ func (l *lookup) find(prefix string) ([]record.Entry, error) {
 // lines gives the ledger lines of records whose id, or whose whole's id, begins with prefix.
 func (l *lookup) lines(prefix string) ([]record.Entry, error) {
 	var found []record.Entry
-	own, of := []byte(`"id":"`+prefix), []byte(`"of":"`+prefix)
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, own) || bytes.Contains(line, of) },
-		func(e record.Entry) error {
-			if strings.HasPrefix(e.ID, prefix) || strings.HasPrefix(whole(e), prefix) {
-				found = append(found, e)
-			}
-			return nil
-		})
-	l.note(problems)
+	err := l.scan([]string{`"id":"` + prefix, `"of":"` + prefix}, func(e record.Entry) {
+		if strings.HasPrefix(e.ID, prefix) || strings.HasPrefix(whole(e), prefix) {
+			found = append(found, e)
+		}
+	})
 	return found, err
 }
 
@@ -226,14 +217,6 @@ func together(lines []record.Entry) []recorded {
 		}
 	}
 	return changes
-}
-
-func (l *lookup) note(problems []ledger.Problem) {
-	for _, p := range problems {
-		if !slices.Contains(l.problems, p) {
-			l.problems = append(l.problems, p)
-		}
-	}
 }
 
 // after gives the records on a path that follow a ledger line.

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,15 +165,8 @@ func oneIntent(changes []recorded) error {
 	for _, c := range changes {
 		if c.IntentID != changes[0].IntentID {
 			return fmt.Errorf("%w: %s is of %s, %s of %s; undo them one after the other, the newest first",
-				ErrIntents, changes[0].ID, named(changes[0].IntentID), c.ID, named(c.IntentID))
+				ErrIntents, changes[0].ID, cmp.Or(changes[0].IntentID, "no intent"), c.ID, cmp.Or(c.IntentID, "no intent"))
 		}
 	}
 	return nil
-}
-
-func named(intentID string) string {
-	if intentID == "" {
-		return "no intent"
-	}
-	return intentID
 }

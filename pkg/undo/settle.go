@@ -107,7 +107,7 @@ func (t *tree) merge(f *file, s *step) error {
 	if int64(len(content)) > t.Largest {
 		return t.conflict(f, s.newest, s.path, "the merged text is larger than the limit for files (limits.file_size)")
 	}
-	f.now.Hash, f.now.OID, f.merged = string(workspace.HashOf(content)), "", true
+	f.now.Hash, f.now.OID, f.merged = workspace.HashOf(content), "", true
 	if err := t.contents.add(f.now.Hash, content); err != nil {
 		t.refuse(f, s.newest, s.path, "the merged text "+err.Error())
 	}

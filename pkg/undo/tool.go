@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -121,19 +120,9 @@ func (c *call) Plan(context.Context) (hooks.Planned, error) {
 			}
 		}
 		effect.Before, effect.After = f.Before, f.After
-		effect.Hunks = hunks(f.Before.Bytes, f.After.Bytes)
+		effect.Hunks = hooks.HunksOf(f.Before.Bytes, f.After.Bytes)
 	}
 	return &planned{c}, nil
-}
-
-// hunks of binary contents are not known.
-func hunks(before, after []byte) [][4]int {
-	old, err := workspace.Decode(before)
-	fresh, other := workspace.Decode(after)
-	if err != nil || other != nil {
-		return nil
-	}
-	return edit.Hunks(old.String, fresh.String)
 }
 
 func changedSince(path string, err error) *refusal.Refusal {

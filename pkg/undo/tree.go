@@ -3,6 +3,7 @@ package undo
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -263,14 +264,7 @@ func (t *tree) result() []File {
 	return files
 }
 
-func (t *tree) paths() []string {
-	var paths []string
-	for path := range t.files {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
-}
+func (t *tree) paths() []string { return slices.Sorted(maps.Keys(t.files)) }
 
 // free: nothing stands at the path on disk. Then a move can go there.
 func (t *tree) free(path string) bool { return t.disk.at(path).Hash == "" }

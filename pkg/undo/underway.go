@@ -1,7 +1,6 @@
 package undo
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,13 +33,11 @@ func (l *lookup) allUnderWay() ([]Touch, error) {
 // startOnly says where the changes of a background command are, of whose start the record is.
 func (l *lookup) startOnly(id, job string) error {
 	end := ""
-	problems, err := l.ledger.ScanLines(l.ctx, func(line []byte) bool { return bytes.Contains(line, []byte(`"`+job+`"`)) }, func(e record.Entry) error {
+	err := l.scan([]string{`"` + job + `"`}, func(e record.Entry) {
 		if e.Command != nil && e.Command.Job == job && !e.Command.Started {
 			end = whole(e)
 		}
-		return nil
 	})
-	l.note(problems)
 	switch {
 	case err != nil:
 		return err

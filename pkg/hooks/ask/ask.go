@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -41,7 +42,10 @@ type Service struct{ Options }
 // New makes a Service.
 func New(o Options) *Service { return &Service{o} }
 
-var _ hooks.Asker = (*Service)(nil)
+var (
+	_ hooks.Asker    = (*Service)(nil)
+	_ hooks.PostHook = (*Service)(nil)
+)
 
 // CanAsk implements hooks.Asker.
 func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
@@ -62,12 +66,12 @@ func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
 // Pass implements hooks.Asker.
 func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
 	if err := s.endGrants(call); err != nil {
-		return nil, false, unavailable(questions, err)
+		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
 	}
 	r := requestOf(call, questions)
 	grants, covered, err := s.Store.Covered(r)
 	if err != nil {
-		return nil, false, unavailable(questions, err)
+		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
 	}
 	if covered {
 		for _, g := range grants {
@@ -78,7 +82,7 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	standing, err := s.Store.Standing(r.ComputeDigest())
 	switch {
 	case err != nil:
-		return nil, false, unavailable(questions, err)
+		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
 	case standing.Denied != nil:
 		return nil, false, rejected(*standing.Denied)
 	case standing.Approved == nil:
@@ -87,7 +91,7 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	a := *standing.Approved
 	used, err := s.Store.Use(a)
 	if err != nil {
-		return nil, false, unavailable(questions, err)
+		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
 	}
 	if !used {
 		return nil, false, nil // another process was faster
@@ -121,6 +125,24 @@ func (s *Service) endGrants(call *hooks.Call) error {
 	return nil
 }
 
+// Name implements hooks.PostHook.
+func (s *Service) Name() string { return "grants" }
+
+// After withdraws what was granted for an intent that the call ended, before
+// anybody can take the intent up again. An intent that is ended by hand is
+// found by the next call that would use a grant.
+func (s *Service) After(_ context.Context, _ *hooks.Call, outcome *hooks.Outcome) error {
+	if outcome.Record == nil {
+		return nil
+	}
+	status, ok := outcome.Record.Detail["status"].(string)
+	if !ok || outcome.Record.IntentID == "" || intent.Status(status).Selectable() {
+		return nil
+	}
+	_, err := s.Store.EndIntent(outcome.Record.IntentID)
+	return err
+}
+
 // Lapse implements hooks.Asker.
 func (s *Service) Lapse(id string) {
 	if err := s.Store.Void(id); err != nil && !errors.Is(err, approval.ErrUnknown) {
@@ -135,24 +157,18 @@ func (s *Service) Ask(ctx context.Context, call *hooks.Call, questions []hooks.Q
 	call.Release()
 	stored, isNew, err := s.Store.Put(r)
 	if err != nil {
-		return "", NotRequested(questions[0].Refusal.Reason(), err)
+		return "", unavailable(questions[0].Refusal.Reason(), err)
 	}
 	q := &question{service: s, call: call, request: stored, questions: questions}
 	if isNew {
-		s.Recorder.Asked(call, q.decision("asked"), q.way())
+		s.Recorder.Asked(call, Decision(stored, Asked), q.way())
 	}
 	return q.put(ctx)
 }
 
-// unavailable refuses where the operator's answers cannot be read: nothing that
+// unavailable refuses where a request to the operator could not be recorded, or the answers not be read: nothing that
 // needs one passes.
-func unavailable(questions []hooks.Question, err error) *refusal.Refusal {
-	return NotRequested(questions[0].Refusal.Reason(), err)
-}
-
-// NotRequested is the refusal where a request to the operator could not be
-// recorded, or the answers not be read.
-func NotRequested(reason string, err error) *refusal.Refusal {
+func unavailable(reason string, err error) *refusal.Refusal {
 	code := refusal.InternalError
 	if errors.Is(err, approval.ErrFull) {
 		code = refusal.Busy

@@ -10,7 +10,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -77,7 +76,7 @@ func (q *question) form() hooks.Form {
 func (q *question) inLine() error {
 	state, err := q.service.Store.SealState(q.request, q.service.Lifetime)
 	if err != nil {
-		return NotRequested(q.request.Checks[0].Reason, err)
+		return unavailable(q.request.Checks[0].Reason, err)
 	}
 	return &hooks.InLine{Form: q.form(), State: state}
 }
@@ -174,9 +173,9 @@ func (q *question) record(ctx context.Context, id string, reply hooks.Reply) (*a
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNotGrantable):
 		return nil, q.required()
 	case err != nil:
-		return nil, NotRequested("", err)
+		return nil, unavailable("", err)
 	}
-	if err := q.service.Recorder.Answered(ctx, q.call, q.answered(a), a.Via); err != nil {
+	if err := q.service.Recorder.Answered(ctx, q.call, AnswerDecision(q.request, a), a.Via); err != nil {
 		q.service.Lapse(id)
 		return nil, refusal.Newf(refusal.LedgerUnavailable, "The operator's answer could not be recorded (%v), so it does not count. Nothing was changed.", err)
 	}
@@ -207,32 +206,32 @@ func (q *question) concluded(a *approval.Answer, err error) (string, error) {
 
 // required is the refusal of a call that has no answer yet.
 func (q *question) required() *refusal.Refusal {
-	return Required(q.questions[0].Refusal.Reason(), q.request, q.service.Store.Shared()).With("check", string(q.questions[0].Refusal.Code()))
+	return required(q.questions[0].Refusal.Reason(), q.request, q.service.Store.Shared()).With("check", string(q.questions[0].Refusal.Code()))
 }
 
-// Required refuses until a request is answered, and says how it can be.
-func Required(reason string, r approval.Request, shared bool) *refusal.Refusal {
+// required refuses until a request is answered, and says how it can be.
+func required(reason string, r approval.Request, shared bool) *refusal.Refusal {
 	refused := refusal.New(refusal.ApprovalRequired, reason).
 		With("approval_id", r.ID).With("expires_at", r.ExpiresAt)
-	if paths := pathsOf(r); len(paths) > 0 {
+	if paths := r.About(); len(paths) > 0 {
 		refused = refused.With("paths", paths)
 	}
 	if !shared {
 		return refused.WithHint(refusal.HintAskUser).
 			Suggest("Nobody could be asked: the server was started without HOME and XDG_CONFIG_HOME, so it shares no requests with the operator's commands. Ask the user to set one of them for the server.")
 	}
-	command := OperatorCommand(r.ID)
+	command := operatorCommand(r.ID)
 	return refused.With("operator_command", command).
 		Suggest("Ask the user to look at the request and answer it in the workspace: %s (or deny, or orchestra-mcp approvals watch). Then call resume_approval with approval_id: %q, or make the same call again.", command, r.ID)
 }
 
-// OperatorCommand shows and answers a request.
-func OperatorCommand(id string) string { return "orchestra-mcp approvals approve " + id }
+// operatorCommand shows and answers a request.
+func operatorCommand(id string) string { return "orchestra-mcp approvals approve " + id }
 
 // tell reports progress until the returned function is called.
 func (q *question) tell(ctx context.Context) func() {
 	wait := q.service.Wait
-	text := fmt.Sprintf("waiting for the operator's answer (%s; %s)", q.request.ID, OperatorCommand(q.request.ID))
+	text := fmt.Sprintf("waiting for the operator's answer (%s; %s)", q.request.ID, operatorCommand(q.request.ID))
 	q.call.Progress(text, 0, wait.Seconds())
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -259,8 +258,3 @@ func (q *question) way() string {
 	}
 	return approval.Inbox
 }
-
-// decision is the record of a step of the request's life.
-func (q *question) decision(outcome string) record.Decision { return Decision(q.request, outcome) }
-
-func (q *question) answered(a approval.Answer) record.Decision { return AnswerDecision(q.request, a) }

@@ -1,8 +1,6 @@
 package ask
 
 import (
-	"slices"
-
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -19,7 +17,7 @@ const (
 
 // Decision is a step of a request's life, for the ledger.
 func Decision(r approval.Request, outcome string) record.Decision {
-	d := record.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: pathsOf(r)}
+	d := record.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: r.About()}
 	for i, c := range r.Checks {
 		if i == 0 {
 			d.Hook, d.Reason = c.Hook, redact.Text(c.Reason)
@@ -54,29 +52,4 @@ func Record(r approval.Request, d record.Decision, way string) record.Record {
 		Kind: record.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: record.Client{Name: r.Client},
 		Contributor: record.Contributor{Type: record.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
 	}
-}
-
-// pathsOf are the paths that the request is about.
-func pathsOf(r approval.Request) []string {
-	var paths []string
-	for _, c := range r.Checks {
-		for _, p := range c.Paths {
-			if !slices.Contains(paths, p) {
-				paths = append(paths, p)
-			}
-		}
-	}
-	if len(paths) > 0 {
-		return paths
-	}
-	for _, e := range r.Effects {
-		if e.Kind == "read" || e.Kind == "command" || e.Kind == "select" || e.Kind == approval.KindContent {
-			continue
-		}
-		paths = append(paths, e.Path)
-		if e.To != "" {
-			paths = append(paths, e.To)
-		}
-	}
-	return paths
 }

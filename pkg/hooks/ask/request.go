@@ -2,9 +2,11 @@ package ask
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -212,4 +214,17 @@ func diffOf(f *hooks.FileEffect) approval.FileDiff {
 	_, d.Hunks, _ = strings.Cut(unified, "\n")
 	d.Size, d.Lines = len(d.Hunks), strings.Count(d.Hunks, "\n")
 	return d
+}
+
+// noteOf says in words what becomes of a file.
+func noteOf(f *hooks.FileEffect) string {
+	switch f.Op {
+	case change.Created:
+		return fmt.Sprintf("a new file of %d bytes", len(f.After.Bytes))
+	case change.Deleted:
+		return fmt.Sprintf("deleted, with its %d bytes", len(f.Before.Bytes))
+	case change.Moved:
+		return fmt.Sprintf("moved; %d bytes become %d", len(f.Before.Bytes), len(f.After.Bytes))
+	}
+	return fmt.Sprintf("%d bytes become %d", len(f.Before.Bytes), len(f.After.Bytes))
 }

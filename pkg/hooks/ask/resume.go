@@ -41,7 +41,7 @@ func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (appr
 	case errors.Is(err, context.Canceled):
 		return r, refusal.New(refusal.Cancelled, "The call was cancelled while it waited for the operator; nothing was changed.")
 	case errors.Is(err, approval.ErrPending), errors.Is(err, context.DeadlineExceeded):
-		return r, Required(fmt.Sprintf("The operator has not answered %s yet.", r.ID), r, s.Store.Shared())
+		return r, required(fmt.Sprintf("The operator has not answered %s yet.", r.ID), r, s.Store.Shared())
 	case errors.Is(err, approval.ErrUnknown):
 		return r, s.unknown(id)
 	}

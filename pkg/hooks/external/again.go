@@ -33,5 +33,5 @@ func hashNow(w *workspace.Workspace, path string, limit int64) string {
 	if err != nil {
 		return ""
 	}
-	return string(content.Hash)
+	return content.Hash
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -33,24 +32,18 @@ type checkHook struct {
 	paths *intent.Scope
 }
 
-var _ hooks.PostHook = (*checkHook)(nil)
-
 // NewCheck makes the post-hook of a check. The error is about its Paths.
 func NewCheck(c Check, o Options) (hooks.PostHook, error) {
 	paths, err := intent.CompileScope([]string{c.Paths})
 	if err != nil {
 		return nil, fmt.Errorf("the paths of the check %q: %w", c.Command, err)
 	}
-	return &checkHook{c, o, paths}, nil
+	h := &checkHook{c, o, paths}
+	return hooks.PostFunc("check "+printable.Clip(printable.Text(c.Command), 200), h.after), nil
 }
 
-// Name implements hooks.PostHook.
-func (h *checkHook) Name() string {
-	return "check " + printable.Clip(printable.Text(h.Command), 200)
-}
-
-// After implements hooks.PostHook: problems are a warning.
-func (h *checkHook) After(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+// after looks at the changed files: problems are a warning.
+func (h *checkHook) after(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 	if call.Class != hooks.Destructive {
 		return nil
 	}
@@ -98,16 +91,7 @@ func (h *checkHook) matching(outcome *hooks.Outcome) []string {
 }
 
 func (h *checkHook) run(ctx context.Context, changed []string) (command.Result, error) {
-	if h.Runner == nil {
-		return command.Result{}, errNoShell
-	}
-	dir, err := h.Workspace.Root().Open(".")
-	if err != nil {
-		return command.Result{}, err
-	}
-	defer dir.Close()
-	env := append(command.FilterEnv(os.Environ(), h.KeepEnv...), "CHANGED_FILES="+strings.Join(changed, "\n"))
-	return h.Runner.Run(ctx, command.Spec{Command: h.Command, Dir: dir, Env: env, Unkept: true, Timeout: h.Timeout})
+	return h.start(ctx, command.Spec{Command: h.Command, Unkept: true, Timeout: h.Timeout}, "CHANGED_FILES="+strings.Join(changed, "\n"))
 }
 
 // excerptLines and excerptLimit bound what of a check's output reaches the agent, in lines and characters.

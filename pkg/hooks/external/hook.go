@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
@@ -77,47 +78,46 @@ func (p *program) matches(class hooks.Class, names ...string) bool {
 	if len(p.matchers) == 0 {
 		return class == hooks.Destructive
 	}
-	for _, matcher := range p.matchers {
-		for _, name := range names {
-			if matcher.MatchString(name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.matchers, func(m *regexp.Regexp) bool { return slices.ContainsFunc(names, m.MatchString) })
 }
 
 // wants returns the events of a call that the program is to see.
 func (p *program) wants(call *hooks.Call, events []event) []event {
-	var wanted []event
-	for _, e := range events {
-		if p.matches(call.Class, call.Tool, e.ToolName, mcpName(call.Tool)) {
-			wanted = append(wanted, e)
-		}
-	}
-	return wanted
+	return slices.DeleteFunc(events, func(e event) bool { return !p.matches(call.Class, call.Tool, e.ToolName, mcpName(call.Tool)) })
 }
 
 var errNoShell = errors.New("cannot run: this machine has no shell")
 
-// run gives one event to the program and returns how it ended.
-func (p *program) run(ctx context.Context, e event) (command.Result, error) {
-	if p.Runner == nil {
-		return command.Result{}, errNoShell
+// ask gives one event to the program and returns what it came to.
+func (p *program) ask(ctx context.Context, e event) (answer, error) {
+	result, err := p.run(ctx, e)
+	if err != nil {
+		return answer{}, err
 	}
+	return interpret(result, e.HookEventName)
+}
+
+func (p *program) run(ctx context.Context, e event) (command.Result, error) {
 	input, err := json.Marshal(e)
 	if err != nil {
 		return command.Result{}, err
 	}
-	dir, err := p.Workspace.Root().Open(".")
+	return p.start(ctx, command.Spec{Command: p.Command, Input: append(input, '\n'), Apart: true, Unkept: true, Timeout: p.Timeout},
+		"CLAUDE_PROJECT_DIR="+p.Workspace.Dir())
+}
+
+// start runs a program in the workspace root, with one variable more.
+func (o *Options) start(ctx context.Context, spec command.Spec, variable string) (command.Result, error) {
+	if o.Runner == nil {
+		return command.Result{}, errNoShell
+	}
+	dir, err := o.Workspace.Root().Open(".")
 	if err != nil {
 		return command.Result{}, err
 	}
 	defer dir.Close()
-	env := append(command.FilterEnv(os.Environ(), p.KeepEnv...), "CLAUDE_PROJECT_DIR="+p.Workspace.Dir())
-	return p.Runner.Run(ctx, command.Spec{
-		Command: p.Command, Dir: dir, Env: env, Input: append(input, '\n'), Apart: true, Unkept: true, Timeout: p.Timeout,
-	})
+	spec.Dir, spec.Env = dir, append(command.FilterEnv(os.Environ(), o.KeepEnv...), variable)
+	return o.Runner.Run(ctx, spec)
 }
 
 // name is how records and refusals call the program. The line is the operator's own.

@@ -8,26 +8,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
 
-// Post tells a program of a call that was carried out.
-type Post struct{ program *program }
-
-var _ hooks.PostHook = (*Post)(nil)
-
-// NewPost makes a post-hook. The error is about a pattern of Hook.Tools.
-func NewPost(h Hook, o Options) (*Post, error) {
+// NewPost makes a post-hook that tells a program of a call that was carried out. The error is about a pattern of Hook.Tools.
+func NewPost(h Hook, o Options) (hooks.PostHook, error) {
 	p, err := newProgram(h, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Post{p}, nil
+	return hooks.PostFunc(p.name(), p.after), nil
 }
 
-// Name implements hooks.PostHook.
-func (h *Post) Name() string { return h.program.name() }
-
-// After implements hooks.PostHook: what the program says becomes warnings, and its failures are joined into the error.
-func (h *Post) After(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
-	p := h.program
+// after tells of each file: what the program says becomes warnings, and its failures are joined into the error.
+func (p *program) after(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 	var said []string
 	var failures []error
 	for _, e := range p.wants(call, describer{p.Workspace, call, postToolUse}.done(outcome)) {
@@ -35,11 +26,7 @@ func (h *Post) After(ctx context.Context, call *hooks.Call, outcome *hooks.Outco
 			failures = append(failures, errors.New("was not told: the call was cancelled"))
 			break
 		}
-		result, err := p.run(ctx, e)
-		var a answer
-		if err == nil {
-			a, err = interpret(result, postToolUse)
-		}
+		a, err := p.ask(ctx, e)
 		if err != nil {
 			failures = append(failures, err)
 			break

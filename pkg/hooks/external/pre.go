@@ -1,46 +1,34 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// Pre asks a program before a call. It judges the plan and is idempotent as far as the program is.
-type Pre struct{ program *program }
-
-var _ hooks.PreHook = (*Pre)(nil)
-
-// NewPre makes a pre-hook. The error is about a pattern of Hook.Tools.
-func NewPre(h Hook, o Options) (*Pre, error) {
+// NewPre makes a pre-hook that asks a program before a call. It judges the plan and is idempotent as far as the program is.
+// The error is about a pattern of Hook.Tools.
+func NewPre(h Hook, o Options) (hooks.PreHook, error) {
 	p, err := newProgram(h, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Pre{p}, nil
+	return hooks.PreFunc(p.name(), p.before), nil
 }
 
-// Name implements hooks.PreHook.
-func (h *Pre) Name() string { return h.program.name() }
-
-// Before implements hooks.PreHook. The first file that is refused ends it; a question is put only if no other file is
-// refused.
-func (h *Pre) Before(ctx context.Context, call *hooks.Call) (hooks.Decision, error) {
-	p := h.program
+// before asks about each file. The first that is refused ends it; a question is put only if no other file is refused.
+func (p *program) before(ctx context.Context, call *hooks.Call) (hooks.Decision, error) {
 	var notes []string
 	var question *refusal.Refusal
 	for _, e := range p.wants(call, describer{p.Workspace, call, preToolUse}.planned()) {
-		result, err := p.run(ctx, e)
-		if ctx.Err() != nil {
-			return hooks.Refuse(refusal.New(refusal.Cancelled, "The call was cancelled while a hook was judging it.")), nil
-		}
-		var a answer
-		if err == nil {
-			a, err = interpret(result, preToolUse)
-		}
+		a, err := p.ask(ctx, e)
 		switch {
+		case ctx.Err() != nil:
+			return hooks.Refuse(refusal.New(refusal.Cancelled, "The call was cancelled while a hook was judging it.")), nil
 		case err != nil:
 			return hooks.Refuse(p.failed(err, e)), nil
 		case a.verdict == deny:
@@ -92,23 +80,12 @@ func (e event) what() string {
 	return "the call of " + e.Orchestra.Tool
 }
 
-func orNone(reason string) string {
-	if reason == "" {
-		return "it gives no reason."
-	}
-	return reason
-}
+func orNone(reason string) string { return cmp.Or(reason, "it gives no reason.") }
 
 // appendNew keeps one of each: a program says the same about every file.
 func appendNew(notes []string, more ...string) []string {
-next:
 	for _, note := range more {
-		for _, known := range notes {
-			if known == note {
-				continue next
-			}
-		}
-		if len(notes) < maxNotes {
+		if len(notes) < maxNotes && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}

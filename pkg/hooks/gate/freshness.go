@@ -79,7 +79,7 @@ func freshness(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return hooks.Allow()
 }
 
-// Stale implements hooks.Freshness.
+// Stale gives the STALE_FILE refusal of a call, for hooks.Options; nil if there is none.
 func (f *Freshness) Stale(c *hooks.Call) *refusal.Refusal {
 	for _, effect := range c.Effects.Files {
 		if r := f.judge(c, effect); r != nil && r.Code() == refusal.StaleFile {
@@ -181,7 +181,7 @@ func found(hash string) string {
 
 func quoteWhole(r *refusal.Refusal, path, hash string, content []byte) *refusal.Refusal {
 	// A file that was too large to be carried comes here without its content.
-	if len(content) > quoteLimit || string(workspace.HashOf(content)) != hash {
+	if len(content) > quoteLimit || workspace.HashOf(content) != hash {
 		return r
 	}
 	text, err := workspace.Decode(content)

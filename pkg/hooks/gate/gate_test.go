@@ -77,7 +77,7 @@ func effectsOf(does string) hooks.Effects {
 			f.Knowledge = hooks.KnowsNothing
 		}
 		if f.Op != change.Created {
-			f.Exists, f.Before = true, change.Version{Bytes: []byte("old\n"), Hash: string(workspace.HashOf([]byte("old\n")))}
+			f.Exists, f.Before = true, change.Version{Bytes: []byte("old\n"), Hash: workspace.HashOf([]byte("old\n"))}
 		}
 		if strings.HasPrefix(name, "..") {
 			f.Problem = refusal.Newf(refusal.PathOutsideWorkspace, "%s is outside.", name)
@@ -174,7 +174,7 @@ func decide(t *testing.T, r row) {
 	asks, records := &operator{}, recorder{w.writable}
 	g := &gate.Gate{Intents: intent.Open(root), Fresh: gate.NewFreshness(false), Ledger: records, Policy: w.p}
 	engine := check.Value(hooks.NewEngine(hooks.Options{
-		Sessions: sessions, Recorder: records, Asker: asks, Logger: zerolog.Nop(), Gate: g.Hooks(false), Freshness: g.Fresh,
+		Sessions: sessions, Recorder: records, Asker: asks, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: g.Fresh.Stale,
 	}))(t)
 	check.OK(t, engine.AddTool(&probe{effectsOf(r.does)}))
 	result := engine.Do(t.Context(), hooks.Request{Tool: "probe", Caller: caller, Arguments: check.Value(hooks.MakeArguments(w.arguments))(t)})

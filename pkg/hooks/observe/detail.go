@@ -17,13 +17,10 @@ func (r *report) describe(c *snapshot.Change, path string) {
 	if c.Shared {
 		r.note(detailShared, path)
 	}
+	keys := map[snapshot.Kind]string{snapshot.Link: detailLinks, snapshot.Special: detailSpecial}
 	for _, content := range []*snapshot.Content{c.Before, c.After} {
-		switch {
-		case content == nil:
-		case content.Kind == snapshot.Link:
-			r.note(detailLinks, path)
-		case content.Kind == snapshot.Special:
-			r.note(detailSpecial, path)
+		if content != nil && keys[content.Kind] != "" {
+			r.note(keys[content.Kind], path)
 		}
 	}
 	if c.Before != nil && c.Before.Kind == snapshot.File && unkept(c) {
@@ -64,18 +61,23 @@ func (r *report) packaged(c *snapshot.Change) bool {
 		one = &Packaged{}
 		counts[place] = one
 	}
-	switch c.Op {
-	case change.Created:
-		one.Created++
-	case change.Deleted:
-		one.Deleted++
-	default:
-		one.Modified++
-	}
+	count(c.Op, &one.Created, &one.Modified, &one.Deleted)
 	if c.Op != change.Deleted && workspace.Protect(c.Path) == workspace.ProtectProgramConfig {
 		one.ProgramConfig++
 	}
 	return true
+}
+
+// count adds a path.
+func count(op change.Op, created, modified, deleted *int) {
+	switch op {
+	case change.Created:
+		*created++
+	case change.Deleted:
+		*deleted++
+	default:
+		*modified++
+	}
 }
 
 // GitChange is what became of a part of git's history: a name with what it said
@@ -124,17 +126,17 @@ func Shown(path string) string {
 	if utf8.ValidString(path) {
 		return path
 	}
-	var b strings.Builder
+	var shown []byte
 	for i := 0; i < len(path); {
-		r, size := utf8.DecodeRuneInString(path[i:])
-		if r == utf8.RuneError && size == 1 {
-			fmt.Fprintf(&b, "\\x%02x", path[i])
+		_, size := utf8.DecodeRuneInString(path[i:])
+		if utf8.ValidString(path[i : i+size]) {
+			shown = append(shown, path[i:i+size]...)
 		} else {
-			b.WriteString(path[i : i+size])
+			shown = fmt.Appendf(shown, "\\x%02x", path[i])
 		}
 		i += size
 	}
-	return b.String()
+	return string(shown)
 }
 
 func kindOf(c *snapshot.Change) snapshot.Kind {

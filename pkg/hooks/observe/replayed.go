@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -140,7 +141,7 @@ func entryIn(c *snapshot.Content) replay.Entry {
 func textOf(c *snapshot.Content) func() (string, error) {
 	return func() (string, error) {
 		if c == nil || !c.Known {
-			return "", fmt.Errorf("its content is not known")
+			return "", errors.New("its content is not known")
 		}
 		return string(c.Bytes), nil
 	}
@@ -197,7 +198,7 @@ func (f *findings) gitReplayed(ctx context.Context, found *snapshot.Difference) 
 	record := &hooks.GitReplay{Before: g.state.Head, After: g.store.State().Head}
 	found.Changes = slices.DeleteFunc(found.Changes, func(c snapshot.Change) bool {
 		if is[c.Path] {
-			record.Count(c.Op)
+			count(c.Op, &record.Created, &record.Modified, &record.Deleted)
 			f.replayed = append(f.replayed, c.Path)
 			if c.From != "" {
 				f.replayed = append(f.replayed, c.From)

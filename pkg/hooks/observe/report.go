@@ -231,16 +231,14 @@ func (r *report) file(c *snapshot.Change) hooks.FileOutcome {
 		f.Links = c.Before.Links
 	}
 	// Of what is secret not even a hash is written down: a short one can be guessed from it.
-	if c.Before != nil {
-		f.Unread = f.Unread || !c.Before.Known
-		if !c.Before.Secret {
-			f.Before.Hash, f.Before.OID, f.Before.Bytes = c.Before.Hash, c.Before.OID, c.Before.Bytes
+	for i, is := range []*snapshot.Content{c.Before, c.After} {
+		if is == nil {
+			continue
 		}
-	}
-	if c.After != nil {
-		f.Unread = f.Unread || !c.After.Known
-		if !c.After.Secret {
-			f.After.Hash, f.After.OID, f.After.Bytes = c.After.Hash, c.After.OID, c.After.Bytes
+		to := []*change.Version{&f.Before, &f.After}[i]
+		f.Unread = f.Unread || !is.Known
+		if !is.Secret {
+			to.Hash, to.OID, to.Bytes = is.Hash, is.OID, is.Bytes
 		}
 	}
 	if !f.Unread && c.Op != change.Moved {

@@ -26,7 +26,7 @@ func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 	}
 	var writes []snapshot.Write
 	for _, f := range outcome.Changed() {
-		oid := r.blobID(f.After.Hash, f.After.OID, f.After.Bytes, f.Unread)
+		oid := r.blobID(f.After, f.Unread)
 		if f.From != "" {
 			writes = append(writes, snapshot.Write{Path: f.From, Before: f.Before.Hash})
 			f.Before.Hash = ""
@@ -44,14 +44,14 @@ func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 
 // blobID names a content in git's way; "" for none, and for one that is not
 // there to be named.
-func (r *Recorder) blobID(hash, oid string, content []byte, unread bool) string {
+func (r *Recorder) blobID(v change.Version, unread bool) string {
 	switch {
-	case hash == "" || oid != "":
-		return oid
-	case unread && content == nil:
+	case v.Hash == "" || v.OID != "":
+		return v.OID
+	case unread && v.Bytes == nil:
 		return ""
 	}
-	return r.Ledger.BlobID(content)
+	return r.Ledger.BlobID(v.Bytes)
 }
 
 // externalTime bounds the asking for the last records of all files of one
@@ -108,9 +108,14 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 	for _, f := range outcome.Build[:min(len(outcome.Build), maxBuild)] {
 		rec.Changes = append(rec.Changes, record.Change{Change: f.Change})
 	}
+	return r.before(ctx, rec)
+}
+
+// before appends a record that stands before a command's own, which says so where it is let through unrecorded.
+func (r *Recorder) before(ctx context.Context, rec record.Record) error {
 	_, err := r.Ledger.Append(ctx, rec)
 	if r.lets(err) {
-		return nil // the command's own record says so
+		return nil
 	}
 	return busy(err)
 }
@@ -132,11 +137,7 @@ func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Out
 	if len(g.Commits) > 0 {
 		rec.Detail["commits"] = g.Commits
 	}
-	_, err := r.Ledger.Append(ctx, rec)
-	if r.lets(err) {
-		return nil
-	}
-	return busy(err)
+	return r.before(ctx, rec)
 }
 
 const (

@@ -227,8 +227,8 @@ func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) 
 	}
 	detail := map[string]any{
 		"calls": calls,
-		"since": missed[0].At.UTC().Format(time.RFC3339Nano),
-		"until": missed[len(missed)-1].At.UTC().Format(time.RFC3339Nano),
+		"since": moment(missed[0].At),
+		"until": moment(missed[len(missed)-1].At),
 	}
 	if decisions > 0 {
 		detail["decisions"] = decisions

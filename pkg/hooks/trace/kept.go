@@ -50,11 +50,10 @@ func (r *Recorder) keepChange(c record.Change, f hooks.FileOutcome) error {
 	}
 	paths := []string{c.Path, c.From}
 	var all []kept.Content
-	if c.Before.OID != "" && (f.Before.Bytes != nil || !f.Unread) {
-		all = append(all, kept.Content{ID: c.Before.OID, Bytes: f.Before.Bytes, Paths: paths})
-	}
-	if c.After.OID != "" && c.After.OID != c.Before.OID && (f.After.Bytes != nil || !f.Unread) {
-		all = append(all, kept.Content{ID: c.After.OID, Bytes: f.After.Bytes, Paths: paths})
+	for _, end := range [][2]change.Version{{c.Before, f.Before}, {c.After, f.After}} {
+		if named, is := end[0], end[1]; named.OID != "" && (is.Bytes != nil || !f.Unread) {
+			all = append(all, kept.Content{ID: named.OID, Bytes: is.Bytes, Paths: paths})
+		}
 	}
 	return r.Contents.Put(all...)
 }
@@ -77,11 +76,10 @@ func (r *Recorder) keepFound(rec record.Record, plan []change.Planned) {
 		}
 		paths := []string{c.Path, c.From}
 		for _, content := range r.Workspace.Contents(p, maxFound) {
-			switch string(content.Hash) {
-			case c.Before.Hash:
-				_ = r.Contents.Put(kept.Content{ID: c.Before.OID, Bytes: content.Bytes, Paths: paths})
-			case c.After.Hash:
-				_ = r.Contents.Put(kept.Content{ID: c.After.OID, Bytes: content.Bytes, Paths: paths})
+			for _, end := range []change.Version{c.Before, c.After} {
+				if content.Hash == end.Hash {
+					_ = r.Contents.Put(kept.Content{ID: end.OID, Bytes: content.Bytes, Paths: paths})
+				}
 			}
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"strings"
+	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -81,13 +82,10 @@ const maxReason = 400
 
 // reasonOf is why a change has its class, where something was compared.
 func reasonOf(class mutation.Resolved) string {
-	switch {
-	case class.Evidence == mutation.Unsupported:
+	if class.Evidence == mutation.Unsupported {
 		return ""
-	case len(class.Reason) <= maxReason:
-		return class.Reason
 	}
-	return strings.ToValidUTF8(class.Reason[:maxReason], "") + "…"
+	return cut(class.Reason, maxReason)
 }
 
 func redacted(texts []string) []string {
@@ -103,11 +101,11 @@ func withEdit(note *hooks.Note) map[string]any {
 	if note.Edit == nil {
 		return note.Detail
 	}
-	edit := map[string]any{
-		hooks.DetailEditPath: note.Edit.Path, hooks.DetailEditBefore: note.Edit.Before, hooks.DetailEditAfter: note.Edit.After,
-	}
-	return detailOf(map[string]any{hooks.DetailEdit: edit}, note.Detail)
+	return detailOf(map[string]any{detailEdit: note.Edit}, note.Detail)
 }
+
+// moment is a time as records have it.
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // detailOf joins what the gate noted with what the tool did.
 func detailOf(notes, note map[string]any) map[string]any {
@@ -121,8 +119,7 @@ func detailOf(notes, note map[string]any) map[string]any {
 
 func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) record.Change {
 	c := record.Change{Change: f.Bare(), ExternalBefore: r.last.external(ctx, f.Source(), f.Before.Hash)}
-	c.Before.OID = r.blobID(f.Before.Hash, f.Before.OID, f.Before.Bytes, f.Unread)
-	c.After.OID = r.blobID(f.After.Hash, f.After.OID, f.After.Bytes, f.Unread)
+	c.Before.OID, c.After.OID = r.blobID(f.Before, f.Unread), r.blobID(f.After, f.Unread)
 	if f.After.Hash == "" || f.Unread {
 		return c
 	}
@@ -139,14 +136,56 @@ func (r *Recorder) change(ctx context.Context, f hooks.FileOutcome) record.Chang
 
 // marks reports whether the lines of a file may be marked: of what is secret they could be guessed from it.
 func (r *Recorder) marks(f hooks.FileOutcome) bool {
-	if !r.MarkLines || r.Ignore == nil || len(f.Hunks) == 0 {
+	if !r.MarkLines || len(f.Hunks) == 0 {
 		return false
 	}
-	ignore, err := r.Ignore()
-	if err != nil {
+	ignore := r.rules()
+	if ignore == nil {
 		return false
 	}
 	_, is := ignore.Secret(f.Path)
 	_, was := ignore.Secret(cmp.Or(f.From, f.Path))
 	return !is && !was
+}
+
+// detailHardLinks is the key of the files that had other names before a change.
+const detailHardLinks = "hard_links"
+
+// maxLinked bounds those that a record names.
+const maxLinked = 200
+
+// linked notes the files that had other names: who restores one makes a file of its own.
+func linked(files []hooks.FileOutcome) map[string]any {
+	var paths []string
+	for _, f := range files {
+		if f.Links > 1 && len(paths) < maxLinked {
+			paths = append(paths, cmp.Or(f.From, f.Path))
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return map[string]any{detailHardLinks: paths}
+}
+
+// tellModes gives the files of an outcome the permissions, and the number of names, that the plan knows.
+func tellModes(pending *hooks.Pending) {
+	plans := map[string]change.Planned{}
+	for _, p := range pending.Files {
+		plans[p.Path] = p
+	}
+	for i := range pending.Outcome.Files {
+		f := &pending.Outcome.Files[i]
+		p, known := plans[f.Path]
+		if !known {
+			continue
+		}
+		f.Links = p.Links
+		if f.Before.Hash != "" {
+			f.Before.Mode = p.Before.Mode
+		}
+		if f.After.Hash != "" {
+			f.After.Mode = p.After.Mode
+		}
+	}
 }

@@ -3,15 +3,17 @@ package trace
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/google/uuid"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -204,13 +206,7 @@ func (r *Recorder) verdict(ctx context.Context, o *journal.Orphan, draft *ledger
 
 // recovered is the record of a mutation that a crash kept out of the ledger.
 func recovered(rec record.Record, found *workspace.Recovery, began time.Time) (_ record.Record, happened bool) {
-	detail := map[string]any{
-		"of": string(rec.Kind), "began": began.UTC().Format(time.RFC3339Nano),
-		detailSettled: time.Now().UTC().Format(time.RFC3339Nano),
-	}
-	for key, value := range rec.Detail {
-		detail[key] = value
-	}
+	detail := detailOf(map[string]any{"of": string(rec.Kind), "began": moment(began), detailSettled: moment(time.Now())}, rec.Detail)
 	planned := rec.Changes
 	rec.Kind, rec.Detail, rec.Changes = record.KindRecovered, detail, nil
 	if len(found.Files) == 0 {
@@ -268,4 +264,44 @@ func (r *Recorder) retraction(draft *ledger.Draft, found *workspace.Recovery) (*
 // retractionID is the same however often a retraction is drafted.
 func retractionID(d *ledger.Draft) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:orchestra:retraction:"+d.ID())).String()
+}
+
+// detailEdit is the key of an Edit in a record's detail.
+const detailEdit = "edit"
+
+// editOf reads the edit of a governance file back from its record.
+func editOf(rec record.Record) (edit hooks.Edit, is bool) {
+	if rec.Detail[detailEdit] == nil || rec.Kind != record.KindLifecycle && rec.Kind != record.KindSelection {
+		return edit, false
+	}
+	text, err := json.Marshal(rec.Detail[detailEdit])
+	return edit, err == nil && json.Unmarshal(text, &edit) == nil && edit.Path == intent.FilePath
+}
+
+// editVerdict tells from the intents file whether an edit happened whose
+// process died: it is as before, or as the edit made it. Where it is neither,
+// somebody changed it since, and the record says that it is not sure. Of the
+// file nothing is written: it is the operator's.
+func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hooks.Edit, known bool) (*ledger.Draft, error) {
+	now, err := intent.FileHash(r.Workspace.Root())
+	if err != nil {
+		return nil, fmt.Errorf("find out what became of %s: %w", edit.Path, err)
+	}
+	rec := draft.Record()
+	switch {
+	case known && now != edit.Before:
+		return nil, nil // it stands, and so does its record
+	case known:
+		rec.Kind = record.KindRecovered
+		rec.Detail = map[string]any{record.DetailRetracts: draft.ID(), "reason": "the ledger could not be flushed, and the edit was taken back"}
+		return r.Ledger.DraftAs(retractionID(draft), rec)
+	case now == edit.Before:
+		return nil, nil
+	}
+	detail := map[string]any{"of": string(rec.Kind), "began": moment(o.Began)}
+	if now != edit.After {
+		detail["certainty"] = "probable"
+	}
+	rec.Kind, rec.Detail = record.KindRecovered, detailOf(rec.Detail, detail)
+	return r.Ledger.Redraft(draft, rec)
 }
