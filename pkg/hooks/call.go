@@ -16,11 +16,9 @@ type Request struct {
 	Caller    session.Caller
 	// Progress reports to the client; nil means that nobody listens.
 	Progress func(message string, done, total float64)
-	// Fragile says that the call ends when its client loses the response, and
-	// nothing can bring the result back.
+	// Fragile says that the call ends when its client loses the response, and nothing can bring the result back.
 	Fragile bool
-	// Operator says that an operator at the command line makes the call, and
-	// not an agent. No transport sets it.
+	// Operator says that an operator at the command line makes the call, and not an agent. No transport sets it.
 	Operator bool
 	// Leave gives up the call's place in the order of its session, for the
 	// time that an operator takes to answer; nil where there is no order.
@@ -29,8 +27,7 @@ type Request struct {
 	Ways Ways
 }
 
-// Call is one tool call as hooks see it. Hooks read it; only the engine and
-// the gate's own intent step write it.
+// Call is one tool call as hooks see it. Hooks read it; only the engine and the gate's own intent step write it.
 type Call struct {
 	// ID is a UUID, new for every call.
 	ID    string
@@ -61,11 +58,9 @@ type Call struct {
 	// Ignore holds the .intentignore rules. It is there also where Intents is
 	// not: read tools go on then, and must keep secrets.
 	Ignore *intent.Ignore
-	// Intent is set by the gate's intent step; nil before it and for calls
-	// that need none.
+	// Intent is set by the gate's intent step; nil before it and for calls that need none.
 	Intent *intent.Intent
-	// Untracked is set when the workspace has no intents and the operator lets
-	// calls through all the same.
+	// Untracked is set when the workspace has no intents and the operator lets calls through all the same.
 	Untracked bool
 
 	Effects Effects
@@ -106,8 +101,7 @@ func (c *Call) Inner(tool string, arguments Arguments) Request {
 	return r
 }
 
-// Detached is the call for what goes on behind its result (Engine.Continue):
-// judged as it was, with nobody who listens.
+// Detached is the call for what goes on behind its result (Engine.Continue): judged as it was, with nobody who listens.
 func (c *Call) Detached() *Call {
 	d := *c
 	d.progress, d.leave = nil, nil
@@ -122,8 +116,7 @@ func (c *Call) Leave() {
 	}
 }
 
-// Release drops the contents of the effects, of a call that waits and will be
-// judged anew, or not at all.
+// Release drops the contents of the effects, of a call that waits and will be judged anew, or not at all.
 func (c *Call) Release() {
 	for _, f := range c.Effects.Files {
 		f.Before.Bytes, f.After.Bytes = nil, nil

@@ -46,15 +46,13 @@ func Allow(notes ...string) Decision { return Decision{verdict: allowed, notes: 
 // Refuse stops the call. A nil refusal counts as a failed hook.
 func Refuse(r *refusal.Refusal) Decision { return Decision{verdict: refused, refusal: r} }
 
-// Ask puts the failure aside to be asked about, or stops the call with r where
-// nobody can be asked.
+// Ask puts the failure aside to be asked about, or stops the call with r where nobody can be asked.
 func Ask(policy Policy, r *refusal.Refusal) Decision {
 	return Decision{verdict: asked, policy: policy, refusal: r}
 }
 
-// About names all paths that an asking decision of Ask is about, as resolved: a
-// hook that fails at several says so, or a yes for one would hide the others.
-// Without it the decision is about everything that the call changes.
+// About names all paths that an asking decision of Ask is about, as resolved: a hook that fails at several says so, or
+// a yes for one would hide the others. Without it the decision is about everything that the call changes.
 func (d Decision) About(paths ...string) Decision {
 	d.paths = paths
 	return d
@@ -119,8 +117,7 @@ type PreHook interface {
 	Before(ctx context.Context, call *Call) (Decision, error)
 }
 
-// PostHook observes a call that executed. An error becomes a warning in the
-// result; it never hides the outcome.
+// PostHook observes a call that executed. An error becomes a warning in the result; it never hides the outcome.
 type PostHook interface {
 	Name() string
 	After(ctx context.Context, call *Call, outcome *Outcome) error
@@ -141,25 +138,21 @@ type Question struct {
 	Hook    string
 	Policy  Policy
 	Refusal *refusal.Refusal
-	// Paths are what it is about, as resolved; empty for everything that the
-	// call changes, or its command.
+	// Paths are what it is about, as resolved; empty for everything that the call changes, or its command.
 	Paths []string
 }
 
 // Asker puts questions to the operator.
 type Asker interface {
-	// CanAsk reports whether somebody can be asked about q in this call, or has
-	// answered already.
+	// CanAsk reports whether somebody can be asked about q in this call, or has answered already.
 	CanAsk(call *Call, q Question) bool
-	// Pass reports whether the operator has let this very call through, by an
-	// answer that still stands, and notes how. It is asked after all checks and
-	// right before the call executes: an answer for one call is used up by it.
-	// An error, a refusal, means that the operator has said no.
+	// Pass reports whether the operator has let this very call through, by an answer that still stands, and notes how.
+	// It is asked after all checks and right before the call executes: an answer for one call is used up by it. An
+	// error, a refusal, means that the operator has said no.
 	Pass(ctx context.Context, call *Call, questions []Question) (notes []string, passed bool, err error)
-	// Ask puts the questions, and waits. Without an error the operator has
-	// answered yes, and the call is judged anew from its beginning: what Pass
-	// then finds is an approval of what was shown, and of nothing else. The
-	// answer's id is for Lapse. An error is a refusal, or an *InLine.
+	// Ask puts the questions, and waits. Without an error the operator has answered yes, and the call is judged anew
+	// from its beginning: what Pass then finds is an approval of what was shown, and of nothing else. The answer's id
+	// is for Lapse. An error is a refusal, or an *InLine.
 	Ask(ctx context.Context, call *Call, questions []Question) (id string, err error)
 	// Lapse takes back an answer that the call came back with and did not use.
 	Lapse(id string)

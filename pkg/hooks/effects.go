@@ -25,8 +25,7 @@ const (
 type Knowledge int
 
 const (
-	// KnowsNothing: the change replaces content without quoting it, so the
-	// session must have seen all of it.
+	// KnowsNothing: the change replaces content without quoting it, so the session must have seen all of it.
 	KnowsNothing Knowledge = iota
 	// KnowsBySearch: the change quotes what it replaces.
 	KnowsBySearch
@@ -46,19 +45,15 @@ type FileEffect struct {
 	Directory bool
 	// Rehearsed: the line did it when it was rehearsed; it is known from AtPlan on.
 	Rehearsed bool
-	// Reproduced: with it the line only does what git makes of commits of people,
-	// which is no matter of a scope.
+	// Reproduced: with it the line only does what git makes of commits of people, which is no matter of a scope.
 	Reproduced bool
-	// Purpose is what a command changes the file for, in the operator's words;
-	// "" where the line itself says so.
+	// Purpose is what a command changes the file for, in the operator's words; "" where the line itself says so.
 	Purpose string
-	// Problem is why the path cannot be used at all (outside the workspace, a
-	// directory, not a name). It is reported at its own step of the gate, not
-	// before: a missing intent outranks it.
+	// Problem is why the path cannot be used at all (outside the workspace, a directory, not a name). It is reported at
+	// its own step of the gate, not before: a missing intent outranks it.
 	Problem *refusal.Refusal
 
-	// Protection is the strictest of any name on the way to the file, links and
-	// the source of a move included.
+	// Protection is the strictest of any name on the way to the file, links and the source of a move included.
 	Protection workspace.Protection
 
 	// GitParts are directories that are repositories of git's, or become one with
@@ -100,8 +95,7 @@ type CommandEffect struct {
 	// Shell is the program that runs it, and Dialect what it speaks.
 	Shell, Dialect string
 	Background     bool
-	// ByHand is what a person types in a terminal to run a line that was rehearsed; ""
-	// for any other.
+	// ByHand is what a person types in a terminal to run a line that was rehearsed; "" for any other.
 	ByHand string
 	// Timeout ends it.
 	Timeout time.Duration
@@ -119,8 +113,7 @@ type CommandEffect struct {
 // Contents are what stands at the paths of the workspace that a line names.
 type Contents struct {
 	Files []NamedFile
-	// More counts what was not looked at: too many, too large, secret or not
-	// readable.
+	// More counts what was not looked at: too many, too large, secret or not readable.
 	More int
 }
 
@@ -141,8 +134,7 @@ type Effects struct {
 	Command *CommandEffect
 	// Selects is the intent that the call selects, "" for none.
 	Selects string
-	// Asks is what the operator has to say yes to, whatever else holds; nil for
-	// nothing. It is known from AtPlan on.
+	// Asks is what the operator has to say yes to, whatever else holds; nil for nothing. It is known from AtPlan on.
 	Asks *refusal.Refusal
 	// Proposes is what a call would have the operator change about the intents; nil where it is something else.
 	Proposes *Proposal

@@ -25,8 +25,7 @@ type Sessions interface {
 	Untracked(caller session.Caller) *session.Views
 }
 
-// DefaultHookTimeout bounds a pre-hook that an embedder added, and all
-// post-hooks of a call together, but for programs.
+// DefaultHookTimeout bounds a pre-hook that an embedder added, and all post-hooks of a call together, but for programs.
 const DefaultHookTimeout = 10 * time.Second
 
 // Options are what an Engine is made of. Sessions and Recorder are needed.
@@ -152,8 +151,7 @@ func (e *Engine) Do(ctx context.Context, req Request) Result {
 	return e.Run(ctx, tool, req)
 }
 
-// Run is Do with a tool that no client can name: what the server does by
-// itself goes the way of every call.
+// Run is Do with a tool that no client can name: what the server does by itself goes the way of every call.
 func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 	call := e.newCall(tool.Spec(), req)
 	result, err := e.run(ctx, tool, call, req)

@@ -11,39 +11,33 @@ import (
 
 // Recorder is the ledger, and the journal before it, as the engine needs them.
 type Recorder interface {
-	// Settle finds out what became of the mutations of processes that died,
-	// and records it. It does so before this process changes anything, and is
-	// cheap afterwards.
+	// Settle finds out what became of the mutations of processes that died, and records it. It does so before this
+	// process changes anything, and is cheap afterwards.
 	Settle(ctx context.Context) error
-	// Begin returns after the journal has what is about to happen, as durable
-	// as the settings ask. ErrUnsettled: a process died since Settle. The
-	// caller lets go of what it holds, settles and prepares again.
+	// Begin returns after the journal has what is about to happen, as durable as the settings ask. ErrUnsettled: a
+	// process died since Settle. The caller lets go of what it holds, settles and prepares again.
 	Begin(ctx context.Context, call *Call, pending *Pending) (Inflight, error)
 	// Record notes a call that changes nothing in the workspace.
 	Record(ctx context.Context, call *Call, outcome *Outcome) (recordID string, err error)
-	// Refused notes a refusal; hook is "" where a tool refused. It need not
-	// wait for the disk.
+	// Refused notes a refusal; hook is "" where a tool refused. It need not wait for the disk.
 	Refused(call *Call, hook string, r *refusal.Refusal)
 }
 
 // Inflight is a mutation that the journal has. Done or Abort ends it.
 type Inflight interface {
-	// Record returns after the outcome is as durable in the ledger as the
-	// settings ask.
+	// Record returns after the outcome is as durable in the ledger as the settings ask.
 	Record(ctx context.Context, outcome *Outcome) (recordID string, err error)
 	// Done: the outcome is recorded and nothing of it is left to do.
 	Done()
-	// Abort ends a mutation that is not to stand. It calls back to take it
-	// back; where that fails, the journal keeps it, and it is settled as after
-	// a crash.
+	// Abort ends a mutation that is not to stand. It calls back to take it back; where that fails, the journal keeps
+	// it, and it is settled as after a crash.
 	Abort(back func() error) error
 }
 
 // ErrUnsettled is Recorder.Begin's.
 var ErrUnsettled = errors.New("another process died in the middle of a change, which has to be settled first")
 
-// prepareAttempts bounds how often a call starts anew because other processes
-// die.
+// prepareAttempts bounds how often a call starts anew because other processes die.
 const prepareAttempts = 3
 
 func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Result, error) {
@@ -62,10 +56,9 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 	return planned.Result(outcome)
 }
 
-// Continue executes what a judged call leaves to be done behind its own result,
-// such as a command in the background. It is journaled, recorded and observed
-// like the call, and under the same intent; it is not judged again. The call
-// must be a Detached one.
+// Continue executes what a judged call leaves to be done behind its own result, such as a command in the background. It
+// is journaled, recorded and observed like the call, and under the same intent; it is not judged again. The call must
+// be a Detached one.
 func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) Result {
 	result, err := e.carryOn(ctx, call, planned)
 	if err != nil {
@@ -79,8 +72,7 @@ func (e *Engine) carryOn(ctx context.Context, call *Call, planned Planned) (_ Re
 	return e.execute(ctx, call, planned)
 }
 
-// begin prepares a call and puts it into the journal. The entry is nil for a
-// call that changes nothing.
+// begin prepares a call and puts it into the journal. The entry is nil for a call that changes nothing.
 func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepared, Inflight, error) {
 	var err error
 	changes := call.Class != Safe
@@ -135,8 +127,7 @@ func unsettled(err error) error {
 		With("changed", false).Suggest("Nothing was changed. Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log.")
 }
 
-// commit takes effect and records it. A call that is interrupted by a panic
-// leaves its entry to be settled.
+// commit takes effect and records it. A call that is interrupted by a panic leaves its entry to be settled.
 func (e *Engine) commit(ctx context.Context, call *Call, prepared Prepared, entry Inflight) (_ *Outcome, err error) {
 	if entry == nil {
 		entry = unwritten{e.Recorder, call}
@@ -264,9 +255,8 @@ func unrecordedCommand(r *refusal.Refusal, outcome *Outcome) *refusal.Refusal {
 		"`git checkout -- .orchestration` brings back what was committed, `orchestra-mcp ledger restore` the records of commits; then restart the server.")
 }
 
-// settle gives up the before-images. What goes wrong now changes nothing
-// about the change, but somebody has to know: another program's content may
-// have been kept aside.
+// settle gives up the before-images. What goes wrong now changes nothing about the change, but somebody has to know:
+// another program's content may have been kept aside.
 func (e *Engine) settle(call *Call, outcome *Outcome) {
 	if outcome.Settlement == nil {
 		return

@@ -25,13 +25,11 @@ func (e *Engine) resume(ctx context.Context, call *Call, req Request, stored *St
 	return made, nil
 }
 
-// maxAsked bounds how often one call is put to the operator because what it
-// would do keeps changing.
+// maxAsked bounds how often one call is put to the operator because what it would do keeps changing.
 const maxAsked = 3
 
-// judge runs a call, and puts it to the operator where that is needed. An
-// answer is about what was shown: with one the call is judged anew from its
-// beginning, since everything may have changed while it was waited for.
+// judge runs a call, and puts it to the operator where that is needed. An answer is about what was shown: with one the
+// call is judged anew from its beginning, since everything may have changed while it was waited for.
 func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Call, req Request) (Result, error) {
 	answered := ""
 	for range maxAsked {
@@ -171,10 +169,9 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 	return nil
 }
 
-// withAside refuses with the failure that was put aside first and names the
-// later one without its content: nobody is asked about a call that would fail
-// anyway, and a path that is not allowed must not have its content quoted. After
-// a yes the later one is what stands in the way.
+// withAside refuses with the failure that was put aside first and names the later one without its content: nobody is
+// asked about a call that would fail anyway, and a path that is not allowed must not have its content quoted. After a
+// yes the later one is what stands in the way.
 func withAside(aside []Question, answered string, later error) error {
 	if len(aside) == 0 {
 		return later

@@ -30,11 +30,9 @@ type Violation struct {
 	Path   string
 	Op     change.Op
 	Reason string
-	// Kind says what was changed if it was no content of a file in the
-	// workspace.
+	// Kind says what was changed if it was no content of a file in the workspace.
 	Kind ViolationKind
-	// Wanted are the paths that the scope would have to own to allow it; nil if
-	// no scope would.
+	// Wanted are the paths that the scope would have to own to allow it; nil if no scope would.
 	Wanted []string
 	// Reverted: it was undone, and is no change any more.
 	Reverted bool
@@ -63,8 +61,7 @@ type CommandOutcome struct {
 	Output string
 	// Sandbox is the effective level of SPEC 10.
 	Sandbox string
-	// Programs are the names of what the line can run, and Unjudged that it can
-	// run others.
+	// Programs are the names of what the line can run, and Unjudged that it can run others.
 	Programs []string
 	Unjudged bool
 	// Job names a command in the background. It has two outcomes: Started, when
@@ -77,11 +74,9 @@ type CommandOutcome struct {
 	Detail map[string]any
 }
 
-// Settlement can take an executed change back while its ledger record is not
-// yet safe.
+// Settlement can take an executed change back while its ledger record is not yet safe.
 type Settlement interface {
-	// Rollback restores every file that still has our content, and fails
-	// naming those that do not.
+	// Rollback restores every file that still has our content, and fails naming those that do not.
 	Rollback(ctx context.Context) error
 	Close() error
 }
@@ -101,9 +96,8 @@ type Outcome struct {
 	Continued bool
 	Files     []FileOutcome
 	Command   *CommandOutcome
-	// Violations are among the Files, but for those that were reverted and for
-	// what is no file. Build is what a command changed in places for the output of
-	// builds; it has a record of its own.
+	// Violations are among the Files, but for those that were reverted and for what is no file. Build is what a command
+	// changed in places for the output of builds; it has a record of its own.
 	Violations []Violation
 	Build      []FileOutcome
 	// Git counts what a command's git made of commits that were there before, which
@@ -115,8 +109,7 @@ type Outcome struct {
 	// RecordID names the ledger record, "" where none was made.
 	RecordID string
 	Class    mutation.Resolved
-	// Record asks for a ledger record of a call that changed no file and ran
-	// no command: a selection, a lifecycle step.
+	// Record asks for a ledger record of a call that changed no file and ran no command: a selection, a lifecycle step.
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
 	Settlement Settlement
@@ -133,9 +126,8 @@ type Note struct {
 	Edit *Edit
 }
 
-// Edit is a change of a governance file, which is no mutation of the
-// workspace. By its hashes it is told after a crash whether it happened. Its fields are in the order that a record's
-// detail has.
+// Edit is a change of a governance file, which is no mutation of the workspace. By its hashes it is told after a crash
+// whether it happened. Its fields are in the order that a record's detail has.
 type Edit struct {
 	After  string `json:"after"`  // the hash of the whole file
 	Before string `json:"before"` // likewise
@@ -166,29 +158,24 @@ type Result struct {
 	// Structured is a JSON object that stands for itself without the text.
 	Structured json.RawMessage
 	IsError    bool
-	// Refusal is the same for callers in this process; nil where nothing was
-	// refused.
+	// Refusal is the same for callers in this process; nil where nothing was refused.
 	Refusal *refusal.Refusal
 	// InLine asks the client's user in place of all of the above.
 	InLine *InLine
 }
 
-// Tool is one tool. Its steps are types of their own, so that what has not
-// been judged cannot be executed: only Decode makes a Decoded, only Targets a
-// Targeted, only that a Planned, and only the engine calls them, with the gate
-// between.
+// Tool is one tool. Its steps are types of their own, so that what has not been judged cannot be executed: only Decode
+// makes a Decoded, only Targets a Targeted, only that a Planned, and only the engine calls them, with the gate between.
 type Tool interface {
 	Spec() Spec
-	// Decode reads the arguments, once a call. What is wrong with them is a
-	// refusal.
+	// Decode reads the arguments, once a call. What is wrong with them is a refusal.
 	Decode(args Arguments) (Decoded, error)
 }
 
 // Decoded is a call whose arguments have been read.
 type Decoded interface {
-	// Targets resolves what the arguments name. It reads no content. Faults of
-	// a path are its effect's Problem. It is called again where the call is
-	// judged anew, after an operator's answer.
+	// Targets resolves what the arguments name. It reads no content. Faults of a path are its effect's Problem. It is
+	// called again where the call is judged anew, after an operator's answer.
 	Targets(ctx context.Context, call *Call) (Targeted, error)
 }
 
@@ -210,9 +197,8 @@ type StoredCall struct {
 // Targeted is a call whose targets are known and held by open descriptors.
 type Targeted interface {
 	Effects() Effects
-	// Plan reads, matches and computes; it changes nothing. It fills in the
-	// effects that Effects returned. With an error that only says that the
-	// change does not fit the file, the effects may hold what was read.
+	// Plan reads, matches and computes; it changes nothing. It fills in the effects that Effects returned. With an
+	// error that only says that the change does not fit the file, the effects may hold what was read.
 	Plan(ctx context.Context) (Planned, error)
 	Close() error
 }
@@ -226,40 +212,31 @@ type Planned interface {
 	Result(outcome *Outcome) (Result, error)
 }
 
-// Prepared is a call one step before its effect. Between its two steps the
-// engine puts what will have happened into the journal, so that a crash at any
-// moment leaves no change unexplained. Exactly one of Commit and Discard is
-// called.
+// Prepared is a call one step before its effect. Between its two steps the engine puts what will have happened into the
+// journal, so that a crash at any moment leaves no change unexplained. Exactly one of Commit and Discard is called.
 type Prepared interface {
-	// Pending says what Commit will do to the workspace; nil if it changes
-	// nothing there. A tool that changes files and says nil has its changes
-	// recorded, but not if it is killed before.
+	// Pending says what Commit will do to the workspace; nil if it changes nothing there. A tool that changes files and
+	// says nil has its changes recorded, but not if it is killed before.
 	Pending() *Pending
-	// Commit takes effect. It returns the outcome of Pending completed, or one
-	// of its own. After an error nothing has changed, unless the error is a
-	// workspace.RollbackError.
+	// Commit takes effect. It returns the outcome of Pending completed, or one of its own. After an error nothing has
+	// changed, unless the error is a workspace.RollbackError.
 	Commit(ctx context.Context) (*Outcome, error)
 	Discard() error
 }
 
 // Pending is what is about to happen, for the journal.
 type Pending struct {
-	// Outcome is what will have happened if all goes well. A command's holds
-	// what is known beforehand.
+	// Outcome is what will have happened if all goes well. A command's holds what is known beforehand.
 	Outcome *Outcome
-	// Files names the temporary files, as workspace.Prepared.Plan gives them;
-	// empty for a command.
+	// Files names the temporary files, as workspace.Prepared.Plan gives them; empty for a command.
 	Files []change.Planned
-	// Before tells what a command's changes are found from after a crash; see
-	// pkg/snapshot.
+	// Before tells what a command's changes are found from after a crash; see pkg/snapshot.
 	Before []byte
-	// Ends are those of the ledger when that was seen; without them the times
-	// of records have to do.
+	// Ends are those of the ledger when that was seen; without them the times of records have to do.
 	Ends []string
 }
 
-// Immediate is the short way of a call that changes nothing in the workspace:
-// run is all that it does.
+// Immediate is the short way of a call that changes nothing in the workspace: run is all that it does.
 func Immediate(run func(context.Context) (*Outcome, error)) Prepared { return immediate(run) }
 
 type immediate func(context.Context) (*Outcome, error)
@@ -299,7 +276,6 @@ type Spec struct {
 	ReadOnly                 bool
 	Idempotent               bool
 	OpenWorld                bool
-	// Selects marks the tool that makes selections; pipelined calls behind it
-	// wait for it.
+	// Selects marks the tool that makes selections; pipelined calls behind it wait for it.
 	Selects bool
 }

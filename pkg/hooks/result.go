@@ -12,8 +12,7 @@ func Cancelled(class Class) Result {
 	return refuse(class, refusal.New(refusal.Cancelled, "The call was cancelled before it started."))
 }
 
-// EncodeJSON encodes without HTML escaping, which would cost agents tokens and
-// make code unreadable.
+// EncodeJSON encodes without HTML escaping, which would cost agents tokens and make code unreadable.
 func EncodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -76,84 +76,6 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 	}
 }
 
-func TestDeniedCallSaysTheOperatorsWords(t *testing.T) {
-	t.Parallel()
-	b, s := start(t, newWorkspace(t), asks).under("INT-001")
-	call := args{"session": s, "path": "docs/n.md", "content": "x"}
-	id := b.required("write_to_file", call)
-	b.answers(id, approval.Deny, "not \u202ein docs")
-	for _, r := range []reply{
-		b.refused("APPROVAL_REJECTED", "write_to_file", call),
-		b.refused("APPROVAL_REJECTED", "resume_approval", args{"session": s, "approval_id": id}),
-	} {
-		check.That(t, r.details()["operator_reason"] == "not \u202ein docs" && !strings.Contains(r.str("error"), "\u202e"), "%s", r.Text)
-	}
-	check.OK(t, b.inbox().Revoke(id))
-	check.That(t, b.required("write_to_file", call) != id, "a request that was taken back is asked about again")
-}
-
-// What changed since the question voids the answer.
-func TestApprovalOfWhatChangedIsVoid(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(b *bench){
-		"file": func(b *bench) { check.Write(b.t, b.dir, "docs/other.md", "# Another\n") },
-		"intent": func(b *bench) {
-			check.Write(b.t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "Serve the weather.", "Serve it.", 1))
-		},
-		"link": func(b *bench) {
-			_ = os.Remove(filepath.Join(b.dir, "docs/other.md"))
-			check.Write(b.t, b.dir, "lib/target.md", "# Other\n")
-			if err := os.Symlink("../lib/target.md", filepath.Join(b.dir, "docs/other.md")); err != nil {
-				b.t.Skip("no links")
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, s := start(t, newWorkspace(t), asks).under("INT-001")
-			call := args{"session": s, "path": "docs/other.md", "old_string": "#", "new_string": "##"}
-			id := b.required("edit_file", call)
-			b.answers(id, approval.Once, "")
-			change(b)
-			if r := b.call("edit_file", call); !r.Error {
-				t.Errorf("passed: %s", r.Text)
-			} else if r.details()["approval_id"] == id {
-				t.Error("the same question was put")
-			}
-			r := b.call("resume_approval", args{"session": s, "approval_id": id})
-			check.That(t, r.Error, "resumed: %s", r.Text)
-			check.That(t, !strings.Contains(b.read("docs/other.md"), "##"), "it was changed")
-		})
-	}
-}
-
-func TestGrantLastsUntilTheIntentEnds(t *testing.T) {
-	t.Parallel()
-	b, s := start(t, newWorkspace(t), asks).under("INT-001")
-	put := func(path, content string) args { return args{"session": s, "path": path, "content": content} }
-	b.answers(b.required("write_to_file", put("docs/a.md", "1")), approval.ForIntent, "")
-	b.ok("write_to_file", put("docs/a.md", "1"))
-	b.ok("write_to_file", put("docs/a.md", "2"))
-	b.required("write_to_file", put("docs/b.md", "1"))
-	b.required("apply_patch", args{"session": s, "patch": patch("*** Update File: docs/a.md", "@@", "-2", "+3", "*** Add File: docs/c.md", "+x")})
-	// A link in the granted place leads elsewhere.
-	b.answers(b.required("write_to_file", put("docs/link.md", "1")), approval.ForIntent, "")
-	b.ok("write_to_file", put("docs/link.md", "1"))
-	check.Write(t, b.dir, "lib/target", "x")
-	_ = os.Remove(filepath.Join(b.dir, "docs/link.md"))
-	if err := os.Symlink("../lib/target", filepath.Join(b.dir, "docs/link.md")); err == nil {
-		b.required("edit_file", args{"session": s, "path": "docs/link.md", "old_string": "x", "new_string": "y"})
-	}
-	done := strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: DONE", 1)
-	check.Write(t, b.dir, ".orchestration/active_intents.yaml", done)
-	other := b.selects("INT-002")
-	b.required("write_to_file", args{"session": other, "path": "lib/x", "content": "x"})
-	check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
-	s = b.selects("INT-001")
-	b.required("write_to_file", put("docs/a.md", "3"))
-	grants, err := b.inbox().Grants()
-	check.That(t, err == nil && len(grants) == 0, "%+v %v", grants, err)
-}
-
 // An intent that an agent blocks and the operator opens again has no grants,
 // also if nobody looked in between.
 func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
@@ -165,19 +87,6 @@ func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
 	b.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "BLOCKED", "note": "waiting"})
 	grants, err := b.inbox().Grants()
 	check.That(t, err == nil && len(grants) == 0, "the grants of a blocked intent stand: %+v %v", grants, err)
-}
-
-func TestProtectedPathsAreApprovedOnce(t *testing.T) {
-	t.Parallel()
-	b, s := start(t, newWorkspace(t), asks).under("INT-005")
-	call := args{"session": s, "path": ".envrc", "content": "x"}
-	id := b.required("write_to_file", call)
-	_, _, err := b.inbox().Answer(id, approval.Answer{Decision: approval.ForIntent})
-	check.That(t, err != nil, "a protected path was granted")
-	b.answers(id, approval.Once, "")
-	b.ok("write_to_file", call)
-	// What no check may ask about is not asked about.
-	b.refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
 }
 
 func TestMissingIntentIsRecordedAsUntracked(t *testing.T) {
@@ -200,18 +109,6 @@ func TestSelectionIsPutToTheOperator(t *testing.T) {
 	b.ok("write_to_file", args{"session": s, "path": "src/n", "content": "x"})
 }
 
-// approve: puts every change under the intent to the operator.
-func TestApproveDirective(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	check.Write(t, dir, ".intentignore", "approve:INT-001\n")
-	b, s := start(t, dir).under("INT-001")
-	b.answers(b.required("execute_command", args{"session": s, "command": "echo hi"}), approval.Once, "")
-	b.ok("execute_command", args{"session": s, "command": "echo hi"})
-	b.required("execute_command", args{"session": s, "command": "echo hi"})
-	b.required("execute_command", args{"session": s, "command": "echo hi", "timeout": 7})
-}
-
 // Two servers share one inbox, and one answer lets one call pass.
 func TestTwoServersOneInbox(t *testing.T) {
 	t.Parallel()
@@ -232,17 +129,6 @@ func TestTwoServersOneInbox(t *testing.T) {
 	}
 	wg.Wait()
 	check.Equal(t, passed.Load(), 1, "passed")
-}
-
-// Only who asked can go on with it.
-func TestAnotherSessionCannotResume(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t), asks).connect()
-	mine, other := b.selects("INT-001"), b.selects("INT-002")
-	id := b.required("write_to_file", args{"session": mine, "path": "lib/n", "content": "x"})
-	b.answers(id, approval.Once, "")
-	b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": other, "approval_id": id})
-	b.ok("resume_approval", args{"session": mine, "approval_id": id})
 }
 
 // Fifty calls wait for the operator while reads are served; each is let through

@@ -15,8 +15,7 @@ const (
 	maxLoadedViews = 200_000 // file views in memory, over all sessions
 )
 
-// background saves what was seen, and tidies up. It does nothing, and costs nothing, while there is
-// nothing to do.
+// background saves what was seen, and tidies up. It does nothing, and costs nothing, while there is nothing to do.
 type background struct {
 	store *Store
 

@@ -52,8 +52,7 @@ func (s *Store) Untracked(c Caller) *Views {
 	return conn.unowned
 }
 
-// attach makes a selection one of the connection's, the latest, and gives it what the connection saw
-// while it had none.
+// attach makes a selection one of the connection's, the latest, and gives it what the connection saw while it had none.
 func (s *Store) attach(c Caller, sess *Session, handle string) {
 	if !c.connected() {
 		return

@@ -36,8 +36,7 @@ type disk struct {
 	identity  os.FileInfo
 }
 
-// opened returns the directory as it was when last looked at. Where it is missing the error is
-// fs.ErrNotExist.
+// opened returns the directory as it was when last looked at. Where it is missing the error is fs.ErrNotExist.
 func (d *disk) opened() (*os.Root, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

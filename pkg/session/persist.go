@@ -11,9 +11,8 @@ import (
 
 var errForeign = errors.New("the file is another session's")
 
-// saveLocked makes sel the session's state: on disk first, so that a selection that was answered survives a
-// restart; where there is no .orchestration, in memory only. On an error nothing has changed. It needs the
-// session's lock.
+// saveLocked makes sel the session's state: on disk first, so that a selection that was answered survives a restart;
+// where there is no .orchestration, in memory only. On an error nothing has changed. It needs the session's lock.
 func (sess *Session) saveLocked(sel selection, used time.Time) error {
 	data, err := json.Marshal(sel)
 	if err != nil {

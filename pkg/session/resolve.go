@@ -58,8 +58,7 @@ func (s *Store) resolveConnection(c Caller, _, intentID string) (*Session, error
 	return nil, mismatch
 }
 
-// live picks the selections that have neither expired nor ended, and names the intent of the latest
-// that has ended.
+// live picks the selections that have neither expired nor ended, and names the intent of the latest that has ended.
 func (s *Store) live(selections []selected) (live []Choice, endedIntent string) {
 	for _, sel := range selections {
 		sess := s.current(sel.key)

@@ -10,10 +10,9 @@ import (
 
 // Select selects an intent, and returns the session and the handle that the agent passes from now on.
 //
-// With a handle the session's intent is replaced. Without one, an intent that is live on the caller's
-// connection is continued: same session, same handle. Everything else is a new session. An empty
-// class keeps the one that was declared with the same intent. The caller has checked that the intent
-// may be selected.
+// With a handle the session's intent is replaced. Without one, an intent that is live on the caller's connection is
+// continued: same session, same handle. Everything else is a new session. An empty class keeps the one that was
+// declared with the same intent. The caller has checked that the intent may be selected.
 //
 // Errors: ErrExpired for the handle; ErrNotSaved, after which nothing has changed; the context's own.
 func (s *Store) Select(ctx context.Context, c Caller, handle, intentID, class string) (*Session, string, error) {

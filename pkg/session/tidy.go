@@ -122,9 +122,8 @@ func selectionKey(name string) (digest, bool) {
 	return key, err == nil && key.String() == text
 }
 
-// EndIntent ends the selections of an intent that is done or blocked: in this process, and, through
-// the files, in every other. A selection that cannot be ended on disk is logged; Options.Ended is the
-// second guard against it.
+// EndIntent ends the selections of an intent that is done or blocked: in this process, and, through the files, in every
+// other. A selection that cannot be ended on disk is logged; Options.Ended is the second guard against it.
 func (s *Store) EndIntent(intentID string) {
 	for _, sess := range s.all() {
 		sess.end(intentID)

@@ -24,10 +24,9 @@ type Turn struct {
 // Arrive takes a call's place in the order, and does not block: the transport calls it for each call
 // in the order in which it reads them, and the goroutine that serves the call then does Wait.
 //
-// A call with a handle is in order with the calls of that session. A call without one, on a
-// connection, is in order with those of the sessions that it could mean, which is decided when the
-// selections sent before it are done. A call with neither is in no order. A tool whose answer depends
-// on no session needs no turn.
+// A call with a handle is in order with the calls of that session. A call without one, on a connection, is in order
+// with those of the sessions that it could mean, which is decided when the selections sent before it are done. A call
+// with neither is in no order. A tool whose answer depends on no session needs no turn.
 func (s *Store) Arrive(c Caller, call Call) *Turn {
 	turn := &Turn{caller: c}
 	ticket := order.Ticket{Shared: call.Reads && !call.Selects, Changes: call.Selects}

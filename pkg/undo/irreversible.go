@@ -6,8 +6,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
-// The keys by which the record of a command tells of files that have no
-// content of their own; see pkg/hooks/trace.
+// The keys by which the record of a command tells of files that have no content of their own; see pkg/hooks/trace.
 const (
 	detailLinks     = "links"
 	detailSpecial   = "special"

@@ -18,8 +18,7 @@ import (
 
 // Recorder writes questions and answers down.
 type Recorder interface {
-	// Asked need not wait for the disk; Answered returns when the record is as
-	// durable as the settings ask.
+	// Asked need not wait for the disk; Answered returns when the record is as durable as the settings ask.
 	Asked(call *hooks.Call, d record.Decision, way string)
 	Answered(ctx context.Context, call *hooks.Call, d record.Decision, way string) error
 }
@@ -30,8 +29,7 @@ type Options struct {
 	Recorder Recorder
 	// Wait is how long a call waits for an answer, approvals.wait.
 	Wait time.Duration
-	// Lifetime is how long a question that went out as a call's result can be
-	// answered, approvals.lifetime.
+	// Lifetime is how long a question that went out as a call's result can be answered, approvals.lifetime.
 	Lifetime time.Duration
 	Logger   zerolog.Logger
 }
@@ -128,9 +126,8 @@ func (s *Service) endGrants(call *hooks.Call) error {
 // Name implements hooks.PostHook.
 func (s *Service) Name() string { return "grants" }
 
-// After withdraws what was granted for an intent that the call ended, before
-// anybody can take the intent up again. An intent that is ended by hand is
-// found by the next call that would use a grant.
+// After withdraws what was granted for an intent that the call ended, before anybody can take the intent up again. An
+// intent that is ended by hand is found by the next call that would use a grant.
 func (s *Service) After(_ context.Context, _ *hooks.Call, outcome *hooks.Outcome) error {
 	if outcome.Record == nil {
 		return nil

@@ -28,8 +28,7 @@ type question struct {
 	questions []hooks.Question
 }
 
-// put asks in the ways that there are. The id is that of a request that was
-// answered with yes.
+// put asks in the ways that there are. The id is that of a request that was answered with yes.
 func (q *question) put(ctx context.Context) (string, error) {
 	ways := q.call.Ways
 	if ways.Resumed != nil {
@@ -58,8 +57,7 @@ func (q *question) put(ctx context.Context) (string, error) {
 	return q.concluded(a, err)
 }
 
-// inbox: one of the questions may be answered by somebody who is not at the
-// client.
+// inbox: one of the questions may be answered by somebody who is not at the client.
 func (q *question) inbox() bool {
 	return slices.ContainsFunc(q.questions, func(one hooks.Question) bool { return one.Policy == hooks.PolicyAsk })
 }
@@ -157,8 +155,7 @@ func (q *question) wait(ctx context.Context) (*approval.Answer, error) {
 	return &a, nil
 }
 
-// record keeps an answer that came through the client. If the inbox was faster,
-// that one holds.
+// record keeps an answer that came through the client. If the inbox was faster, that one holds.
 func (q *question) record(ctx context.Context, id string, reply hooks.Reply) (*approval.Answer, error) {
 	a, _, err := q.service.Store.Answer(id, approval.Answer{
 		Decision: approval.Decision(reply.Decision), Reason: reply.Reason, By: "the user of " + cmp.Or(q.request.Client, "the client"), Via: approval.Elicitation,

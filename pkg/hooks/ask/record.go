@@ -45,8 +45,7 @@ func AnswerDecision(r approval.Request, a approval.Answer) record.Decision {
 	return d
 }
 
-// Record is the ledger's record of a decision that an operator took outside of
-// a call, at the command line.
+// Record is the ledger's record of a decision that an operator took outside of a call, at the command line.
 func Record(r approval.Request, d record.Decision, way string) record.Record {
 	return record.Record{
 		Kind: record.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: record.Client{Name: r.Client},

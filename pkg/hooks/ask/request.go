@@ -21,8 +21,7 @@ const (
 	maxDiffInput = 4 << 20
 )
 
-// requestOf says what a call would do and why it was stopped, without the
-// diffs.
+// requestOf says what a call would do and why it was stopped, without the diffs.
 func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 	r := approval.Request{
 		Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
@@ -76,8 +75,7 @@ func aboutIntent(call *hooks.Call, questions []hooks.Question) (id, name string)
 	return "", ""
 }
 
-// onlyOnce says why a call can be approved once only; "" if it can be for the
-// intent.
+// onlyOnce says why a call can be approved once only; "" if it can be for the intent.
 func onlyOnce(call *hooks.Call) string {
 	switch {
 	case call.Effects.Selects != "":
@@ -154,8 +152,7 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	return encoded
 }
 
-// Arguments are the stored arguments of a request for a caller that goes on
-// with it, under the session that it names.
+// Arguments are the stored arguments of a request for a caller that goes on with it, under the session that it names.
 func Arguments(r approval.Request, session string) (hooks.Arguments, error) {
 	if session == "" {
 		return hooks.ReadArguments(r.Arguments), nil

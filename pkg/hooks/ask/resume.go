@@ -11,9 +11,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// Resume finds the request that a caller wants to go on with, and waits for its
-// answer if it has none. Only who asked can: the same principal, in the same
-// session.
+// Resume finds the request that a caller wants to go on with, and waits for its answer if it has none. Only who asked
+// can: the same principal, in the same session.
 func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error) {
 	r, err := s.Store.Get(id)
 	if err == nil && r.Principal != approval.PrincipalMark(call.Caller.Principal) {

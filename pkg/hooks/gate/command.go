@@ -12,8 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// command is step 5: the rules of the settings and of the intent, over what
-// the line was read to run.
+// command is step 5: the rules of the settings and of the intent, over what the line was read to run.
 func command(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Effects.Command == nil || skips(c) {
 		return hooks.Allow()
@@ -30,8 +29,7 @@ func command(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return hooks.Allow()
 }
 
-// operatorCommand is command for the operator's own call: what would be asked
-// is noted.
+// operatorCommand is command for the operator's own call: what would be asked is noted.
 func operatorCommand(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Effects.Command == nil || skips(c) {
 		return hooks.Allow()
@@ -42,8 +40,7 @@ func operatorCommand(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision
 	return command(ctx, g, c)
 }
 
-// unenforceable is the refusal where somebody counts on a boundary that is not
-// to be had here.
+// unenforceable is the refusal where somebody counts on a boundary that is not to be had here.
 func unenforceable(c *hooks.Call, p Policy) *refusal.Refusal {
 	level, err := p.Sandbox.Level()
 	if err != nil {

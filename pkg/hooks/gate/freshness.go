@@ -12,17 +12,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// quoteLimit bounds what a STALE_FILE or READ_REQUIRED refusal hands over, in
-// bytes of content or of diff.
+// quoteLimit bounds what a STALE_FILE or READ_REQUIRED refusal hands over, in bytes of content or of diff.
 const quoteLimit = 64 << 10
 
-// viewCacheLimit bounds the contents kept so that a refusal can show what
-// changed since the agent's view, in bytes.
+// viewCacheLimit bounds the contents kept so that a refusal can show what changed since the agent's view, in bytes.
 const viewCacheLimit = 16 << 20
 
-// Freshness is step 7: a change is made only on content that the agent has
-// seen. It keeps recently delivered contents, so that a refusal can show the
-// difference instead of the whole file. Safe for concurrent use.
+// Freshness is step 7: a change is made only on content that the agent has seen. It keeps recently delivered contents,
+// so that a refusal can show the difference instead of the whole file. Safe for concurrent use.
 type Freshness struct {
 	blind bool
 
@@ -32,8 +29,7 @@ type Freshness struct {
 	size  int
 }
 
-// NewFreshness makes the step; blind lets whole-file writes overwrite unseen
-// content.
+// NewFreshness makes the step; blind lets whole-file writes overwrite unseen content.
 func NewFreshness(blind bool) *Freshness {
 	return &Freshness{blind: blind, views: make(map[string][]byte)}
 }
@@ -138,9 +134,8 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 	return quoteWhole(r, effect.Source(), effect.Before.Hash, effect.Before.Bytes)
 }
 
-// Refuse makes the STALE_FILE refusal for a path whose content is now the
-// given one: the difference from the agent's view where that is known, else
-// the content, within a bound. What is complete counts as seen.
+// Refuse makes the STALE_FILE refusal for a path whose content is now the given one: the difference from the agent's
+// view where that is known, else the content, within a bound. What is complete counts as seen.
 func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byte) *refusal.Refusal {
 	r := refusal.AtPath(refusal.StaleFile, path, "%s is not what you last saw: expected %s, found %s.", path, found(want), found(have)).
 		With("expected", want).With("content_hash", have)

@@ -5,14 +5,11 @@
 //
 // The operator's programs (hooks/external) are asked behind all of them.
 //
-// Step 1 is the engine's: a tool without a class is destructive. Governance
-// tools skip 3 to 8 and 10.
+// Step 1 is the engine's: a tool without a class is destructive. Governance tools skip 3 to 8 and 10.
 //
-// The gate promises that a destructive call which passes it touches only paths
-// that the selected intent owns, on content that the session has seen. It
-// decides from the effects alone; that what it saw is what executes is the
-// promise of package workspace. What a command does beyond its
-// redirections to literal names it does not see.
+// The gate promises that a destructive call which passes it touches only paths that the selected intent owns, on
+// content that the session has seen. It decides from the effects alone; that what it saw is what executes is the
+// promise of package workspace. What a command does beyond its redirections to literal names it does not see.
 package gate
 
 import (
@@ -30,16 +27,13 @@ import (
 
 // Policy is what the settings say to the gate.
 type Policy struct {
-	// AllowUninitialized lets calls through where there is no
-	// active_intents.yaml.
+	// AllowUninitialized lets calls through where there is no active_intents.yaml.
 	AllowUninitialized bool
 	// ScopeRequired refuses intents without owned_scope.
 	ScopeRequired bool
-	// EnforceClass refuses a declared refactor that is not proven; QuietClass
-	// leaves out the warning.
+	// EnforceClass refuses a declared refactor that is not proven; QuietClass leaves out the warning.
 	EnforceClass, QuietClass bool
-	// Commands are the settings' rules for commands; those of the intent are
-	// added for each call.
+	// Commands are the settings' rules for commands; those of the intent are added for each call.
 	Commands policy.Policy
 	// NetworkDenied says that commands may not connect.
 	NetworkDenied bool
@@ -47,9 +41,8 @@ type Policy struct {
 	Rules []*rule.Rule
 	// Sandbox is what has to hold commands.
 	Sandbox sandbox.Want
-	// UnjudgedAuto lets commands that cannot be judged through where the sandbox
-	// holds them and nothing is asked about or denied; elsewhere
-	// Commands.Unjudged holds for them.
+	// UnjudgedAuto lets commands that cannot be judged through where the sandbox holds them and nothing is asked about
+	// or denied; elsewhere Commands.Unjudged holds for them.
 	UnjudgedAuto bool
 
 	// AskSelection puts each selection of an intent to the operator.
@@ -137,8 +130,7 @@ func (g *Gate) Hooks(operator bool) (steps []hooks.Step) {
 	return steps
 }
 
-// skips reports whether steps 3 to 8 and 10 do not apply: they judge
-// mutations under an intent.
+// skips reports whether steps 3 to 8 and 10 do not apply: they judge mutations under an intent.
 func skips(c *hooks.Call) bool { return c.Class != hooks.Destructive }
 
 func writable(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
@@ -164,8 +156,7 @@ func writable(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return hooks.Allow()
 }
 
-// needsApproval puts calls under an `approve:` intent to the operator, and what
-// a tool says has to be put there.
+// needsApproval puts calls under an `approve:` intent to the operator, and what a tool says has to be put there.
 func needsApproval(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	if asks := c.Effects.Asks; asks != nil {
 		return hooks.Ask(hooks.PolicyAsk, asks)

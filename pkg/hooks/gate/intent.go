@@ -12,8 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
-// initialized is step 2. It also loads the snapshot for the later steps; read
-// tools go on without one.
+// initialized is step 2. It also loads the snapshot for the later steps; read tools go on without one.
 func initialized(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	set, err := g.Intents.Load()
 	switch {
@@ -21,9 +20,8 @@ func initialized(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 		c.Intents, c.Ignore = set, set.Ignore()
 		return hooks.Allow()
 	case c.Class == hooks.Safe:
-		// The rules that are clear hold, whatever is wrong with the rest. A
-		// file of which nothing can be read may hold secret rules: then no
-		// file is shown.
+		// The rules that are clear hold, whatever is wrong with the rest. A file of which nothing can be read may hold
+		// secret rules: then no file is shown.
 		ignore, err := g.Intents.Ignore()
 		var whole *intent.UnreadableError
 		if errors.As(err, &whole) && whole.Line == 0 && len(c.Effects.Files) > 0 {
@@ -104,8 +102,7 @@ func Usable(in *intent.Intent, set *intent.Set) *refusal.Refusal {
 	return nil
 }
 
-// noSelection explains why a call has no session. Only the plain lack of a
-// selection may be put to the operator.
+// noSelection explains why a call has no session. Only the plain lack of a selection may be put to the operator.
 func noSelection(c *hooks.Call, missing hooks.Policy) hooks.Decision {
 	r := NoSelection(c.SessionErr, c.Intents)
 	if errors.Is(c.SessionErr, session.ErrNone) {

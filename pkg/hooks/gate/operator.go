@@ -26,9 +26,8 @@ func operatorRules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return rules(ctx, g, c).Seen()
 }
 
-// OfCommands is a hook for those calls of an operator that run a command: the
-// line is not the operator's own, for it stands in a file that others may have
-// written.
+// OfCommands is a hook for those calls of an operator that run a command: the line is not the operator's own, for it
+// stands in a file that others may have written.
 func OfCommands(h hooks.PreHook) hooks.PreHook {
 	return hooks.PreFunc(h.Name(), func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
 		if c.Effects.Command == nil {

@@ -233,8 +233,7 @@ func programConfig(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return hooks.Ask(g.ProgramConfig, refusal.AtPath(refusal.ApprovalRequired, paths[0], "%s %s, so changing it needs the operator's approval.", paths[0], why)).About(paths...)
 }
 
-// repositoriesOf are the directories that git takes for repositories when the
-// call has taken effect.
+// repositoriesOf are the directories that git takes for repositories when the call has taken effect.
 func repositoriesOf(c *hooks.Call) []string {
 	var parts []workspace.GitPart
 	for _, f := range c.Effects.Files {

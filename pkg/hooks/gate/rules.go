@@ -18,9 +18,8 @@ import (
 // rulesTime bounds the evaluation of all rules for one call.
 const rulesTime = 5 * time.Second
 
-// rules is step 6: every rule of the settings and of the intent, for every
-// effect of the call. A rule that refuses outranks one that asks, wherever it
-// stands; one that cannot be evaluated refuses.
+// rules is step 6: every rule of the settings and of the intent, for every effect of the call. A rule that refuses
+// outranks one that asks, wherever it stands; one that cannot be evaluated refuses.
 func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	all := g.Rules
 	if c.Intent != nil {
@@ -63,8 +62,7 @@ func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
 	return aboutRule(refusal.New(refusal.RuleViolation, reason), c, r, f)
 }
 
-// unevaluated refuses where a rule gave no answer: it may be the one that
-// would have stopped the call.
+// unevaluated refuses where a rule gave no answer: it may be the one that would have stopped the call.
 func unevaluated(c *hooks.Call, r *rule.Rule, f *rule.Facts, err error) *refusal.Refusal {
 	text := fmt.Sprintf("Rule %s could not be evaluated for %s: %v. Nothing was changed.", r.Name, subject(f), err)
 	refused := aboutRule(refusal.New(refusal.RuleViolation, text), c, r, f).WithHint(refusal.HintAskUser).
@@ -101,9 +99,8 @@ func subject(f *rule.Facts) string {
 // kindCommand is the kind of the effect that running a command is.
 const kindCommand = "command"
 
-// factsOf returns what a rule is evaluated over: one for each file that the
-// call changes, one for its command, and one without an effect for a call that
-// has none.
+// factsOf returns what a rule is evaluated over: one for each file that the call changes, one for its command, and one
+// without an effect for a call that has none.
 func factsOf(ctx context.Context, c *hooks.Call) []*rule.Facts {
 	model, _ := c.Model()
 	base := rule.Facts{
@@ -188,8 +185,7 @@ func effectFacts(f *hooks.FileEffect) rule.Effect {
 	return e
 }
 
-// hunkLines are the lines of one side of the hunks: at is the index of the
-// side's first line in a hunk.
+// hunkLines are the lines of one side of the hunks: at is the index of the side's first line in a hunk.
 func hunkLines(text string, hunks [][4]int, at int) []string {
 	lines := edit.Lines(text)
 	out := []string{}

@@ -1,17 +1,14 @@
 // Package observe finds out what a command did, and judges it.
 //
-// [Observer.Begin] takes a [Baseline] before the command: the workspace's files,
-// and where the kernel does not hold the command to them, also what lies beside
-// them (git's store, the ledger, places that decide what runs under the user's
-// name, what the line names). At the command's end [Baseline.Finish] lists the
-// changes, and judges each once: allowed, build output, in a package directory,
-// what git made of people's commits, or a violation. Violations are taken back
-// where the settings ask for that, or say why not. If the server dies meanwhile,
-// [Recovered] gives the same judgement to what has changed since.
+// [Observer.Begin] takes a [Baseline] before the command: the workspace's files, and where the kernel does not hold the
+// command to them, also what lies beside them (git's store, the ledger, places that decide what runs under the user's
+// name, what the line names). At the command's end [Baseline.Finish] lists the changes, and judges each once: allowed,
+// build output, in a package directory, what git made of people's commits, or a violation. Violations are taken back
+// where the settings ask for that, or say why not. If the server dies meanwhile, [Recovered] gives the same judgement
+// to what has changed since.
 //
-// It promises that no change of a file in the workspace is missing from the
-// outcome unless the outcome says where nobody looked, and that nothing is taken
-// back which another may have made.
+// It promises that no change of a file in the workspace is missing from the outcome unless the outcome says where
+// nobody looked, and that nothing is taken back which another may have made.
 //
 // It does not promise to see a change that was undone before the command's end,
 // or one outside of the workspace at a place that is neither listed nor named.
@@ -37,11 +34,9 @@ type Options struct {
 	Snapshots *snapshot.Keeper
 	Ledger    Guard
 	Git       *replay.Repository
-	// Outside are places outside of the workspace that are looked at before and
-	// after a command that is not held to it.
+	// Outside are places outside of the workspace that are looked at before and after a command that is not held to it.
 	Outside func() []outside.Place
-	// Revert takes back what a command should not have changed. Without it only
-	// what is new is, at the level full.
+	// Revert takes back what a command should not have changed. Without it only what is new is, at the level full.
 	Revert bool
 }
 
@@ -65,17 +60,15 @@ func New(o Options) *Observer { return &Observer{Options: o} }
 // Command is one that is about to run.
 type Command struct {
 	*Judge
-	// Text is the line, and Reading what is read in it; Cwd is where it starts,
-	// workspace-relative.
+	// Text is the line, and Reading what is read in it; Cwd is where it starts, workspace-relative.
 	Text, Cwd string
 	Reading   *shell.Reading
 	// Places are those of Judge.Build.
 	Places []string
 	// Store is git's, where the workspace has one that can be looked at; else nil.
 	Store *replay.Store
-	// Exempt are the paths out of scope that a rehearsal found to be what git makes
-	// of people's commits; nil where there was none. Overtaken refuses a line that
-	// was rehearsed when the refs said something else.
+	// Exempt are the paths out of scope that a rehearsal found to be what git makes of people's commits; nil where
+	// there was none. Overtaken refuses a line that was rehearsed when the refs said something else.
 	Exempt    map[string]bool
 	Overtaken func(now replay.Refs) error
 }
@@ -91,8 +84,7 @@ type Baseline struct {
 	leave   func()       // says that a command with git has ended
 }
 
-// Begin looks at the workspace before a command. Exactly one of Finish and
-// Discard ends it.
+// Begin looks at the workspace before a command. Exactly one of Finish and Discard ends it.
 func (o *Observer) Begin(ctx context.Context, c *Command) (_ *Baseline, err error) {
 	b := &Baseline{Observer: o, command: c, judge: c.Judge, leave: func() {}}
 	if c.Judge.Git {
@@ -129,15 +121,13 @@ func (b *Baseline) Discard() {
 // Linked are the files of the workspace that have several names; nil if none.
 func (b *Baseline) Linked() *snapshot.Links { return b.window.Linked() }
 
-// Pending is what the journal keeps to find the changes after a crash, and to
-// judge them.
+// Pending is what the journal keeps to find the changes after a crash, and to judge them.
 func (b *Baseline) Pending(o *hooks.CommandOutcome) *hooks.Pending {
 	o.Detail = b.judge.save(b.command.Places)
 	return &hooks.Pending{Outcome: &hooks.Outcome{Command: o}, Before: b.window.Saved(), Ends: b.window.Ends()}
 }
 
-// Finish adds to the outcome of a command, all of whose processes are gone, what
-// it changed.
+// Finish adds to the outcome of a command, all of whose processes are gone, what it changed.
 func (b *Baseline) Finish(ctx context.Context, o *hooks.Outcome) {
 	defer b.beside.close()
 	defer b.leave()
@@ -170,16 +160,14 @@ type findings struct {
 	kept keeper
 }
 
-// gitTimes are when commands ran that may write git's store: what changed there
-// then was theirs to change.
+// gitTimes are when commands ran that may write git's store: what changed there then was theirs to change.
 type gitTimes struct {
 	mu      sync.Mutex
 	running int
 	ended   time.Time // the last
 }
 
-// enter is for one that begins; what it gives back, for its end, has no effect
-// the second time.
+// enter is for one that begins; what it gives back, for its end, has no effect the second time.
 func (g *gitTimes) enter() func() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,8 +23,7 @@ import (
 // governanceDir is where the governance files are.
 const governanceDir = ".orchestration"
 
-// beside is what lay beside the files of the workspace, where the kernel does not
-// keep a command from it.
+// beside is what lay beside the files of the workspace, where the kernel does not keep a command from it.
 type beside struct {
 	// governance is held open: so its number is not given to another.
 	governance *os.File
@@ -89,8 +88,7 @@ func (f *findings) besides(ctx context.Context) {
 	f.outside()
 }
 
-// withhold makes a violation of what check finds, and has changes refused as long
-// as it does.
+// withhold makes a violation of what check finds, and has changes refused as long as it does.
 func (f *findings) withhold(path string, check func(ctx context.Context) error) {
 	if err := check(context.Background()); err != nil {
 		f.also(hooks.Violation{Path: path, Op: change.Moved, Kind: hooks.Place, Reason: err.Error()})
@@ -134,8 +132,7 @@ func (f *findings) governance() {
 	})
 }
 
-// index finds what became of git's index: what git remembers of times does not
-// count where no git command may write it.
+// index finds what became of git's index: what git remembers of times does not count where no git command may write it.
 func (f *findings) index() {
 	const name = ".git/index"
 	was := f.base.beside
@@ -156,9 +153,8 @@ const gitRan = ": a git command of another call ran at the time"
 // maxStoreChanges bounds the violations that are made of single objects.
 const maxStoreChanges = 100
 
-// gitStore makes violations of what is gone or changed of git's objects, logs
-// and remote-tracking branches where no git command may write them; where one
-// may, of packs that other clones have too.
+// gitStore makes violations of what is gone or changed of git's objects, logs and remote-tracking branches where no git
+// command may write them; where one may, of packs that other clones have too.
 func (f *findings) gitStore() {
 	const name = ".git/objects"
 	store := f.base.beside.store
@@ -223,8 +219,7 @@ func (f *findings) touched(found *snapshot.Difference) {
 	}
 }
 
-// outside makes violations of what changed outside of the workspace: of the
-// watched places, and of what the line names.
+// outside makes violations of what changed outside of the workspace: of the watched places, and of what the line names.
 func (f *findings) outside() {
 	was := f.base.beside
 	changes := outside.Look(f.base.Outside()).Changes(was.places)

@@ -44,8 +44,7 @@ type Packaged struct {
 	ProgramConfig int `json:"program_config,omitempty" min:"0" doc:"How many of them make other programs run code where the directory is opened by itself."`
 }
 
-// packaged counts a change of a package directory, and reports whether it is
-// one. Such a change is in no list.
+// packaged counts a change of a package directory, and reports whether it is one. Such a change is in no list.
 func (r *report) packaged(c *snapshot.Change) bool {
 	place := r.Judge.packaged(c)
 	if place == "" {
@@ -80,9 +79,8 @@ func count(op change.Op, created, modified, deleted *int) {
 	}
 }
 
-// GitChange is what became of a part of git's history: a name with what it said
-// before and says now, "" where it is not there. What is long is named by its
-// hash. The fields are in the order that a record's detail has.
+// GitChange is what became of a part of git's history: a name with what it said before and says now, "" where it is not
+// there. What is long is named by its hash. The fields are in the order that a record's detail has.
 type GitChange struct {
 	After  string `json:"after,omitempty" doc:"What it says now, likewise."`
 	Before string `json:"before,omitempty" doc:"What it said, or its hash; missing where there was nothing."`
@@ -120,8 +118,7 @@ func (r *report) note(key, path string) {
 	}
 }
 
-// Shown is a path as records and results can hold it: what is not UTF-8 is
-// written as \xNN.
+// Shown is a path as records and results can hold it: what is not UTF-8 is written as \xNN.
 func Shown(path string) string {
 	if utf8.ValidString(path) {
 		return path

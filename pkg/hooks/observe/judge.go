@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Judge says what one command may change in the workspace, and why not the rest.
-// A nil one lets it change everything.
+// Judge says what one command may change in the workspace, and why not the rest. A nil one lets it change everything.
 type Judge struct {
 	// Intent names the intent, and Scope are its globs; nil is everything.
 	Intent string
@@ -29,15 +28,12 @@ type Judge struct {
 	Packages []string
 	// Places are protected for what they are, as workspace.Inside gives them.
 	Places []workspace.Place
-	// repositories are those that the command made or changed beside .git; nil
-	// where it has not ended.
+	// repositories are those that the command made or changed beside .git; nil where it has not ended.
 	repositories *repositories
-	// Replayed are paths out of scope that a rehearsal of the line found to be what git
-	// makes of people's commits. They are no matter of Forbids, which asks for the
-	// content too.
+	// Replayed are paths out of scope that a rehearsal of the line found to be what git makes of people's commits. They
+	// are no matter of Forbids, which asks for the content too.
 	Replayed []string
-	// Git: a git command stands in the line and may write .git, so what its
-	// history is may change.
+	// Git: a git command stands in the line and may write .git, so what its history is may change.
 	Git bool
 	// Level holds the command. At full the kernel lets nothing out of scope be
 	// changed: what is found there is somebody else's.
@@ -58,8 +54,7 @@ func (j *Judge) Forbids(path string) (reason string) {
 // Allows reports whether a command may change a path.
 func (j *Judge) Allows(path string) bool { return j.Forbids(path) == "" }
 
-// held reports whether the kernel lets nothing out of scope be changed, not even
-// its metadata.
+// held reports whether the kernel lets nothing out of scope be changed, not even its metadata.
 func (j *Judge) held() bool { return j.Level == sandbox.Full }
 
 // free reports whether the level lets everything be changed.
@@ -149,8 +144,7 @@ func (j *Judge) packaged(c *snapshot.Change) (place string) {
 	return ""
 }
 
-// forbidsChange says why a command may not have made a change; "" if it may. What
-// leaves a place counts there too.
+// forbidsChange says why a command may not have made a change; "" if it may. What leaves a place counts there too.
 func (j *Judge) forbidsChange(c *snapshot.Change) string {
 	if reason := j.Forbids(c.Path); reason != "" || c.From == "" {
 		return reason
@@ -172,8 +166,7 @@ func (j *Judge) wanted(c *snapshot.Change) []string {
 // record that recovery makes of it, say of the judge that it began under.
 const detailJudged = "judged_by"
 
-// saved is a judge in the journal, its fields in the order that a record's detail
-// has.
+// saved is a judge in the journal, its fields in the order that a record's detail has.
 type saved struct {
 	// Enforced: the kernel let nothing that is there out of scope be changed.
 	Enforced bool     `json:"enforced,omitzero"`
@@ -185,8 +178,7 @@ type saved struct {
 	Scope    []string `json:"scope,omitempty"` // globs; none: everything is in scope
 }
 
-// save is the judge as a detail of the command's entry in the journal. places
-// are those of Build.
+// save is the judge as a detail of the command's entry in the journal. places are those of Build.
 func (j *Judge) save(places []string) map[string]any {
 	s := saved{Enforced: j.held(), Git: j.Git, Named: j.Named, Packages: j.Packages, Places: places, Replayed: j.Replayed}
 	if j.Scope != nil && !j.Scope.Unrestricted() {
@@ -195,9 +187,8 @@ func (j *Judge) save(places []string) map[string]any {
 	return map[string]any{detailJudged: s}
 }
 
-// SavedJudge is the judge that the detail of an entry in the journal tells of,
-// with the rules of .intentignore and the places as they are now; nil if it tells
-// of none.
+// SavedJudge is the judge that the detail of an entry in the journal tells of, with the rules of .intentignore and the
+// places as they are now; nil if it tells of none.
 func SavedJudge(intentID string, detail map[string]any, ignore *intent.Ignore, places []workspace.Place) *Judge {
 	text, err := json.Marshal(detail[detailJudged])
 	var d *saved
@@ -219,9 +210,8 @@ func SavedJudge(intentID string, detail map[string]any, ignore *intent.Ignore, p
 	return j
 }
 
-// gitState reports whether a path says what the history of a repository is: its
-// HEAD, branches, tags, stash, notes, replacements and index, and what git is in
-// the middle of.
+// gitState reports whether a path says what the history of a repository is: its HEAD, branches, tags, stash, notes,
+// replacements and index, and what git is in the middle of.
 func gitState(name string) bool {
 	at := strings.LastIndex("/"+name, "/.git/")
 	if at < 0 {

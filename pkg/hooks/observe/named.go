@@ -35,9 +35,8 @@ func (b *Baseline) named() *outside.Named {
 	return outside.Name(line)
 }
 
-// elsewhereInGit are the files of git that stand outside of a linked worktree,
-// or of a submodule: what makes git run something, and without a git command in
-// the line what its history is.
+// elsewhereInGit are the files of git that stand outside of a linked worktree, or of a submodule: what makes git run
+// something, and without a git command in the line what its history is.
 func elsewhereInGit(root string, git bool) []string {
 	own, common := gitElsewhere(root)
 	if own == "" {

@@ -21,8 +21,7 @@ const (
 	// removedDir keeps what was taken away from beside the scope: an editor can
 	// have made it while the command ran, which nobody can tell.
 	removedDir = ".orchestration/cache/removed"
-	// maxRemoved bounds how many commands it is kept of, maxRemovedBytes how much
-	// of each.
+	// maxRemoved bounds how many commands it is kept of, maxRemovedBytes how much of each.
 	maxRemoved      = 16
 	maxRemovedBytes = 64 << 20
 	// maxMirrored bounds the path under which something is kept as it was, in
@@ -32,9 +31,8 @@ const (
 	detailRemoved = "removed_kept_in"
 )
 
-// keeper takes away what one command made and may not have made: to where
-// nobody but the server makes names, so that what came there can be looked at
-// before anything of it is given up.
+// keeper takes away what one command made and may not have made: to where nobody but the server makes names, so that
+// what came there can be looked at before anything of it is given up.
 type keeper struct {
 	files *workspace.Workspace
 	dir   string // below the workspace; "" as long as nothing was taken
@@ -44,9 +42,8 @@ type keeper struct {
 	blind bool // something was taken that nobody has looked into
 }
 
-// take takes away what a grip holds. A file that has other names is not lost
-// without it, and one for which there is no room is not kept, nor what is
-// neither file nor directory, nor the copy of a secret, which is where it was.
+// take takes away what a grip holds. A file that has other names is not lost without it, and one for which there is no
+// room is not kept, nor what is neither file nor directory, nor the copy of a secret, which is where it was.
 func (k *keeper) take(at string, g *workspace.Grip, left *snapshot.Content) error {
 	dir, name, err := k.place(at)
 	if err != nil {
@@ -111,8 +108,7 @@ func copyTo(g *workspace.Grip, dir *durable.Dir, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// place is a name for something, below the directories that it was in where
-// they can be had.
+// place is a name for something, below the directories that it was in where they can be had.
 func (k *keeper) place(at string) (dir *durable.Dir, name string, err error) {
 	if k.at == nil {
 		if err := k.open(); err != nil {

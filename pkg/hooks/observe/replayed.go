@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
-// gitBaseline is what git had before a command that can write its store, at the
-// level full. A nil one follows nothing.
+// gitBaseline is what git had before a command that can write its store, at the level full. A nil one follows nothing.
 type gitBaseline struct {
 	line    replay.Line
 	store   replay.Store
@@ -162,8 +161,7 @@ func (g *gitBaseline) learn(ctx context.Context, judge *replay.Judge, now replay
 	g.running = nil
 }
 
-// leftUncommitted are the paths out of scope that the line left uncommitted, with
-// their blobs.
+// leftUncommitted are the paths out of scope that the line left uncommitted, with their blobs.
 func (f *findings) leftUncommitted(found map[string]bool, changes []snapshot.Change) map[string]string {
 	if !f.base.git.line.Uncommitted {
 		return nil
@@ -177,8 +175,7 @@ func (f *findings) leftUncommitted(found map[string]bool, changes []snapshot.Cha
 	return left
 }
 
-// gitReplayed takes what git made of people's commits out of the changes, for a
-// record of its own.
+// gitReplayed takes what git made of people's commits out of the changes, for a record of its own.
 func (f *findings) gitReplayed(ctx context.Context, found *snapshot.Difference) {
 	g, git := f.base.git, f.base.Git
 	if g == nil {

@@ -30,8 +30,7 @@ const (
 )
 
 const (
-	// hunkBudget bounds the contents of one command that are compared line by
-	// line, in bytes.
+	// hunkBudget bounds the contents of one command that are compared line by line, in bytes.
 	hunkBudget = 32 << 20
 	// maxRecorded bounds the changes that the record of one command names.
 	maxRecorded = 20_000
@@ -48,8 +47,7 @@ type report struct {
 	outcome *hooks.Outcome
 	// detail is what the list of changes cannot say.
 	detail map[string]any
-	// recovery: the command's server has died, and others may have made changes
-	// since.
+	// recovery: the command's server has died, and others may have made changes since.
 	recovery bool
 
 	left  int64 // of the hunkBudget
@@ -64,9 +62,8 @@ func newReport(j *Judge, o *hooks.Outcome) *report {
 	return &report{Judge: j, outcome: o, detail: map[string]any{}, left: hunkBudget}
 }
 
-// Recovered is the outcome of a command whose server died, by what has changed
-// since it began. j is nil where nothing says what it might change. Nothing is
-// taken back: other programs may have gone on from it since.
+// Recovered is the outcome of a command whose server died, by what has changed since it began. j is nil where nothing
+// says what it might change. Nothing is taken back: other programs may have gone on from it since.
 func Recovered(j *Judge, files *workspace.Workspace, found *snapshot.Difference) *hooks.Outcome {
 	if j != nil {
 		j.repositories = newRepositories(files.Root(), found.Changes)
@@ -116,9 +113,8 @@ func (r *report) add(c *snapshot.Change) {
 	r.describe(c, f.Path)
 }
 
-// history notes a change of git's history. Where a git command may make it, it is
-// recorded for what it is; where the kernel let nobody make it, it is not the
-// command's. The rest is to be judged like a file.
+// history notes a change of git's history. Where a git command may make it, it is recorded for what it is; where the
+// kernel let nobody make it, it is not the command's. The rest is to be judged like a file.
 func (r *report) history(c *snapshot.Change) (judged bool) {
 	noted := r.recovery || r.Git // git may have been used since
 	if noted {
@@ -218,8 +214,7 @@ func (r *report) tell(found *snapshot.Difference) {
 	}
 }
 
-// file is the outcome of one change. Of what has no name that a record can
-// have, there is only that.
+// file is the outcome of one change. Of what has no name that a record can have, there is only that.
 func (r *report) file(c *snapshot.Change) hooks.FileOutcome {
 	f := hooks.FileOutcome{Change: change.Change{Op: c.Op, Path: Shown(c.Path), From: Shown(c.From)}, Knowledge: hooks.KnowsBySearch}
 	if f.Path != c.Path || f.From != c.From {
@@ -247,8 +242,7 @@ func (r *report) file(c *snapshot.Change) hooks.FileOutcome {
 	return f
 }
 
-// modesOf gives the permissions as records have them. Links have none, and those
-// of unlike things do not compare.
+// modesOf gives the permissions as records have them. Links have none, and those of unlike things do not compare.
 func modesOf(c *snapshot.Change) (before, after change.Mode) {
 	if c.Before != nil && c.After != nil && c.Before.Kind != c.After.Kind || kindOf(c) == snapshot.Link {
 		return "", ""
@@ -262,8 +256,7 @@ func modesOf(c *snapshot.Change) (before, after change.Mode) {
 	return before, after
 }
 
-// hunks compares two texts. Those of binary contents, and of links, are not
-// known.
+// hunks compares two texts. Those of binary contents, and of links, are not known.
 func (r *report) hunks(c *snapshot.Change) [][4]int {
 	var texts [2]string
 	for i, content := range []*snapshot.Content{c.Before, c.After} {

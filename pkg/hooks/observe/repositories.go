@@ -12,10 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// repositories judges what a command did to directories that git takes for
-// repositories although they are not called .git: those that it made one, and
-// of those that were there what makes git run something. It is for one
-// goroutine.
+// repositories judges what a command did to directories that git takes for repositories although they are not called
+// .git: those that it made one, and of those that were there what makes git run something. It is for one goroutine.
 type repositories struct {
 	root *os.Root
 	made map[string]bool // the paths that are new
@@ -30,8 +28,7 @@ const (
 	newRepository
 )
 
-// newRepositories looks at the workspace after a command that made these
-// changes.
+// newRepositories looks at the workspace after a command that made these changes.
 func newRepositories(root *os.Root, changes []snapshot.Change) *repositories {
 	r := &repositories{root: root, made: map[string]bool{}, dirs: map[string]repositoryState{}}
 	for i := range changes {
@@ -42,8 +39,7 @@ func newRepositories(root *os.Root, changes []snapshot.Change) *repositories {
 	return r
 }
 
-// forbids says why a command may not have changed a path; "" if nothing of
-// git's is in it.
+// forbids says why a command may not have changed a path; "" if nothing of git's is in it.
 func (r *repositories) forbids(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -70,8 +66,7 @@ func shownDir(dir string) string {
 	return Shown(dir)
 }
 
-// runs reports whether a path in a repository makes git run programs, or look
-// elsewhere.
+// runs reports whether a path in a repository makes git run programs, or look elsewhere.
 func runs(inside string) bool {
 	first, _, _ := strings.Cut(inside, "/")
 	return slices.Contains([]string{"config", "config.worktree", "commondir", "gitdir", "hooks", "modules", "worktrees"}, strings.ToLower(first)) ||

@@ -10,9 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
-// Resumed says what git will run by itself when its user goes on with what a
-// command has left half done (git rebase --continue), and did not before; "" if
-// nothing. The name is one in .git, before and after are what it said; after is
+// Resumed says what git will run by itself when its user goes on with what a command has left half done (git rebase
+// --continue), and did not before; "" if nothing. The name is one in .git, before and after are what it said; after is
 // only believed if known.
 func Resumed(name, before, after string, known bool) string {
 	const goOn = "git goes on with it where the operator says --continue; end it with git rebase --abort or git cherry-pick --abort"
@@ -45,8 +44,7 @@ func Resumed(name, before, after string, known bool) string {
 	return ""
 }
 
-// ResumedFiles are the files in .git by which git goes on and that can have it
-// run programs.
+// ResumedFiles are the files in .git by which git goes on and that can have it run programs.
 func ResumedFiles() []string {
 	return []string{"rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/todo", "sequencer/opts"}
 }
@@ -62,8 +60,7 @@ func executed(todo string) (lines []string) {
 	return lines
 }
 
-// ownStrategy knows the strategies of merging that git has itself. Others are
-// programs.
+// ownStrategy knows the strategies of merging that git has itself. Others are programs.
 func ownStrategy(name string) bool {
 	return slices.Contains([]string{"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"}, name)
 }

@@ -16,15 +16,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// revert undoes violations where the settings ask for it, and at the level full
-// always takes away what is new: it stands where the boundary had to be wider
-// than the scope. What another command may have made that may is left alone,
-// and so is what has changed since. What is new goes first, then directories
-// come back, then what stood in them.
+// revert undoes violations where the settings ask for it, and at the level full always takes away what is new: it
+// stands where the boundary had to be wider than the scope. What another command may have made that may is left alone,
+// and so is what has changed since. What is new goes first, then directories come back, then what stood in them.
 //
-// All of it goes by what a look has found and a descriptor holds
-// ([workspace.Grip]), or by compare-and-swap: other commands may rename and
-// exchange directories at the same time.
+// All of it goes by what a look has found and a descriptor holds ([workspace.Grip]), or by compare-and-swap: other
+// commands may rename and exchange directories at the same time.
 func (f *findings) revert(ctx context.Context) {
 	if !f.base.Revert && !f.held() || len(f.wrong) == 0 {
 		return
@@ -60,8 +57,7 @@ func (f *findings) revert(ctx context.Context) {
 	}
 }
 
-// isNew reports whether a change gave a path out of scope to something, be it
-// made or moved there.
+// isNew reports whether a change gave a path out of scope to something, be it made or moved there.
 func (f *findings) isNew(c *snapshot.Change) bool {
 	return c.Op == change.Created || c.Op == change.Moved && !f.Allows(c.Path)
 }
@@ -74,8 +70,7 @@ func (f *findings) revertFiles(ctx context.Context, which func(c *snapshot.Chang
 	}
 }
 
-// tryBack takes one violation back, and says so or why not. What is not there
-// any more somebody else took away.
+// tryBack takes one violation back, and says so or why not. What is not there any more somebody else took away.
 func (f *findings) tryBack(i int, back func() error) {
 	c := f.wrong[i]
 	err := errShared
@@ -89,16 +84,14 @@ func (f *findings) tryBack(i int, back func() error) {
 	f.outcome.Violations[i].Reverted = true
 }
 
-// takeable reports whether a change is the command's, or nobody else's either:
-// no command of the time may have made it, and none at all a file that other
-// programs run or are governed by.
+// takeable reports whether a change is the command's, or nobody else's either: no command of the time may have made it,
+// and none at all a file that other programs run or are governed by.
 func (f *findings) takeable(c *snapshot.Change) bool {
 	return !c.Shared || c.Nobodys || workspace.Protect(c.Path) != workspace.ProtectNone && !gitState(c.Path)
 }
 
-// revertDirectories undoes what became of directories out of scope, also of
-// those that are no violation of their own because a file in them is: those
-// that were made, the deepest first, others the other way about.
+// revertDirectories undoes what became of directories out of scope, also of those that are no violation of their own
+// because a file in them is: those that were made, the deepest first, others the other way about.
 func (f *findings) revertDirectories(op change.Op) {
 	dirs := slices.Clone(f.dirs)
 	if op == change.Created {
@@ -227,8 +220,7 @@ func (f *findings) directoryBack(c *snapshot.Change) error {
 	return f.setMode(c, c.Before.Mode)
 }
 
-// directoryAway removes a directory in which nothing is; one that nobody has
-// looked into is taken away as a whole.
+// directoryAway removes a directory in which nothing is; one that nobody has looked into is taken away as a whole.
 func (f *findings) directoryAway(c *snapshot.Change) error {
 	if workspace.TooDeep(c.Path) {
 		return f.takeAway(c)

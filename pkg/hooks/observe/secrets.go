@@ -11,9 +11,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// DropSecrets removes from what was taken away from commands, and is kept for a
-// while, what is secret now: by the path where it stood, of which a directory's
-// ends in a slash and comes without a file, or by its content.
+// DropSecrets removes from what was taken away from commands, and is kept for a while, what is secret now: by the path
+// where it stood, of which a directory's ends in a slash and comes without a file, or by its content.
 func DropSecrets(root *os.Root, secret func(path string, file *os.File) bool) error {
 	all, err := durable.OpenRoot(root)
 	if err != nil {
@@ -46,9 +45,8 @@ func DropSecrets(root *os.Root, secret func(path string, file *os.File) bool) er
 	return nil
 }
 
-// sift removes entries of a tree, which it opens to its owner, what cannot be
-// looked into, and what is so deep that no rule speaks of it. Links, FIFOs and
-// the like have no content.
+// sift removes entries of a tree, which it opens to its owner, what cannot be looked into, and what is so deep that no
+// rule speaks of it. Links, FIFOs and the like have no content.
 func sift(dir *durable.Dir, at string, secret func(path string, file *os.File) bool) error {
 	entries, err := dir.ReadDir()
 	if err != nil {

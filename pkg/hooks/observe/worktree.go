@@ -22,9 +22,8 @@ const (
 	maxPointer = 8 << 10
 )
 
-// gitElsewhere are where git keeps what it knows of a work tree whose .git is a
-// file, and what all work trees share; the same for a submodule. Both are ""
-// for a plain repository.
+// gitElsewhere are where git keeps what it knows of a work tree whose .git is a file, and what all work trees share;
+// the same for a submodule. Both are "" for a plain repository.
 func gitElsewhere(root string) (own, common string) {
 	own = pointed(filepath.Join(root, ".git"), "gitdir: ")
 	if own == "" {
@@ -120,9 +119,8 @@ func (h *treeHistory) add(name, at string) {
 	}
 }
 
-// treeChanges accounts for the history of a linked work tree as a snapshot does
-// for that of a plain clone. What stands in the main work tree's place is not
-// held by a mask where nothing was: it is looked for.
+// treeChanges accounts for the history of a linked work tree as a snapshot does for that of a plain clone. What stands
+// in the main work tree's place is not held by a mask where nothing was: it is looked for.
 func (f *findings) treeChanges() {
 	before := f.base.beside.tree
 	if before == nil {

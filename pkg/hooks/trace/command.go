@@ -42,8 +42,7 @@ func (r *Recorder) writing(outcome *hooks.Outcome) *snapshot.Writing {
 	return r.snapshots.Writing(writes)
 }
 
-// blobID names a content in git's way; "" for none, and for one that is not
-// there to be named.
+// blobID names a content in git's way; "" for none, and for one that is not there to be named.
 func (r *Recorder) blobID(v change.Version, unread bool) string {
 	switch {
 	case v.Hash == "" || v.OID != "":
@@ -54,8 +53,7 @@ func (r *Recorder) blobID(v change.Version, unread bool) string {
 	return r.Ledger.BlobID(v.Bytes)
 }
 
-// externalTime bounds the asking for the last records of all files of one
-// command.
+// externalTime bounds the asking for the last records of all files of one command.
 const externalTime = 250 * time.Millisecond
 
 func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []record.Change {
@@ -68,8 +66,7 @@ func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []rec
 	return changes
 }
 
-// commandOf is a command without what looks like a secret: a record cannot be
-// taken back.
+// commandOf is a command without what looks like a secret: a record cannot be taken back.
 func commandOf(cmd *hooks.CommandOutcome) *record.Command {
 	line, left := redact.Line(cmd.Line)
 	return &record.Command{
@@ -90,8 +87,7 @@ func violations(found []hooks.Violation) []record.Violation {
 // maxBuild bounds the files that one record of kind build names.
 const maxBuild = 1000
 
-// detailCommand is the key of a build record's detail that names the record of
-// the command.
+// detailCommand is the key of a build record's detail that names the record of the command.
 const detailCommand = "command"
 
 // build records what a command changed in places for build output, before its
@@ -120,8 +116,7 @@ func (r *Recorder) before(ctx context.Context, rec record.Record) error {
 	return busy(err)
 }
 
-// git records what a command's git made of people's commits, before its own
-// record, as build does.
+// git records what a command's git made of people's commits, before its own record, as build does.
 func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome, command string) error {
 	g := outcome.Git
 	if g == nil {
@@ -175,9 +170,8 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 	return others, tail.Ends(), nil
 }
 
-// OtherCommands tells when the commands of other processes began that run at the
-// moment, those among them of which a crash is not settled yet; see
-// snapshot.Options.
+// OtherCommands tells when the commands of other processes began that run at the moment, those among them of which a
+// crash is not settled yet; see snapshot.Options.
 func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
 	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return nil, nil
@@ -198,9 +192,8 @@ func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
 // coming are changes of files whose record is still to come, by its id.
 type coming map[string][]snapshot.Write
 
-// inFlight is what is going on in the workspace and not recorded, by the
-// entries of the journal but the one with an id: commands, and changes of some
-// files, also those that a killed server left.
+// inFlight is what is going on in the workspace and not recorded, by the entries of the journal but the one with an id:
+// commands, and changes of some files, also those that a killed server left.
 func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, error), paths []string, but string) ([]snapshot.Running, coming, error) {
 	entries, err := look()
 	if err != nil {

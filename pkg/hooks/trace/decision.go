@@ -10,16 +10,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// Asked notes that the operator is asked about a call. It need not wait for the
-// disk.
+// Asked notes that the operator is asked about a call. It need not wait for the disk.
 func (r *Recorder) Asked(call *hooks.Call, d record.Decision, way string) {
 	if r.Ledger.Writable(context.Background()) == nil {
 		r.Ledger.AppendSoon(decided(call, d, way))
 	}
 }
 
-// Answered returns when the operator's answer to a call is as durable in the
-// ledger as the settings ask.
+// Answered returns when the operator's answer to a call is as durable in the ledger as the settings ask.
 func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d record.Decision, way string) error {
 	if r.needless(ctx, call) {
 		return nil
@@ -46,8 +44,7 @@ const (
 	maxDecidedReason = 64 << 10 // bytes
 )
 
-// short cuts what a decision says, so that one that was made is never too large
-// to be recorded.
+// short cuts what a decision says, so that one that was made is never too large to be recorded.
 func short(d *record.Decision) {
 	d.Reason = cut(d.Reason, maxDecidedReason)
 	if more := len(d.Paths) - maxDecidedPaths; more > 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// Close gives up the count of unrecorded calls: it is told by whoever writes to
-// the ledger next.
+// Close gives up the count of unrecorded calls: it is told by whoever writes to the ledger next.
 func (r *Recorder) Close() {
 	r.gap.mu.Lock()
 	defer r.gap.mu.Unlock()
@@ -23,9 +22,8 @@ func (r *Recorder) Close() {
 	}
 }
 
-// Writable says why a call would be refused now, because nothing can be
-// recorded. After a failure it reopens and checks the ledger; so the first
-// call after the cause is gone finds it in order.
+// Writable says why a call would be refused now, because nothing can be recorded. After a failure it reopens and checks
+// the ledger; so the first call after the cause is gone finds it in order.
 func (r *Recorder) Writable(ctx context.Context) error {
 	r.Journal.Reopen()
 	if r.Ledger.Failed() {

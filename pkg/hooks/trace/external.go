@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// lookupTime bounds the search for a file's last record, which is made
-	// once for each file that this process changes, and only where the file
-	// stood there before. The index answers in a few milliseconds. What is not
-	// indexed yet, as when nobody has asked a long ledger anything, would take
-	// seconds, and the file is locked meanwhile: then nothing is compared.
+	// lookupTime bounds the search for a file's last record, which is made once for each file that this process
+	// changes, and only where the file stood there before. The index answers in a few milliseconds. What is not indexed
+	// yet, as when nobody has asked a long ledger anything, would take seconds, and the file is locked meanwhile: then
+	// nothing is compared.
 	lookupTime = 250 * time.Millisecond
 	// maxBack bounds the records of a file that are looked at.
 	maxBack = 1000
@@ -34,9 +33,8 @@ type lastRecords struct {
 	after map[string]string
 }
 
-// external reports whether somebody else changed a file since the records of
-// it. The caller still holds the file's lock, so nothing records it
-// meanwhile.
+// external reports whether somebody else changed a file since the records of it. The caller still holds the file's
+// lock, so nothing records it meanwhile.
 func (l *lastRecords) external(ctx context.Context, path, before string) bool {
 	l.mu.Lock()
 	known, ok := l.after[path]

@@ -26,12 +26,11 @@ const (
 	maxGap    = 16 << 20 // bytes of a file that is read back
 )
 
-// gap counts what went through without a record (ledger.on_failure: degraded),
-// and decisions that were lost, until a record can tell. The count is in memory, and as far as that can be
-// written in .orchestration/state/gaps/<id>.gap, a line for each call, whose
-// lock is held for as long as this process lives. So whoever writes to the
-// ledger next after a crash counts for the dead too. Where nothing at all can
-// be written, the end of the process forgets the count; the log has said so.
+// gap counts what went through without a record (ledger.on_failure: degraded), and decisions that were lost, until a
+// record can tell. The count is in memory, and as far as that can be written in .orchestration/state/gaps/<id>.gap, a
+// line for each call, whose lock is held for as long as this process lives. So whoever writes to the ledger next after
+// a crash counts for the dead too. Where nothing at all can be written, the end of the process forgets the count; the
+// log has said so.
 type gap struct {
 	state func() (*os.Root, error)
 	log   zerolog.Logger
@@ -45,8 +44,7 @@ type gap struct {
 // missedCall is a line of a gap's file.
 type missedCall struct {
 	At time.Time `json:"at"`
-	// Record is the id of the record that was not acknowledged, and may be in
-	// the ledger all the same.
+	// Record is the id of the record that was not acknowledged, and may be in the ledger all the same.
 	Record string `json:"record,omitempty"`
 	// Decision: it is the record of a refusal or a question.
 	Decision bool `json:"decision,omitempty"`
@@ -107,9 +105,8 @@ func (g *gap) dir(perm fs.FileMode) (*os.Root, error) {
 	return durable.OpenOwn(state, gapDir, perm)
 }
 
-// settleGaps records what went through unrecorded, here and in processes that
-// are gone. Each gap is one record with an id of its own, so that a crash in
-// between tells no gap twice.
+// settleGaps records what went through unrecorded, here and in processes that are gone. Each gap is one record with an
+// id of its own, so that a crash in between tells no gap twice.
 func (r *Recorder) settleGaps(ctx context.Context) error {
 	r.gap.mu.Lock()
 	defer r.gap.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// withheld are reasons why nothing may be changed now that a call found and
-// that last.
+// withheld are reasons why nothing may be changed now that a call found and that last.
 type withheld struct {
 	mu     sync.Mutex
 	checks []func(ctx context.Context) error
@@ -37,11 +36,9 @@ func (w *withheld) first(ctx context.Context) error {
 	return nil
 }
 
-// Guard notes how the ledger ends before a command. What it returns finds,
-// after the command, what of it is gone, and says so; "" where all is there.
-// Then the next record follows what is gone, and changes are withheld until it
-// is back. git: the command may have put another branch's ledger in its place,
-// which loses nothing that the first branch has.
+// Guard notes how the ledger ends before a command. What it returns finds, after the command, what of it is gone, and
+// says so; "" where all is there. Then the next record follows what is gone, and changes are withheld until it is back.
+// git: the command may have put another branch's ledger in its place, which loses nothing that the first branch has.
 func (r *Recorder) Guard(ctx context.Context) (lost func(ctx context.Context, git bool) string, err error) {
 	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
 		return func(context.Context, bool) string { return "" }, nil

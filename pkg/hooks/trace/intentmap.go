@@ -16,9 +16,8 @@ import (
 // mapDelay gathers the changes of a burst of calls into one write.
 const mapDelay = 150 * time.Millisecond
 
-// MapChange is the files that an intent changed since the last write of the
-// map, sorted, each once. A write gets at most one for each intent. One
-// without files says that the intent itself changed.
+// MapChange is the files that an intent changed since the last write of the map, sorted, each once. A write gets at
+// most one for each intent. One without files says that the intent itself changed.
 type MapChange struct {
 	IntentID, Name, Status string
 	Paths                  []string
@@ -75,8 +74,7 @@ func (k *MapKeeper) note(change MapChange) {
 	}
 }
 
-// gather joins changes of one intent: each entry costs a locked rewrite of the
-// map, and the lock is the ledger's too.
+// gather joins changes of one intent: each entry costs a locked rewrite of the map, and the lock is the ledger's too.
 func (k *MapKeeper) gather(change MapChange) {
 	i := slices.IndexFunc(k.pending, func(p MapChange) bool { return p.IntentID == change.IntentID })
 	if i < 0 {

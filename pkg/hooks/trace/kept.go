@@ -17,12 +17,10 @@ type Contents interface {
 	Put(contents ...kept.Content) error
 }
 
-// keep is called before the journal has the change: contents are written
-// while the call waits for the journal's flush, which holds no other write up,
-// and after a crash the recovered record has them too. Those of a change that
-// fails then are never asked for, and grow old. They are kept when kept
-// returns, which is before the record is in the ledger: whoever finds a record
-// finds its contents, unless they are kept no longer.
+// keep is called before the journal has the change: contents are written while the call waits for the journal's flush,
+// which holds no other write up, and after a crash the recovered record has them too. Those of a change that fails then
+// are never asked for, and grow old. They are kept when kept returns, which is before the record is in the ledger:
+// whoever finds a record finds its contents, unless they are kept no longer.
 func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func()) {
 	changed := outcome.Changed()
 	if r.Contents == nil || len(changed) == 0 {
@@ -58,13 +56,11 @@ func (r *Recorder) keepChange(c record.Change, f hooks.FileOutcome) error {
 	return r.Contents.Put(all...)
 }
 
-// maxFound bounds one content that is taken over from a process that died, in
-// bytes.
+// maxFound bounds one content that is taken over from a process that died, in bytes.
 const maxFound = 64 << 20
 
-// keepFound keeps what the files still tell of a change whose process died,
-// perhaps before its own contents were written: the displaced content, which is
-// removed right after, and what stands at the path.
+// keepFound keeps what the files still tell of a change whose process died, perhaps before its own contents were
+// written: the displaced content, which is removed right after, and what stands at the path.
 func (r *Recorder) keepFound(rec record.Record, plan []change.Planned) {
 	if r.Contents == nil {
 		return

@@ -41,9 +41,8 @@ func Seen(views Views) hooks.PostHook {
 	})
 }
 
-// followed brings what a session has seen up to date with its command, which
-// showed it no content: a file that is gone is known to be gone, and one that
-// was moved as it was is known where it is now. Of others the view is stale.
+// followed brings what a session has seen up to date with its command, which showed it no content: a file that is gone
+// is known to be gone, and one that was moved as it was is known where it is now. Of others the view is stale.
 func followed(views *session.Views, changed []hooks.FileOutcome) {
 	for _, f := range changed {
 		switch {
@@ -58,9 +57,8 @@ func followed(views *session.Views, changed []hooks.FileOutcome) {
 	}
 }
 
-// wrote counts what the session knows of its own write: all of it where it
-// gave the whole content or had seen the whole of what it changed, else the
-// lines that it had seen, at their new places, and those that it wrote.
+// wrote counts what the session knows of its own write: all of it where it gave the whole content or had seen the whole
+// of what it changed, else the lines that it had seen, at their new places, and those that it wrote.
 func wrote(views *session.Views, f hooks.FileOutcome, from string) {
 	view, ok := views.Seen(from)
 	ok = ok && view.Hash == f.Before.Hash
@@ -107,8 +105,7 @@ func carried(seen [][2]int, hunks [][4]int) [][2]int {
 	return known
 }
 
-// start is the first line of one side of a hunk: a side without lines names
-// the line before its place.
+// start is the first line of one side of a hunk: a side without lines names the line before its place.
 func start(line, count int) int {
 	if count == 0 {
 		return line + 1

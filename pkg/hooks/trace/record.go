@@ -1,11 +1,9 @@
 // Package trace turns what calls did into ledger records, and keeps what is
 // derived from them: what sessions have seen and the intent map.
 //
-// It promises that Record returns only when the record is as durable as the
-// settings ask, that a mutation is in the journal before it happens, and that
-// what a crash left there is settled before anything else is changed: every
-// mutation ends in the ledger, or did not happen. The intent map is written
-// lazily and can be rebuilt.
+// It promises that Record returns only when the record is as durable as the settings ask, that a mutation is in the
+// journal before it happens, and that what a crash left there is settled before anything else is changed: every
+// mutation ends in the ledger, or did not happen. The intent map is written lazily and can be rebuilt.
 package trace
 
 import (

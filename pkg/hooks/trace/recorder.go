@@ -255,9 +255,8 @@ func (r *Recorder) needless(ctx context.Context, call *hooks.Call) bool {
 	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized)
 }
 
-// Refused implements hooks.Recorder. Refused reads of safe tools are recorded
-// only where a rule stood against them; faults of arguments are no decisions,
-// and where there is no ledger to write there is nothing to record them in.
+// Refused implements hooks.Recorder. Refused reads of safe tools are recorded only where a rule stood against them;
+// faults of arguments are no decisions, and where there is no ledger to write there is nothing to record them in.
 func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) {
 	if hook == "" && why.Code() == refusal.StaleFile {
 		// Found by the plan or at the swap instead of at its step.

@@ -66,8 +66,7 @@ func (r *Recorder) settle(ctx context.Context) error {
 	}
 }
 
-// settleAll settles every entry whose process is gone. Those after a failed
-// one are given back.
+// settleAll settles every entry whose process is gone. Those after a failed one are given back.
 func (r *Recorder) settleAll(ctx context.Context) error {
 	abandoned, err := r.Workspace.Abandoned()
 	if err != nil {
@@ -118,9 +117,8 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	return others
 }
 
-// withoutCommands gives the entries of commands back. What a command changed
-// is what nobody else accounts for, and somebody has not yet whose entry could
-// not be taken.
+// withoutCommands gives the entries of commands back. What a command changed is what nobody else accounts for, and
+// somebody has not yet whose entry could not be taken.
 func withoutCommands(orphans []*journal.Orphan) []*journal.Orphan {
 	return slices.DeleteFunc(orphans, func(o *journal.Orphan) bool {
 		if len(o.Before) > 0 {
@@ -278,10 +276,9 @@ func editOf(rec record.Record) (edit hooks.Edit, is bool) {
 	return edit, err == nil && json.Unmarshal(text, &edit) == nil && edit.Path == intent.FilePath
 }
 
-// editVerdict tells from the intents file whether an edit happened whose
-// process died: it is as before, or as the edit made it. Where it is neither,
-// somebody changed it since, and the record says that it is not sure. Of the
-// file nothing is written: it is the operator's.
+// editVerdict tells from the intents file whether an edit happened whose process died: it is as before, or as the edit
+// made it. Where it is neither, somebody changed it since, and the record says that it is not sure. Of the file nothing
+// is written: it is the operator's.
 func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hooks.Edit, known bool) (*ledger.Draft, error) {
 	now, err := intent.FileHash(r.Workspace.Root())
 	if err != nil {

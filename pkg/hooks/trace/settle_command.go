@@ -21,13 +21,11 @@ const (
 	// alreadyTold is how long before a command a record may have been begun that
 	// was still to be carried out when the command began.
 	alreadyTold = 5 * time.Second
-	// longest is more than a command can run. Its record has the time of its
-	// beginning.
+	// longest is more than a command can run. Its record has the time of its beginning.
 	longest = 25 * time.Hour
 )
 
-// detailSettled is the key of the time at which a crash was settled: what the
-// record of it tells was done by then.
+// detailSettled is the key of the time at which a crash was settled: what the record of it tells was done by then.
 const detailSettled = "settled"
 
 // ended is when the changes that a record tells of were made at the latest.
@@ -43,9 +41,8 @@ func ended(e record.Entry) time.Time {
 	return e.Time.Add(time.Duration(e.Command.DurationMS) * time.Millisecond)
 }
 
-// commandVerdict makes the record of a command whose server died: with what has
-// changed since it began, as far as nobody else accounts for it. Programs that
-// have nothing to do with it may have made changes since.
+// commandVerdict makes the record of a command whose server died: with what has changed since it began, as far as
+// nobody else accounts for it. Programs that have nothing to do with it may have made changes since.
 func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft *ledger.Draft) (*ledger.Draft, error) {
 	rec, _ := recovered(draft.Record(), &workspace.Recovery{}, o.Began)
 	judge := observe.SavedJudge(rec.IntentID, rec.Detail, r.rules(), r.Workspace.Inside())
@@ -81,9 +78,8 @@ func (r *Recorder) rules() *intent.Ignore {
 	return ignore
 }
 
-// changedSince finds what changed since the command with the record id began,
-// but for what others may have changed, and it may not, that ran beside it: they
-// died with it, or go on in a server that lives, which may be this one.
+// changedSince finds what changed since the command with the record id began, but for what others may have changed, and
+// it may not, that ran beside it: they died with it, or go on in a server that lives, which may be this one.
 func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, judge *observe.Judge) (*snapshot.Difference, error) {
 	if r.Changes.Root == nil {
 		return nil, errors.New("nothing looks for the changes of commands")
@@ -109,9 +105,8 @@ func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id strin
 	})
 }
 
-// writesAfter are the changes of some files that were made after a command
-// began, and shortly before. Records that follow the end that the ledger had
-// then are later, whatever their clock said.
+// writesAfter are the changes of some files that were made after a command began, and shortly before. Records that
+// follow the end that the ledger had then are later, whatever their clock said.
 func writesAfter(entries []record.Entry, ends []string, since time.Time, paths []string) (writes []snapshot.Write) {
 	follows, segments, followed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, end := range ends {

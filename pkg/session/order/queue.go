@@ -1,12 +1,11 @@
 // Package order decides when a call may start, so that the calls of one session take effect in the
 // order in which they were sent while everything else runs side by side.
 //
-// Promise. Two calls that share a key start in the order of their arrival, unless both are Shared.
-// A call whose keys follow from the state of its connection (Find) learns them only when every
-// earlier call that changes this state is done, and no later change can get in before it has learned
-// them: it sees what it would have seen had all calls of the connection run one by one. A call waits
-// for earlier calls only, so there is no deadlock. A call that is cancelled while it waits never
-// starts and holds nobody up. Every operation costs at most the number of calls in flight.
+// Promise. Two calls that share a key start in the order of their arrival, unless both are Shared. A call whose keys
+// follow from the state of its connection (Find) learns them only when every earlier call that changes this state is
+// done, and no later change can get in before it has learned them: it sees what it would have seen had all calls of the
+// connection run one by one. A call waits for earlier calls only, so there is no deadlock. A call that is cancelled
+// while it waits never starts and holds nobody up. Every operation costs at most the number of calls in flight.
 //
 // Non-promise. Calls of different connections have no order among them beyond mutual exclusion on a
 // shared key. The queue bounds nothing: how many calls may be in flight is the transport's business.

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changeable reports whether the user of this process can change an entry, or
-// put another in its place.
+// changeable reports whether the user of this process can change an entry, or put another in its place.
 func (n *Named) changeable(path string, info fs.FileInfo) bool {
 	if os.Geteuid() == 0 || n.line.Others {
 		return true

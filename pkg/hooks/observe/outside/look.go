@@ -67,8 +67,7 @@ func (s State) add(name string, info fs.FileInfo) {
 	s[name] = stampOf(info)
 }
 
-// open waits for nobody where a FIFO has come to stand in the place of what was
-// looked at.
+// open waits for nobody where a FIFO has come to stand in the place of what was looked at.
 func open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

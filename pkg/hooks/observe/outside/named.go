@@ -19,13 +19,11 @@ const (
 
 // Line is what a command's line says.
 type Line struct {
-	// Workspace and Dir are absolute and free of links: the root, and where the
-	// line starts.
+	// Workspace and Dir are absolute and free of links: the root, and where the line starts.
 	Workspace, Dir string
 	// Environ is the environment: it says where the home is.
 	Environ []string
-	// Text is the line, and Words are those in it that are known without
-	// quotes and escapes.
+	// Text is the line, and Words are those in it that are known without quotes and escapes.
 	Text  string
 	Words []string
 	// Open are absolute paths that the command may change.
@@ -34,10 +32,9 @@ type Line struct {
 	Others bool
 }
 
-// Named are the paths outside of the workspace that a line names: its words,
-// also behind = and options, and where the small files of the workspace that it
-// names, as scripts, have them as they are. A word can stand in any directory
-// that the line names.
+// Named are the paths outside of the workspace that a line names: its words, also behind = and options, and where the
+// small files of the workspace that it names, as scripts, have them as they are. A word can stand in any directory that
+// the line names.
 type Named struct {
 	line  Line
 	home  string

@@ -13,8 +13,7 @@ type Place struct {
 	// Name is how people know it: with ~ for the user's home.
 	Name string
 	path string
-	// quiet are beginnings of names in a directory that programs change in the
-	// course of their use.
+	// quiet are beginnings of names in a directory that programs change in the course of their use.
 	quiet []string
 }
 

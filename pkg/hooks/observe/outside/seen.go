@@ -27,8 +27,7 @@ type Baseline struct {
 
 type seen map[string]stamp
 
-// Look describes what the line names: files, and directories with what is in
-// them.
+// Look describes what the line names: files, and directories with what is in them.
 func (n *Named) Look() *Baseline {
 	s := &Baseline{named: n, start: fileclock.Now(), paths: map[string]bool{}, seen: seen{}, short: map[string]bool{}}
 	paths := n.paths()
@@ -52,8 +51,7 @@ func (s *Baseline) look(paths []string) {
 	}
 }
 
-// add describes an entry. What happens to a directory's times is told by what
-// is in it.
+// add describes an entry. What happens to a directory's times is told by what is in it.
 func (s seen) add(path string, info fs.FileInfo) {
 	of := stampOf(info)
 	if info.IsDir() {
@@ -114,8 +112,7 @@ func ofPrograms(path string) bool {
 	return slices.ContainsFunc([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix", "/snap"}, func(dir string) bool { return holds(dir, path) })
 }
 
-// Changes are what differs now, sorted, and the directories in which not
-// everything was looked at.
+// Changes are what differs now, sorted, and the directories in which not everything was looked at.
 func (s *Baseline) Changes() (found []Change, short []string) {
 	after := &Baseline{named: s.named, seen: seen{}, short: map[string]bool{}}
 	paths := slices.Sorted(maps.Keys(s.paths))
