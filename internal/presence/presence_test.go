@@ -70,8 +70,6 @@ func TestWorkspacesAreForgottenWhenTheyAreGone(t *testing.T) {
 	check.OK(t, os.RemoveAll(filepath.Join(two, ".orchestration")))
 	for range 2 {
 		got, err := presence.Workspaces(user)
-		if err != nil || !slices.Equal(got, []string{one}) {
-			t.Errorf("%v %v", got, err)
-		}
+		check.That(t, err == nil && slices.Equal(got, []string{one}), "%v %v", got, err)
 	}
 }

@@ -110,9 +110,7 @@ func TestOneProcessAsksAnotherAnswersOneUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	pending, err := cli.Pending()
-	if err != nil || len(pending) != 1 || pending[0].ID != r.ID || pending[0].Path() != "docs/a.md" {
-		t.Fatalf("%+v %v", pending, err)
-	}
+	check.Must(t, err == nil && len(pending) == 1 && pending[0].ID == r.ID && pending[0].Path() == "docs/a.md", "%+v %v", pending, err)
 	d.answer(cli, r.ID, approval.Once)
 	if _, _, err := other.Answer(r.ID, approval.Answer{Decision: approval.Deny, Via: approval.Inbox}); !errors.Is(err, approval.ErrAnswered) {
 		t.Errorf("answered twice: %v", err)
@@ -128,9 +126,7 @@ func TestOneProcessAsksAnotherAnswersOneUses(t *testing.T) {
 		t.Errorf("used twice: %v", err)
 	}
 	standing(t, server, r.Digest, false, false)
-	if !cli.Spent(r.ID) {
-		t.Error("nobody knows that it was used")
-	}
+	check.That(t, cli.Spent(r.ID), "nobody knows that it was used")
 	if _, err := cli.Get(r.ID); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
@@ -154,9 +150,7 @@ func TestManyUseOneAnswerOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if used.Load() != 1 {
-		t.Errorf("used %d times", used.Load())
-	}
+	check.That(t, used.Load() == 1, "used %d times", used.Load())
 }
 
 func TestManyAnswerOnce(t *testing.T) {
@@ -176,9 +170,7 @@ func TestManyAnswerOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if given.Load() != 1 {
-		t.Errorf("answered %d times", given.Load())
-	}
+	check.That(t, given.Load() == 1, "answered %d times", given.Load())
 }
 
 // Whoever can write state/ can copy files, put them back, rename and alter them.
@@ -305,15 +297,11 @@ func TestDigestCoversTheCall(t *testing.T) {
 	} {
 		other := outOfScope("a")
 		change(&other)
-		if other.ComputeDigest() == base.ComputeDigest() {
-			t.Errorf("%s is not covered", name)
-		}
+		check.That(t, other.ComputeDigest() != base.ComputeDigest(), "%s is not covered", name)
 	}
 	same := outOfScope("a")
 	same.Session, same.Client, same.Checks[0].Reason = "s", "c", "in other words"
-	if same.ComputeDigest() != base.ComputeDigest() {
-		t.Error("what is no part of the call changes the digest")
-	}
+	check.That(t, same.ComputeDigest() == base.ComputeDigest(), "what is no part of the call changes the digest")
 }
 
 func TestStateIsSingleUseAndItsOwners(t *testing.T) {

@@ -38,9 +38,7 @@ func TestRequestComesBackUntilItExpires(t *testing.T) {
 		t.Fatalf("%+v %v", got, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, ".orchestration/state/approvals", r.ID+".json"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
-	}
+	check.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", info, err)
 	now = now.Add(approval.Lifetime)
 	if _, err := store.Get(r.ID); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("an expired request came back: %v", err)
@@ -78,9 +76,7 @@ func TestConcurrentRequestsAllStand(t *testing.T) {
 	for i := range ids {
 		wg.Go(func() {
 			r, err := put(store, approval.Request{Tool: strconv.Itoa(i)})
-			if err != nil {
-				t.Error(err)
-			}
+			check.That(t, err == nil, "%v", err)
 			ids[i] = r.ID
 		})
 	}

@@ -13,9 +13,7 @@ import (
 func covered(t *testing.T, s *approval.Store, r approval.Request, want bool) {
 	t.Helper()
 	_, got, err := s.Covered(r)
-	if err != nil || got != want {
-		t.Errorf("%+v covered: %v %v, want %v", r.Checks, got, err, want)
-	}
+	check.That(t, err == nil && got == want, "%+v covered: %v %v, want %v", r.Checks, got, err, want)
 }
 
 func TestGrantCoversTheSameCheckOnTheSamePath(t *testing.T) {
@@ -23,9 +21,7 @@ func TestGrantCoversTheSameCheckOnTheSamePath(t *testing.T) {
 	s := d.process()
 	r := d.put(s, outOfScope("docs/a.md"))
 	_, grants, err := s.Answer(r.ID, approval.Answer{Decision: approval.ForIntent, By: "me", Via: approval.Inbox})
-	if err != nil || len(grants) != 1 {
-		t.Fatalf("%+v %v", grants, err)
-	}
+	check.Must(t, err == nil && len(grants) == 1, "%+v %v", grants, err)
 	later := d.process()
 	same := outOfScope("docs/a.md")
 	same.Effects[0].After, same.IntentVersion = "sha256:9", "v7"
@@ -58,9 +54,7 @@ func TestAnswerForTheIntentWaitsForItsGrants(t *testing.T) {
 	s := d.process()
 	r := d.put(s, outOfScope("docs/a.md"))
 	_, grants, err := s.Answer(r.ID, approval.Answer{Decision: approval.ForIntent, Via: approval.Inbox})
-	if err != nil || len(grants) != 1 {
-		t.Fatalf("%+v %v", grants, err)
-	}
+	check.Must(t, err == nil && len(grants) == 1, "%+v %v", grants, err)
 	demand := func(when string, want error) {
 		t.Helper()
 		if a, err := d.process().AnswerOf(r.ID); !errors.Is(err, want) || err == nil && a.Decision != approval.ForIntent {
@@ -87,13 +81,9 @@ func TestAnsweredListsUnusedAnswers(t *testing.T) {
 	demand := func(want ...string) {
 		t.Helper()
 		found, err := d.process().Answered()
-		if err != nil || len(found) != len(want) {
-			t.Fatalf("%+v %v, want %v", found, err, want)
-		}
+		check.Must(t, err == nil && len(found) == len(want), "%+v %v, want %v", found, err, want)
 		for i, one := range found {
-			if one.Request.ID != want[i] || one.Answer.ID != want[i] {
-				t.Errorf("%d: %+v, want %s", i, one, want[i])
-			}
+			check.That(t, one.Request.ID == want[i] && one.Answer.ID == want[i], "%d: %+v, want %s", i, one, want[i])
 		}
 	}
 	demand()
@@ -149,9 +139,7 @@ func TestGrantsEndForGood(t *testing.T) {
 	r := d.put(s, outOfScope("a"))
 	d.answer(s, r.ID, approval.ForIntent)
 	grants, err := s.Grants()
-	if err != nil || len(grants) != 1 {
-		t.Fatalf("%+v %v", grants, err)
-	}
+	check.Must(t, err == nil && len(grants) == 1, "%+v %v", grants, err)
 	name := d.file("grants", grants[0].ID+".json")
 	copied := d.read(name)
 	check.OK(t, d.process().Revoke(grants[0].ID))
@@ -163,9 +151,7 @@ func TestGrantsEndForGood(t *testing.T) {
 	}
 
 	again := d.put(s, outOfScope("a"))
-	if again.ID == r.ID {
-		t.Fatal("an answered request was put again")
-	}
+	check.Must(t, again.ID != r.ID, "an answered request was put again")
 	d.answer(s, again.ID, approval.ForIntent)
 	covered(t, s, outOfScope("a"), true)
 	grants, _ = s.Grants()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
 
@@ -32,16 +33,12 @@ func TestViewCannotBeForged(t *testing.T) {
 	}
 	for _, text := range texts {
 		for _, c := range text {
-			if !unicode.IsPrint(c) {
-				t.Errorf("%q has %U", text, c)
-			}
+			check.That(t, unicode.IsPrint(c), "%q has %U", text, c)
 		}
 	}
 	message := v.Message(1 << 20)
 	for line := range strings.Lines(message) {
-		if strings.HasPrefix(line, "expires: never") || strings.HasPrefix(line, "client: you") {
-			t.Errorf("a line was forged: %s", line)
-		}
+		check.That(t, !strings.HasPrefix(line, "expires: never") && !strings.HasPrefix(line, "client: you"), "a line was forged: %s", line)
 	}
 	if !strings.Contains(message, `\u202e`) || !strings.Contains(message, `\x1b`) || !strings.Contains(v.DiffCut, "9999 bytes in all") {
 		t.Errorf("%s", message)
@@ -57,18 +54,14 @@ func TestDiffHeadersAreOurs(t *testing.T) {
 			headers++
 		}
 	}
-	if headers != 1 || v.Diff[0].Text != "=== a" {
-		t.Errorf("%+v", v.Diff)
-	}
+	check.That(t, headers == 1 && v.Diff[0].Text == "=== a", "%+v", v.Diff)
 }
 
 func TestLongTextsAreCutInTheMiddleAndSaySo(t *testing.T) {
 	line := "echo " + strings.Repeat("x", 5000) + "; rm -rf /"
 	v := approval.ViewOf(approval.Request{Tool: "execute_command", Effects: []approval.Effect{{Kind: "command", Line: line}}})
 	for _, text := range []string{v.Title, v.Rows[0].Text} {
-		if !strings.Contains(text, "characters not shown") || !strings.HasSuffix(text, "rm -rf /") || len(text) > 1500 {
-			t.Errorf("%s", text)
-		}
+		check.That(t, strings.Contains(text, "characters not shown") && strings.HasSuffix(text, "rm -rf /") && len(text) <= 1500, "%s", text)
 	}
 	long := approval.ViewOf(approval.Request{Diffs: []approval.FileDiff{{Path: "a", Hunks: strings.Repeat("+line\n", 1000), Size: 6000, Lines: 1000}}})
 	message := long.Message(500)
@@ -79,9 +72,7 @@ func TestLongTextsAreCutInTheMiddleAndSaySo(t *testing.T) {
 
 func TestViewSaysWhatEachAnswerAllows(t *testing.T) {
 	v := approval.ViewOf(outOfScope("docs/a b.md"))
-	if len(v.Answers) != 3 || !strings.Contains(v.Answers[1].Means, `SCOPE_VIOLATION at "docs/a b.md"`) {
-		t.Errorf("%+v", v.Answers)
-	}
+	check.That(t, len(v.Answers) == 3 && strings.Contains(v.Answers[1].Means, `SCOPE_VIOLATION at "docs/a b.md"`), "%+v", v.Answers)
 	once := outOfScope("a")
 	once.Once = true
 	if v := approval.ViewOf(once); len(v.Answers) != 2 {

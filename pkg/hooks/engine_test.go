@@ -38,9 +38,7 @@ func TestFirstRefusalStops(t *testing.T) {
 		t.Error(code)
 	}
 	r.want("targets", "first", "close")
-	if !slices.Equal(r.rec.refused, []string{"first:SCOPE_VIOLATION"}) {
-		t.Errorf("recorded %v", r.rec.refused)
-	}
+	check.That(t, slices.Equal(r.rec.refused, []string{"first:SCOPE_VIOLATION"}), "recorded %v", r.rec.refused)
 }
 
 // Whatever a hook does wrong refuses.
@@ -197,9 +195,7 @@ func TestLaterFailureAsksNobody(t *testing.T) {
 			if !strings.Contains(result.Text, "SCOPE_VIOLATION") || !strings.Contains(result.Text, "DIFF_NOT_APPLIED") || strings.Contains(result.Text, "top secret") {
 				t.Error(result.Text)
 			}
-			if slices.Contains(r.log, "ask scope") || slices.Contains(r.log, "prepare") {
-				t.Errorf("%v", r.log)
-			}
+			check.That(t, !slices.Contains(r.log, "ask scope") && !slices.Contains(r.log, "prepare"), "%v", r.log)
 		})
 	}
 }
@@ -300,9 +296,7 @@ func TestCancelledCallDoesNotRun(t *testing.T) {
 		return hooks.Allow(), nil
 	}))
 	result := r.engine().Do(ctx, hooks.Request{Tool: "probe", Arguments: hooks.NoArguments()})
-	if !strings.Contains(result.Text, "CANCELLED") || slices.Contains(r.log, "prepare") {
-		t.Errorf("%s %v", result.Text, r.log)
-	}
+	check.That(t, strings.Contains(result.Text, "CANCELLED") && !slices.Contains(r.log, "prepare"), "%s %v", result.Text, r.log)
 }
 
 func TestToolWithoutClassIsDestructive(t *testing.T) {

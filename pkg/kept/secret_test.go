@@ -84,9 +84,7 @@ func TestRulesThatComeLater(t *testing.T) {
 			if name != "another opened" { // which this one cannot know
 				b.wantKept(s, goes, false) // the content of a secret, under another path
 			}
-			if b.held(r).Obey() {
-				t.Error("the rules are the same, and it looks again")
-			}
+			check.That(t, !b.held(r).Obey(), "the rules are the same, and it looks again")
 		})
 	}
 }

@@ -34,9 +34,7 @@ func TestTidyRemovesWhatIsExpiredAndNothingElse(t *testing.T) {
 	if got := b.files(); !slices.Equal(got, want) {
 		t.Fatalf("left %v, want %v", got, want)
 	}
-	if s.Loaded() != 0 {
-		t.Fatalf("%d idle sessions in memory", s.Loaded())
-	}
+	check.Must(t, s.Loaded() == 0, "%d idle sessions in memory", s.Loaded())
 	wantError(t, s, chat, "", "", session.ErrNone)
 	mustResolve(t, s, other, "", "INT-2") // loaded again through its connection
 }
@@ -60,9 +58,7 @@ func TestFloodingTakesNothingFromOtherPrincipals(t *testing.T) {
 		saw(s.Observers(eve, ""), "a.go", hash(1), 1, 1, 1)
 		mustSelect(t, s, eve, "", "INT-1")
 	}
-	if s.Loaded() > session.MaxLoaded+1 {
-		t.Fatalf("%d sessions in memory", s.Loaded())
-	}
+	check.Must(t, s.Loaded() <= session.MaxLoaded+1, "%d sessions in memory", s.Loaded())
 	mustResolve(t, s, alice, handle, "")
 	wantSeen(t, mustResolve(t, s, alice, "", ""), "a.go", "1 whole=true [[1 1]]/1")
 }
@@ -74,9 +70,7 @@ func TestWhatLeavesMemoryIsLoadedAgain(t *testing.T) {
 	for i := range session.MaxLoaded + 10 {
 		mustSelect(t, s, modern, "", fmt.Sprint("INT-", i))
 	}
-	if s.Loaded() > session.MaxLoaded {
-		t.Fatalf("%d sessions in memory", s.Loaded())
-	}
+	check.Must(t, s.Loaded() <= session.MaxLoaded, "%d sessions in memory", s.Loaded())
 	if again := mustResolve(t, s, chat, "", ""); again == sess || again.PublicID() != sess.PublicID() {
 		t.Fatal("the first session never left memory, or is another now")
 	}
@@ -90,9 +84,7 @@ func TestAConnectionKeepsItsLatestSelections(t *testing.T) {
 	}
 	_, err := s.Resolve(chat, "", "")
 	var ambiguous *session.AmbiguousError
-	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != session.MaxSelections {
-		t.Fatal(err)
-	}
+	check.Must(t, errors.As(err, &ambiguous) && len(ambiguous.Live) == session.MaxSelections, "%v", err)
 	mustResolve(t, s, chat, "", fmt.Sprint("INT-", session.MaxSelections+4))
 }
 

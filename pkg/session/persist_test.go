@@ -47,9 +47,7 @@ func TestStateStaysInMemoryWhereThereIsNoGovernanceDirectory(t *testing.T) {
 	}
 	b.pass(session.RenewEvery)
 	mustResolve(t, s, modern, handle, "")
-	if mustResolve(t, b.open(), modern, handle, "").PublicID() != sess.PublicID() {
-		t.Fatal("not saved once there was a place for it")
-	}
+	check.Must(t, mustResolve(t, b.open(), modern, handle, "").PublicID() == sess.PublicID(), "not saved once there was a place for it")
 }
 
 func TestStateGivesNoHandleAway(t *testing.T) {
@@ -60,15 +58,11 @@ func TestStateGivesNoHandleAway(t *testing.T) {
 	sess.Saw("a.go", hash(1), 3, 1, 3)
 	check.OK(t, s.Close())
 	names := b.files()
-	if !slices.Equal(names, []string{session.FileOf(handle), session.ViewsFileOf(handle)}) {
-		t.Fatalf("files: %v", names)
-	}
+	check.Must(t, slices.Equal(names, []string{session.FileOf(handle), session.ViewsFileOf(handle)}), "files: %v", names)
 	for _, name := range names {
 		data := check.Value(os.ReadFile(b.path(name)))(t)
 		for _, secret := range []string{handle, strings.TrimPrefix(handle, "ses_"), caller.Principal} {
-			if strings.Contains(name+string(data), secret) {
-				t.Fatalf("%s gives %s away", name, secret)
-			}
+			check.Must(t, !strings.Contains(name+string(data), secret), "%s gives %s away", name, secret)
 		}
 		if info, _ := os.Stat(b.path(name)); info.Mode().Perm() != 0o600 {
 			t.Fatalf("%s has mode %v", name, info.Mode())
@@ -87,9 +81,7 @@ func TestWhatWasSeenIsSavedInTheBackgroundAndOnClose(t *testing.T) {
 	// The file of a save that is not done yet does not count.
 	saved := func(name string) bool { return strings.HasSuffix(name, ".seen.json") }
 	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(b.files(), saved); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is saved in the background")
-		}
+		check.Must(t, !time.Now().After(deadline), "nothing is saved in the background")
 	}
 	wantSeen(t, mustResolve(t, b.open(), modern, handle, ""), "a.go", "1 whole=false [[1 4]]/9")
 	sess.Wrote("b.go", hash(2))
@@ -112,9 +104,7 @@ func TestTwoServersSeeEachOthersSelection(t *testing.T) {
 		}
 		b.pass(session.RenewEvery) // renewing must not bring an old selection back
 	}
-	if mine.IntentID() != "INT-19" {
-		t.Fatal("the session that is held has not followed")
-	}
+	check.Must(t, mine.IntentID() == "INT-19", "the session that is held has not followed")
 }
 
 func TestRenewingInOneServerKeepsTheHandleAliveInTheOther(t *testing.T) {
@@ -141,14 +131,10 @@ func TestAUseIsNotedOnDiskAtMostOnceAMinute(t *testing.T) {
 		b.pass(time.Second)
 		mustResolve(t, s, modern, handle, "")
 	}
-	if !noted().Equal(before) {
-		t.Fatal("noted within the minute")
-	}
+	check.Must(t, noted().Equal(before), "noted within the minute")
 	b.pass(session.RenewEvery)
 	mustResolve(t, s, modern, handle, "")
-	if !noted().After(before) {
-		t.Fatal("not noted after a minute")
-	}
+	check.Must(t, noted().After(before), "not noted after a minute")
 }
 
 func TestTwoServersMergeWhatWasSeen(t *testing.T) {
@@ -197,9 +183,7 @@ func TestASelectionThatCannotBeSavedIsNotMade(t *testing.T) {
 				t.Fatalf("a new session: %v", err)
 			}
 			wantError(t, s, chat, "", "", session.ErrNone)
-			if sess.IntentID() != "INT-1" {
-				t.Fatal("selected all the same")
-			}
+			check.Must(t, sess.IntentID() == "INT-1", "selected all the same")
 			if entries, _ := os.ReadDir(filepath.Join(b.dir, "src")); len(entries) != 0 {
 				t.Fatalf("state in the workspace: %v", entries)
 			}
@@ -242,9 +226,7 @@ func TestACorruptStateFileIsAnExpiredHandle(t *testing.T) {
 			_, handle := mustSelect(t, running, chat, "", "INT-1")
 			b.write(session.FileOf(handle), content)
 			wantError(t, running, chat, handle, "", session.ErrExpired)
-			if !strings.Contains(log.String(), "cannot be read") || strings.Contains(log.String(), handle) {
-				t.Fatalf("logged %q", log.String())
-			}
+			check.Must(t, strings.Contains(log.String(), "cannot be read") && !strings.Contains(log.String(), handle), "logged %q", log.String())
 			if content != good {
 				wantError(t, running, chat, "", "", session.ErrNone)
 				wantError(t, b.open(), chat, handle, "", session.ErrExpired)

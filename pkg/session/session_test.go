@@ -85,9 +85,7 @@ func (b *bench) path(name string) string {
 
 func (b *bench) files() []string {
 	entries, err := os.ReadDir(b.path(""))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.t.Fatal(err)
-	}
+	check.Must(b.t, err == nil || errors.Is(err, fs.ErrNotExist), "%v", err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -104,21 +102,15 @@ var (
 func mustSelect(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) (*session.Session, string) {
 	t.Helper()
 	sess, h, err := s.Select(context.Background(), c, handle, intentID, "")
-	if err != nil {
-		t.Fatalf("Select(%q, %s): %v", handle, intentID, err)
-	}
-	if sess.IntentID() != intentID {
-		t.Fatalf("selected %s, want %s", sess.IntentID(), intentID)
-	}
+	check.Must(t, err == nil, "Select(%q, %s): %v", handle, intentID, err)
+	check.Must(t, sess.IntentID() == intentID, "selected %s, want %s", sess.IntentID(), intentID)
 	return sess, h
 }
 
 func mustResolve(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) *session.Session {
 	t.Helper()
 	sess, err := s.Resolve(c, handle, intentID)
-	if err != nil {
-		t.Fatalf("Resolve(%q, %q): %v", handle, intentID, err)
-	}
+	check.Must(t, err == nil, "Resolve(%q, %q): %v", handle, intentID, err)
 	return sess
 }
 
@@ -159,7 +151,5 @@ func wantSeen(t testing.TB, v interface {
 	if ok {
 		got = fmt.Sprintf("%s whole=%t %v/%d", strings.TrimLeft(strings.TrimPrefix(view.Hash, "sha256:"), "0"), view.Whole, view.Lines, view.Total)
 	}
-	if got != want {
-		t.Fatalf("seen of %s: %s, want %s", path, got, want)
-	}
+	check.Must(t, got == want, "seen of %s: %s, want %s", path, got, want)
 }

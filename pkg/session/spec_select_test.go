@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -15,9 +16,7 @@ func TestSelectingAgainWithoutSessionContinuesTheLiveSelection(t *testing.T) {
 	mustSelect(t, s, chat, "", "INT-2")
 	sess.Wrote("a.go", hash(1))
 	same, again := mustSelect(t, s, chat, "", "INT-1")
-	if same != sess || again != handle {
-		t.Fatal("another session or handle")
-	}
+	check.Must(t, same == sess && again == handle, "another session or handle")
 	wantSeen(t, same, "a.go", "1 whole=true []/0")
 	if _, elsewhere := mustSelect(t, s, other, "", "INT-1"); elsewhere == handle {
 		t.Fatal("a selection is shared by two connections")
@@ -33,15 +32,11 @@ func TestSelectingAgainKeepsOrReplacesTheClass(t *testing.T) {
 		{"INT-1", "INTENT_EVOLUTION", "INTENT_EVOLUTION"},
 	} {
 		sess, _, err := s.Select(ctx, chat, "", step.intent, step.class)
-		if err != nil || sess.MutationClass() != step.want {
-			t.Fatalf("%v: %s, %v", step, sess.MutationClass(), err)
-		}
+		check.Must(t, err == nil && sess.MutationClass() == step.want, "%v: %s, %v", step, sess.MutationClass(), err)
 	}
 	handle := s.Handle(chat, mustResolve(t, s, chat, "", ""))
 	sess, _, err := s.Select(ctx, chat, handle, "INT-2", "")
-	if err != nil || sess.MutationClass() != "" {
-		t.Fatalf("another intent keeps the class %q, %v", sess.MutationClass(), err)
-	}
+	check.Must(t, err == nil && sess.MutationClass() == "", "another intent keeps the class %q, %v", sess.MutationClass(), err)
 }
 
 func TestSelectingWithSessionReplacesItsIntent(t *testing.T) {
@@ -51,12 +46,8 @@ func TestSelectingWithSessionReplacesItsIntent(t *testing.T) {
 			sess, handle := mustSelect(t, s, c, "", "INT-1")
 			public := sess.PublicID()
 			same, again := mustSelect(t, s, c, handle, "INT-2")
-			if same != sess || again != handle || same.PublicID() != public {
-				t.Fatal("not the same session")
-			}
-			if mustResolve(t, s, c, handle, "").IntentID() != "INT-2" {
-				t.Fatal("not replaced")
-			}
+			check.Must(t, same == sess && again == handle && same.PublicID() == public, "not the same session")
+			check.Must(t, mustResolve(t, s, c, handle, "").IntentID() == "INT-2", "not replaced")
 			var mismatch *session.MismatchError
 			if _, err := s.Resolve(c, handle, "INT-1"); !errors.As(err, &mismatch) {
 				t.Fatalf("the old intent: %v", err)
@@ -70,9 +61,7 @@ func TestSelectingWithSessionMakesItASelectionOfTheConnection(t *testing.T) {
 	_, handle := mustSelect(t, b.open(), chat, "", "INT-1")
 	s := b.open()
 	sess, _ := mustSelect(t, s, other, handle, "INT-1")
-	if mustResolve(t, s, other, "", "") != sess || s.Handle(other, sess) != handle {
-		t.Fatal("not selected on this connection")
-	}
+	check.Must(t, mustResolve(t, s, other, "", "") == sess && s.Handle(other, sess) == handle, "not selected on this connection")
 }
 
 func TestASelectionEndsWhenItsIntentIsDoneOrBlocked(t *testing.T) {
@@ -122,16 +111,10 @@ func TestAMismatchGivesTheExactArgumentToAdd(t *testing.T) {
 	check := func(handle, intentID string, want ...string) {
 		t.Helper()
 		_, err := s.Resolve(chat, handle, intentID)
-		if !errors.As(err, &mismatch) {
-			t.Fatalf("got %v", err)
-		}
-		if strings.Contains(err.Error(), "ses_") {
-			t.Fatalf("a handle in the error's text: %q", err)
-		}
+		check.Must(t, errors.As(err, &mismatch), "got %v", err)
+		check.Must(t, !strings.Contains(err.Error(), "ses_"), "a handle in the error's text: %q", err)
 		for _, part := range want {
-			if !strings.Contains(mismatch.Remedy(), part) {
-				t.Fatalf("remedy %q lacks %s", mismatch.Remedy(), part)
-			}
+			check.Must(t, strings.Contains(mismatch.Remedy(), part), "remedy %q lacks %s", mismatch.Remedy(), part)
 		}
 	}
 	check("", "INT-2", `intent_id "INT-1"`, `select_active_intent with intent_id "INT-2"`, `session "`+h1+`"`)

@@ -20,9 +20,7 @@ func TestSelectReturnsAnUnguessableHandle(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		_, handle := mustSelect(t, s, modern, "", "INT-1")
-		if !form.MatchString(handle) || seen[handle] {
-			t.Fatalf("handle %q", handle)
-		}
+		check.Must(t, form.MatchString(handle) && !seen[handle], "handle %q", handle)
 		seen[handle] = true
 	}
 }
@@ -70,9 +68,7 @@ func TestAnUnknownHandleIsExpiredAlsoWhereTheConnectionHasASelection(t *testing.
 func TestInitializeEraFindsTheOneLiveSelectionOfItsConnection(t *testing.T) {
 	s := newBench(t).open()
 	sess, _ := mustSelect(t, s, chat, "", "INT-1")
-	if mustResolve(t, s, chat, "", "") != sess || mustResolve(t, s, chat, "", "INT-1") != sess {
-		t.Fatal("not the connection's selection")
-	}
+	check.Must(t, mustResolve(t, s, chat, "", "") == sess && mustResolve(t, s, chat, "", "INT-1") == sess, "not the connection's selection")
 	wantError(t, s, other, "", "", session.ErrNone)
 }
 
@@ -80,21 +76,15 @@ func TestWithSeveralLiveSelectionsACallWithNeitherIsRefusedNamingThem(t *testing
 	s := newBench(t).open()
 	first, h1 := mustSelect(t, s, chat, "", "INT-1")
 	second, h2 := mustSelect(t, s, chat, "", "INT-2")
-	if mustResolve(t, s, chat, "", "INT-1") != first || mustResolve(t, s, chat, "", "INT-2") != second {
-		t.Fatal("intent_id does not choose")
-	}
+	check.Must(t, mustResolve(t, s, chat, "", "INT-1") == first && mustResolve(t, s, chat, "", "INT-2") == second, "intent_id does not choose")
 	_, err := s.Resolve(chat, "", "")
 	var ambiguous *session.AmbiguousError
-	if !errors.As(err, &ambiguous) || len(ambiguous.Live) != 2 {
-		t.Fatalf("got %v", err)
-	}
+	check.Must(t, errors.As(err, &ambiguous) && len(ambiguous.Live) == 2, "got %v", err)
 	if text := err.Error(); !strings.Contains(text, "INT-1") || !strings.Contains(text, "INT-2") || strings.Contains(text, "ses_") {
 		t.Errorf("error text %q", text)
 	}
 	for _, part := range []string{`intent_id "INT-1"`, `session "` + h1 + `"`, `intent_id "INT-2"`, `session "` + h2 + `"`} {
-		if !strings.Contains(ambiguous.Remedy(), part) {
-			t.Errorf("remedy %q lacks %s", ambiguous.Remedy(), part)
-		}
+		check.That(t, strings.Contains(ambiguous.Remedy(), part), "remedy %q lacks %s", ambiguous.Remedy(), part)
 	}
 }
 
@@ -114,9 +104,7 @@ func TestAModernRequestWithoutAHandleHasNoState(t *testing.T) {
 	s := newBench(t).open()
 	_, h1 := mustSelect(t, s, modern, "", "INT-1")
 	_, h2 := mustSelect(t, s, modern, "", "INT-1")
-	if h1 == h2 {
-		t.Fatal("two modern selections share a handle")
-	}
+	check.Must(t, h1 != h2, "two modern selections share a handle")
 	wantError(t, s, modern, "", "", session.ErrNone)
 	wantError(t, s, modern, "", "INT-1", session.ErrNone)
 }
@@ -128,13 +116,9 @@ func TestNothingIsKeyedByAnEmptySessionID(t *testing.T) {
 	wantSeen(t, sess, "a.go", "unseen")
 	saw(s.Observers(modern, ""), "b.go", hash(1), 3, 1, 3)
 	wantSeen(t, sess, "b.go", "unseen")
-	if s.Untracked(modern) != nil {
-		t.Fatal("a request without connection has views")
-	}
+	check.Must(t, s.Untracked(modern) == nil, "a request without connection has views")
 	s.Disconnect("")
-	if s.Handle(modern, sess) != "" {
-		t.Fatal("a handle is found without a connection")
-	}
+	check.Must(t, s.Handle(modern, sess) == "", "a handle is found without a connection")
 }
 
 func TestStateBelongsToThePrincipal(t *testing.T) {
@@ -155,9 +139,7 @@ func TestStateBelongsToThePrincipal(t *testing.T) {
 		}
 	}
 	wantSeen(t, sess, "a.go", "unseen")
-	if mustResolve(t, s, alice, handle, "") != sess {
-		t.Fatal("the owner lost the session")
-	}
+	check.Must(t, mustResolve(t, s, alice, handle, "") == sess, "the owner lost the session")
 }
 
 func TestStateHolds(t *testing.T) {
@@ -215,8 +197,6 @@ func TestHandlesSurviveARestart(t *testing.T) {
 	sess, handle := mustSelect(t, s, chat, "", "INT-1")
 	killed := b.open() // the first process is not closed: it was killed
 	again := mustResolve(t, killed, other, handle, "")
-	if again.PublicID() != sess.PublicID() || again.IntentID() != "INT-1" {
-		t.Fatal("another session after the restart")
-	}
+	check.Must(t, again.PublicID() == sess.PublicID() && again.IntentID() == "INT-1", "another session after the restart")
 	wantError(t, b.open(), chat, "", "", session.ErrNone) // a connection is new after a restart
 }

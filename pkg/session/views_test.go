@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
@@ -105,9 +106,7 @@ func FuzzStateFiles(f *testing.F) {
 				continue
 			}
 			twice, err := again(once)
-			if err != nil || !sameJSON(once, twice) {
-				t.Fatalf("%s: %s, then %s, %v", name, once, twice, err)
-			}
+			check.Must(t, err == nil && sameJSON(once, twice), "%s: %s, then %s, %v", name, once, twice, err)
 		}
 	})
 }

@@ -67,9 +67,7 @@ func TestUndoDoesNotDependOnTheIndex(t *testing.T) {
 	}
 	ask()
 	put(string(honest))
-	if ask() != 0 {
-		t.Fatal("the index was not deceived: this test says nothing")
-	}
+	check.Must(t, ask() == 0, "the index was not deceived: this test says nothing")
 	plan, err := undo.Source{Files: files, Ledger: records, Largest: 1 << 20}.Plan(ctx, undo.Request{IntentID: "INT-001"})
 	must(t, err)
 	if len(plan.Records) != 1 || plan.Records[0] != hidden.ID || len(plan.Files) != 1 {
@@ -77,7 +75,5 @@ func TestUndoDoesNotDependOnTheIndex(t *testing.T) {
 	}
 	report, err := verify.Verify(ctx, root)
 	must(t, err)
-	if report.Records != 2 || len(report.Problems) != 0 {
-		t.Errorf("%d records, problems %v", report.Records, report.Problems)
-	}
+	check.That(t, report.Records == 2 && len(report.Problems) == 0, "%d records, problems %v", report.Records, report.Problems)
 }

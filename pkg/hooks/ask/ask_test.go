@@ -205,9 +205,7 @@ func TestAsking(t *testing.T) {
 
 func starts(t *testing.T, got, want string) {
 	t.Helper()
-	if !strings.HasPrefix(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.That(t, strings.HasPrefix(got, want), "got %q, want %q", got, want)
 }
 
 // A state that goes through a client is good once, for the call that it was made for.
@@ -258,9 +256,7 @@ func TestOnlyOnce(t *testing.T) {
 		w := newWorld(t, t.TempDir())
 		starts(t, w.decide(hooks.PolicyAsk, w.call(with)), "APPROVAL_REQUIRED")
 		_, _, err := w.Store.Answer(w.asked, approval.Answer{Decision: approval.ForIntent, Via: approval.Inbox})
-		if !errors.Is(err, approval.ErrNotGrantable) {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.That(t, errors.Is(err, approval.ErrNotGrantable), "%s: %v", name, err)
 		w.answer(approval.Once)
 		check.Equal(t, w.decide(hooks.PolicyAsk, w.call(with)), "passed once", "%s", name)
 	}

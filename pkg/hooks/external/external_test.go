@@ -36,9 +36,7 @@ func FuzzStretch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string) {
 		old, replacement := external.Stretch(before, after)
 		if before == "" && old == "" {
-			if replacement != after {
-				t.Fatalf("%q", replacement)
-			}
+			check.Must(t, replacement == after, "%q", replacement)
 			return
 		}
 		if before == after {
@@ -85,9 +83,7 @@ func TestMatcher(t *testing.T) {
 	} {
 		matcher := check.Value(external.Matcher(pattern))(t)
 		for name, want := range names {
-			if matcher.MatchString(name) != want {
-				t.Errorf("%q on %q", pattern, name)
-			}
+			check.That(t, matcher.MatchString(name) == want, "%q on %q", pattern, name)
 		}
 	}
 	if _, err := external.Matcher("("); err == nil {

@@ -188,9 +188,7 @@ func decide(t *testing.T, r row) {
 		got = "ask " + strings.Join(asks.asked, ", ")
 	}
 	check.Equal(t, got, r.want, "under %q: %s: %s", r.under, r.does, result.Text)
-	if !strings.Contains(result.Text, r.says) {
-		t.Errorf("under %q: %s: it does not say %q: %s", r.under, r.does, r.says, result.Text)
-	}
+	check.That(t, strings.Contains(result.Text, r.says), "under %q: %s: it does not say %q: %s", r.under, r.does, r.says, result.Text)
 }
 
 func table(t *testing.T, with func(*world), rows ...row) {

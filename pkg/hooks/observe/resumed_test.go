@@ -3,6 +3,7 @@ package observe_test
 import (
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 )
 
@@ -23,13 +24,9 @@ func TestResumed(t *testing.T) {
 		{todo, "", "exec id\n"}, {todo, "", "x id"}, {todo, "", "pick 1\n \texec\tid\r\n"}, {todo, "exec make\n", "exec id\n"}, {todo, "", "x\tid\n"},
 		{strategy, "", "mine"}, {strategy, "ort", "/x"}, {opts, "", "[options] strategy = mine\n"}, {opts, "", "[options]\n\tStrategy=ours\"x\"\n"}, {opts, "", "[options]\nstrategy = \\\nmine"},
 	} {
-		if observe.Resumed(planted[0], planted[1], planted[2], true) == "" {
-			t.Errorf("%q is taken for harmless", planted)
-		}
+		check.That(t, observe.Resumed(planted[0], planted[1], planted[2], true) != "", "%q is taken for harmless", planted)
 	}
-	if observe.Resumed(todo, "", "", false) == "" {
-		t.Error("what cannot be read is taken for harmless")
-	}
+	check.That(t, observe.Resumed(todo, "", "", false) != "", "what cannot be read is taken for harmless")
 }
 
 func TestGitState(t *testing.T) {

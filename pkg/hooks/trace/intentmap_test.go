@@ -41,9 +41,7 @@ func gathersABurst(t *testing.T) {
 	time.Sleep(time.Second)
 	synctest.Wait()
 	keeper.Close()
-	if len(written) != 1 || len(written[0]) != 2 {
-		t.Fatalf("want one write of two intents, got %+v", written)
-	}
+	check.Must(t, len(written) == 1 && len(written[0]) == 2, "want one write of two intents, got %+v", written)
 	one, two := written[0][0], written[0][1]
 	if one.IntentID != "INT-1" || !slices.Equal(one.Paths, []string{"a", "b", "d"}) || two.IntentID != "INT-2" || !slices.Equal(two.Paths, []string{"c"}) {
 		t.Errorf("%+v", written[0])

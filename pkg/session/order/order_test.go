@@ -21,9 +21,7 @@ func found(keys ...string) func() []string { return func() []string { return key
 func wantReady(t *testing.T, want bool, turns ...*order.Turn) {
 	t.Helper()
 	for i, turn := range turns {
-		if turn.Ready() != want {
-			t.Fatalf("turn %d: ready is %t", i, !want)
-		}
+		check.Must(t, turn.Ready() == want, "turn %d: ready is %t", i, !want)
 	}
 }
 
@@ -77,9 +75,7 @@ func TestACancelledCallNeverStarts(t *testing.T) {
 	if err := third.Wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("cancelled although its turn had come: %v", err)
 	}
-	if !q.Empty() {
-		t.Fatal("a cancelled call holds a place")
-	}
+	check.Must(t, q.Empty(), "a cancelled call holds a place")
 	if err := second.Wait(context.Background()); !errors.Is(err, order.ErrReleased) {
 		t.Fatalf("waiting again: %v", err)
 	}
@@ -181,9 +177,7 @@ func agree(t *testing.T, seed uint64) {
 	for _, turn := range turns {
 		turn.Done()
 	}
-	if !q.Empty() {
-		t.Fatalf("seed %d: something is left behind", seed)
-	}
+	check.Must(t, q.Empty(), "seed %d: something is left behind", seed)
 }
 
 func (m *model) live() []*modelTurn {
@@ -240,9 +234,7 @@ func TestManyGoroutinesKeepTheOrderOfEachKey(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !q.Empty() {
-		t.Error("something is left behind")
-	}
+	check.That(t, q.Empty(), "something is left behind")
 }
 
 func BenchmarkArriveWaitDone(b *testing.B) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe/outside"
 )
@@ -90,9 +91,7 @@ func TestNamed(t *testing.T) {
 			for _, each := range c.want {
 				want = append(want, fill(each))
 			}
-			if !slices.Equal(got, want) || len(short) > 0 {
-				t.Errorf("%s %q: %q, want %q; short of %q", c.line, c.words, got, want, short)
-			}
+			check.That(t, slices.Equal(got, want) && len(short) <= 0, "%s %q: %q, want %q; short of %q", c.line, c.words, got, want, short)
 		})
 	}
 }
@@ -110,9 +109,7 @@ func TestNamedIsTooMuch(t *testing.T) {
 	before := outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "rm " + top + "/large/7"}).Look()
 	must(t, os.Remove(top+"/large/7"))
 	changes, short := before.Changes()
-	if len(changes) != 1 || changes[0].Op != change.Deleted || changes[0].Name != top+"/large/7" {
-		t.Errorf("%+v", changes)
-	}
+	check.That(t, len(changes) == 1 && changes[0].Op == change.Deleted && changes[0].Name == top+"/large/7", "%+v", changes)
 	if len(short) == 0 {
 		before = outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "ls " + top + "/large"}).Look()
 		if _, short = before.Changes(); len(short) != 1 {

@@ -58,9 +58,7 @@ func TestChanges(t *testing.T) {
 				}
 				got = append(got, line)
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			check.That(t, slices.Equal(got, c.want), "%q, want %q", got, c.want)
 		})
 	}
 }
