@@ -75,17 +75,10 @@ func (sess *Session) selectAgain(c Caller, intentID, class string) error {
 }
 
 func (s *Store) start(c Caller, intentID, class string) (*Session, string, error) {
-	handle, err := mintHandle(s.Rand)
-	if err != nil {
-		return nil, "", err
-	}
-	publicID, err := uuid.NewRandomFromReader(s.Rand)
-	if err != nil {
-		return nil, "", fmt.Errorf("no random bytes for a session's public id: %w", err)
-	}
+	handle := mintHandle()
 	now := s.Clock()
 	sel := selection{
-		Version: formatVersion, PublicID: publicID, IntentID: intentID, MutationClass: bounded(class),
+		Version: formatVersion, PublicID: uuid.New(), IntentID: intentID, MutationClass: bounded(class),
 		StartedAt: now.UTC(), Principal: principalMark(c.Principal), Server: s.Server,
 	}
 	sel.describe(c)

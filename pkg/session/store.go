@@ -1,10 +1,8 @@
 package session
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -29,7 +27,6 @@ const (
 type Options struct {
 	Lifetime time.Duration    // idle lifetime of a handle; default DefaultLifetime
 	Clock    func() time.Time // default time.Now
-	Rand     io.Reader        // source of handles and public ids; default crypto/rand
 	Logger   zerolog.Logger   // the zero value is silent
 	Server   string           // names this process in what List gives; "" for none
 	// Ended reports whether an intent is known to be done or blocked; nil: none is. What cannot be
@@ -58,9 +55,6 @@ func Open(workspace *os.Root, o Options) *Store {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
 	}
 	if o.Ended == nil {
 		o.Ended = func(string) bool { return false }
