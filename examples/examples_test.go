@@ -29,9 +29,8 @@ const config = `rules:
 func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), example)
-	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", program, "./"+example).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.Command("go", "build", "-ldflags=-w", "-o", program, "./"+example).CombinedOutput()
+	check.Must(t, err == nil, "%v\n%s", err, out)
 	dir := t.TempDir()
 	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n", ".orchestration/config.yaml": config} {
 		path := filepath.Join(dir, name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 func TestFrom(t *testing.T) {
@@ -23,7 +24,6 @@ func TestFrom(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	if got := buildinfo.Read(); got.Version == "" {
-		t.Errorf("got %+v", got)
-	}
+	got := buildinfo.Read()
+	check.That(t, got.Version != "", "got %+v", got)
 }

@@ -56,9 +56,7 @@ func TestMoveDoesNotReplace(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	check.OK(t, dir.Move("a", dir, "c"))
-	if read(t, filepath.Join(at, "c")) != "1" || read(t, filepath.Join(at, "b")) != "2" {
-		t.Error("wrong contents")
-	}
+	check.That(t, read(t, filepath.Join(at, "c")) == "1" && read(t, filepath.Join(at, "b")) == "2", "wrong contents")
 	if _, err := dir.Lstat("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
@@ -67,9 +65,7 @@ func TestMoveDoesNotReplace(t *testing.T) {
 func TestRemoveKeepsToItsKind(t *testing.T) {
 	dir, _ := openDir(t, map[string]string{"f": ""})
 	check.OK(t, dir.Mkdir("d", 0o755))
-	if dir.Remove("d") == nil || dir.RemoveDir("f") == nil {
-		t.Error("removed the wrong kind")
-	}
+	check.That(t, dir.Remove("d") != nil && dir.RemoveDir("f") != nil, "removed the wrong kind")
 	check.OK(t, dir.Remove("f"))
 	check.OK(t, dir.RemoveDir("d"))
 }

@@ -19,8 +19,7 @@ func TestLease(t *testing.T) {
 	f := check.Value(dir.Open("a"))(t)
 	defer f.Close()
 
-	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
-	check.OK(t, err)
+	writer := check.Value(os.OpenFile(path, os.O_WRONLY, 0))(t)
 	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
 		t.Errorf("beside a writer: %v", err)
 	}
@@ -55,7 +54,5 @@ func TestLease(t *testing.T) {
 func TestExchange(t *testing.T) {
 	dir, at := openDir(t, map[string]string{"a": "1", "b": "2"})
 	check.OK(t, dir.Exchange("a", dir, "b"))
-	if read(t, filepath.Join(at, "a")) != "2" || read(t, filepath.Join(at, "b")) != "1" {
-		t.Error("not exchanged")
-	}
+	check.That(t, read(t, filepath.Join(at, "a")) == "2" && read(t, filepath.Join(at, "b")) == "1", "not exchanged")
 }

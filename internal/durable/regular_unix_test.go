@@ -25,9 +25,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		os.Symlink("pipe", at("to-pipe")), os.Symlink("file", at("to-file")), os.Symlink("/dev/zero", at("device")), os.WriteFile(at("sparse"), nil, 0o600),
 		os.Truncate(at("sparse"), 1<<40),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	for name, want := range map[string]struct{ followed, below error }{
 		"file": {}, "to-file": {nil, durable.ErrNotRegular}, "dir": {durable.ErrNotRegular, durable.ErrNotRegular},

@@ -19,9 +19,7 @@ func list(t *testing.T, lines ...string) gitignore.List {
 	var l gitignore.List
 	for i, line := range lines {
 		r, ok, err := gitignore.Parse(line)
-		if err != nil {
-			t.Fatalf("Parse(%q): %v", line, err)
-		}
+		check.Must(t, err == nil, "Parse(%q): %v", line, err)
 		if ok {
 			r.Line = i + 1
 			l = append(l, r)
@@ -96,9 +94,8 @@ func TestMatchTrailingSpaceAndLine(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, line := range []string{"[a", "!", "/", "!/", "//", `a\`, "../a", "a/../b", "[[:alpha:]]", "a\tb", "a\xff"} {
-		if r, ok, err := gitignore.Parse(line); err == nil {
-			t.Errorf("Parse(%q) = %+v %v", line, r, ok)
-		}
+		r, ok, err := gitignore.Parse(line)
+		check.That(t, err != nil, "Parse(%q) = %+v %v", line, r, ok)
 	}
 }
 
@@ -134,9 +131,8 @@ func TestAgreesWithGit(t *testing.T) {
 		}
 		l := list(t, lines...)
 		for _, p := range paths {
-			if _, got := match(l, p); got != ignored[strings.TrimSuffix(p, "/")] {
-				t.Fatalf("rules %q, path %q: got %v, git says otherwise", lines, p, got)
-			}
+			_, got := match(l, p)
+			check.Must(t, got == ignored[strings.TrimSuffix(p, "/")], "rules %q, path %q: got %v, git says otherwise", lines, p, got)
 		}
 	}
 }
@@ -179,9 +175,8 @@ func git(t *testing.T, dir string, stdin []byte, args ...string) string {
 	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(stdin)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "GIT_CONFIG_NOSYSTEM=1")
 	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && !(asExit(err, &exit) && exit.ExitCode() == 1) {
-		t.Fatalf("git %v: %v", args, err)
-	}
+	exit := (*exec.ExitError)(nil)
+	check.Must(t, err == nil || asExit(err, &exit) && exit.ExitCode() == 1, "git %v: %v", args, err)
 	return string(out)
 }
 
@@ -207,9 +202,8 @@ func FuzzParse(f *testing.F) {
 		}
 		l := gitignore.List{r}
 		if _, hit := l.Match(path, false); hit {
-			if _, below := l.Match(path+"/x", false); !below {
-				t.Errorf("%q matches %q but not what is below it", line, path)
-			}
+			_, below := l.Match(path+"/x", false)
+			check.That(t, below, "%q matches %q but not what is below it", line, path)
 		}
 	})
 }

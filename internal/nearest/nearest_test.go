@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
 )
 
@@ -13,8 +14,7 @@ func TestOf(t *testing.T) {
 		"verfy": "verify", "VERIFY": "verify", "ledgr": "ledger", "src/wether": "src/weather", "int-002": "INT-002", "lgo": "log",
 		"": "", "??": "", "bogus": "", "INT-9999999": "", strings.Repeat("verify", 1000): "",
 	} {
-		if got := nearest.Of(name, known); got != want {
-			t.Errorf("near %.20q is %q, want %q", name, got, want)
-		}
+		got := nearest.Of(name, known)
+		check.That(t, got == want, "near %.20q is %q, want %q", name, got, want)
 	}
 }

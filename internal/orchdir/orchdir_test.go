@@ -54,9 +54,7 @@ func (d directory) file(name string) orchdir.File {
 func (d directory) leftovers() {
 	d.t.Helper()
 	check.OK(d.t, filepath.WalkDir(d.path, func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".tmp") {
-			d.t.Errorf("left over: %s", path)
-		}
+		check.That(d.t, !strings.HasSuffix(path, ".tmp"), "left over: %s", path)
 		return err
 	}))
 }
@@ -81,14 +79,10 @@ func TestRewrite(t *testing.T) {
 	}
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, nil }))
 	same := check.Value(os.Stat(filepath.Join(d.path, "a")))(t)
-	if !os.SameFile(info, same) {
-		t.Error("nil rewrote the file")
-	}
+	check.That(t, os.SameFile(info, same), "nil rewrote the file")
 	d.write("empty", "")
 	check.OK(t, orchdir.Rewrite(ctx, d.file("empty"), func(old []byte) ([]byte, error) {
-		if old == nil {
-			t.Error("an empty file looks missing")
-		}
+		check.That(t, old != nil, "an empty file looks missing")
 		return []byte("x"), nil
 	}))
 	d.leftovers()
@@ -227,9 +221,8 @@ func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 		}
 		return append(old, "mine\n"...), nil
 	}))
-	if got := d.read("f"); got != "without mine\nmine\n" || len(seen) != 2 {
-		t.Errorf("got %q after %q", got, seen)
-	}
+	got := d.read("f")
+	check.That(t, got == "without mine\nmine\n" && len(seen) == 2, "got %q after %q", got, seen)
 	d.leftovers()
 }
 
@@ -245,9 +238,7 @@ func TestStress(t *testing.T) {
 				err := orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
 					return append(old, line...), nil
 				})
-				if err != nil {
-					t.Errorf("%s: %v", line, err)
-				}
+				check.That(t, err == nil, "%s: %v", line, err)
 			}
 		})
 	}
@@ -266,9 +257,7 @@ func TestReadFile(t *testing.T) {
 	d := newDirectory(t)
 	d.write("a", "text")
 	data, info, err := orchdir.ReadFile(d.root, orchdir.Directory, "a", 4)
-	if err != nil || string(data) != "text" || info.Size() != 4 {
-		t.Errorf("%q %v", data, err)
-	}
+	check.That(t, err == nil && string(data) == "text" && info.Size() == 4, "%q %v", data, err)
 	if _, _, err := orchdir.ReadFile(d.root, orchdir.Directory, "a", 3); !errors.Is(err, orchdir.ErrTooLarge) {
 		t.Errorf("too large: %v", err)
 	}

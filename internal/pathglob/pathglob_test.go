@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 )
 
 func compile(t *testing.T, pattern string) *pathglob.Pattern {
 	t.Helper()
 	p, err := pathglob.Compile(pattern)
-	if err != nil {
-		t.Fatalf("Compile(%q): %v", pattern, err)
-	}
+	check.Must(t, err == nil, "Compile(%q): %v", pattern, err)
 	return p
 }
 
@@ -62,14 +61,10 @@ func TestMatch(t *testing.T) {
 	for _, tt := range tests {
 		p := compile(t, tt.pattern)
 		for _, path := range tt.yes {
-			if !p.Match(path) {
-				t.Errorf("%q does not match %q", tt.pattern, path)
-			}
+			check.That(t, p.Match(path), "%q does not match %q", tt.pattern, path)
 		}
 		for _, path := range tt.not {
-			if p.Match(path) {
-				t.Errorf("%q matches %q", tt.pattern, path)
-			}
+			check.That(t, !p.Match(path), "%q matches %q", tt.pattern, path)
 		}
 	}
 }
@@ -77,9 +72,7 @@ func TestMatch(t *testing.T) {
 func TestMatchRefusesUncleanPaths(t *testing.T) {
 	p := compile(t, "**")
 	for _, path := range []string{"", "/", "/a", "a/", "a//b", "./a", "../a", "a/../b", "..", "a/.", "a\xff"} {
-		if p.Match(path) {
-			t.Errorf("** matches %q", path)
-		}
+		check.That(t, !p.Match(path), "** matches %q", path)
 	}
 }
 
@@ -89,9 +82,8 @@ func TestCompileRefuses(t *testing.T) {
 		"[z-a]", "[[:alpha:]]", "a\x00b", "a\nb", "a\xffb", strings.Repeat("a/", 63) + "a",
 		strings.Repeat("a", 5000),
 	} {
-		if _, err := pathglob.Compile(pattern); err == nil {
-			t.Errorf("Compile(%q) succeeds", pattern)
-		}
+		_, err := pathglob.Compile(pattern)
+		check.That(t, err != nil, "Compile(%q) succeeds", pattern)
 	}
 }
 
@@ -109,9 +101,7 @@ func TestExpand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := pathglob.Expand(tt.pattern)
-		if err != nil || strings.Join(got, " ") != tt.want {
-			t.Errorf("Expand(%q) = %q, %v; want %q", tt.pattern, got, err, tt.want)
-		}
+		check.That(t, err == nil && strings.Join(got, " ") == tt.want, "Expand(%q) = %q, %v; want %q", tt.pattern, got, err, tt.want)
 	}
 	for _, pattern := range []string{
 		"", "{a", "a}", "{a}", "{}", "{a,b}}", "{[}", strings.Repeat("{a,b}", 7), strings.Repeat("{a,b}", 600),
@@ -206,24 +196,19 @@ func TestMatchAgreesWithReference(t *testing.T) {
 		}
 		joined := strings.Join(path, "/")
 		want := reference(pattern).MatchString(joined)
-		if got := compile(t, pattern).Match(joined); got != want {
-			t.Fatalf("%q on %q: got %v, the reference says %v", pattern, joined, got, want)
-		}
+		got := compile(t, pattern).Match(joined)
+		check.Must(t, got == want, "%q on %q: got %v, the reference says %v", pattern, joined, got, want)
 		if want {
 			matches++
 		}
 	}
-	if matches < 1000 {
-		t.Fatalf("only %d matches: the sample does not test much", matches)
-	}
+	check.Must(t, matches >= 1000, "only %d matches: the sample does not test much", matches)
 }
 
 func TestSegmentCostIsBounded(t *testing.T) {
 	name := strings.Repeat("a", 4096) // would not end within the age of the universe if it were exponential
 	for _, pattern := range []string{"*a*a*a*a*a*a*a*b*", "*a?*a?*a?*a?*a?*b", "*[ab]*[ab]*[ab]*[ab]*[ab]*[ab]*c"} {
-		if compile(t, pattern).Match(name) {
-			t.Errorf("%q matches", pattern)
-		}
+		check.That(t, !compile(t, pattern).Match(name), "%q matches", pattern)
 	}
 }
 
@@ -237,12 +222,9 @@ func TestTreeCostIsBounded(t *testing.T) {
 			got += p.Comparisons(state)
 			state = p.Step(state, name)
 		}
-		if p.Accepts(state) {
-			t.Fatalf("%q matches", pattern)
-		}
-		if most := segments * 61; got > most || got < segments {
-			t.Errorf("%d segment comparisons on %d segments: want at most %d", got, segments, most)
-		}
+		check.Must(t, !p.Accepts(state), "%q matches", pattern)
+		most := segments * 61
+		check.That(t, got <= most && got >= segments, "%d segment comparisons on %d segments: want at most %d", got, segments, most)
 	}
 }
 
@@ -260,12 +242,8 @@ func FuzzCompile(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if p.Match(path) && !p.Subtree().Match(path) {
-				t.Errorf("%q matches %q, its subtree does not", alternative, path)
-			}
-			if p.Match("../x") || p.Match("/x") {
-				t.Errorf("%q matches a path outside", alternative)
-			}
+			check.That(t, !p.Match(path) || p.Subtree().Match(path), "%q matches %q, its subtree does not", alternative, path)
+			check.That(t, !p.Match("../x") && !p.Match("/x"), "%q matches a path outside", alternative)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 )
 
@@ -13,9 +14,8 @@ func TestContentFitsItsLimit(t *testing.T) {
 		".git/commondir": ".", "/w/.git/commondir": ".", "commondir": ".", "/w/.mcp.json": `{"mcpServers":{}}`,
 		".roomodes": "customModes: []\n", ".intentignore": "", "/w/.git/config.worktree": "", "x.git/commondir": ".",
 	} {
-		if got := placeholder.Content(name); got != want || len(got) > placeholder.MaxSize {
-			t.Errorf("%s: %q", name, got)
-		}
+		got := placeholder.Content(name)
+		check.That(t, got == want && len(got) <= placeholder.MaxSize, "%s: %q", name, got)
 	}
 }
 
@@ -35,9 +35,8 @@ func TestMarked(t *testing.T) {
 		{fs.ModeSymlink | 0o777, 1, at, false},
 		{fs.ModeNamedPipe, 0, at, false},
 	} {
-		if got := placeholder.Marked(c.mode, c.size, c.time); got != c.want {
-			t.Errorf("%v %d %v: %v", c.mode, c.size, c.time, got)
-		}
+		got := placeholder.Marked(c.mode, c.size, c.time)
+		check.That(t, got == c.want, "%v %d %v: %v", c.mode, c.size, c.time, got)
 	}
 }
 
@@ -48,8 +47,6 @@ func TestTemporary(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", ".orchestra-.tmp", ".orchestra-abc.tmp", ".orchestra-ABCDEFGHIJKLMNOPQRSTUVWXYa.tmp", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
-		if placeholder.Temporary(name) {
-			t.Error(name)
-		}
+		check.That(t, !placeholder.Temporary(name), "%v", name)
 	}
 }

@@ -30,9 +30,8 @@ func TestTextShowsWhatWouldAct(t *testing.T) {
 		"\u0301e":                         `\u0301e`,
 		"z" + strings.Repeat("\u0335", 6): "z" + strings.Repeat("\u0335", 4) + `\u0335\u0335`,
 	} {
-		if got := printable.Text(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
+		got := printable.Text(text)
+		check.That(t, got == want, "%q is shown as %q, want %q", text, got, want)
 	}
 }
 
@@ -42,9 +41,8 @@ func TestSpelledOutTellsOfLookAlikes(t *testing.T) {
 		"re\u0430dme": `re\u0430dme`, "a\u2215b": `a\u2215b`, "\uff41": `\uff41`, "\U0001d41a": `\U0001d41a`, "say \"\u0430\"": `say "\u0430"`,
 		"a\\\u0430": `a\\\u0430`,
 	} {
-		if got := printable.SpelledOut(text); got != want {
-			t.Errorf("%q is spelled %q, want %q", text, got, want)
-		}
+		got := printable.SpelledOut(text)
+		check.That(t, got == want, "%q is spelled %q, want %q", text, got, want)
 	}
 }
 
@@ -56,9 +54,8 @@ func TestClipCountsCharacters(t *testing.T) {
 	}{
 		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"äöü", 3, "äöü"}, {"äöüß", 3, "äö…"}, {strings.Repeat("x", 1<<20), 4, "xxx…"},
 	} {
-		if got := printable.Clip(c.text, c.n); got != c.want {
-			t.Errorf("clip %.10q at %d gives %q, want %q", c.text, c.n, got, c.want)
-		}
+		got := printable.Clip(c.text, c.n)
+		check.That(t, got == c.want, "clip %.10q at %d gives %q, want %q", c.text, c.n, got, c.want)
 	}
 }
 
@@ -68,13 +65,10 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		safe := printable.Text(text)
 		for _, r := range safe {
-			if !unicode.IsPrint(r) {
-				t.Fatalf("%q is shown as %q, with %U", text, safe, r)
-			}
+			check.Must(t, unicode.IsPrint(r), "%q is shown as %q, with %U", text, safe, r)
 		}
-		if clipped := printable.Clip(safe, 8); utf8.RuneCountInString(clipped) > 8 {
-			t.Fatalf("%q clipped is %q", safe, clipped)
-		}
+		clipped := printable.Clip(safe, 8)
+		check.Must(t, utf8.RuneCountInString(clipped) <= 8, "%q clipped is %q", safe, clipped)
 	})
 }
 
@@ -89,9 +83,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%q became %q", document, safe)
 		}
 		for _, r := range safe {
-			if !unicode.IsPrint(r) {
-				t.Fatalf("%q is shown as %q, with %U", document, safe, r)
-			}
+			check.Must(t, unicode.IsPrint(r), "%q is shown as %q, with %U", document, safe, r)
 		}
 	})
 }

@@ -39,8 +39,7 @@ type everything struct {
 
 func object(t *testing.T) *schema.Object {
 	t.Helper()
-	o := check.Value(schema.Of(reflect.TypeFor[everything](), schema.Numbers{"most": 200}))(t)
-	return o
+	return check.Value(schema.Of(reflect.TypeFor[everything](), schema.Numbers{"most": 200}))(t)
 }
 
 func TestReading(t *testing.T) {
@@ -58,9 +57,8 @@ func TestReading(t *testing.T) {
 		"escapes":          {`{"stamp":"\u0041\n","name":"n\/"}`, everything{Own: own{"A\n"}, Name: "n/", Limit: 20}},
 	} {
 		var got everything
-		if problems := object(t).Read(members(t, c.json), &got); problems != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %q, %+v", name, problems, got)
-		}
+		problems := object(t).Read(members(t, c.json), &got)
+		check.That(t, problems == nil && reflect.DeepEqual(got, c.want), "%s: %q, %+v", name, problems, got)
 	}
 }
 
@@ -91,9 +89,7 @@ func TestProblems(t *testing.T) {
 		`{"Hidden":"","secret":"","quite":1}`: "Hidden: there is no such argument; quite: there is no such argument; secret: there is no such argument",
 	} {
 		problems := strings.Join(object(t).Read(members(t, json), &everything{}), "; ")
-		if !strings.Contains(problems, want) {
-			t.Errorf("%s: %s", json, problems)
-		}
+		check.That(t, strings.Contains(problems, want), "%s: %s", json, problems)
 	}
 }
 
@@ -133,12 +129,10 @@ func TestSchemas(t *testing.T) {
 			`"image":{"type":"object"},"kinds":{"items":{"type":"string"},"type":"array"}},"required":["code","kinds"],"type":"object"}`},
 	} {
 		o := check.Value(schema.Of(c.of, schema.Numbers{"most": 200}))(t)
-		if got := string(schema.JSON(o.Schema())); got != c.want {
-			t.Errorf("%v\n got %s\nwant %s", c.of, got, c.want)
-		}
-		if closed := string(schema.JSON(o.Closed())); !strings.Contains(closed, `"additionalProperties":false`) {
-			t.Error(closed)
-		}
+		got := string(schema.JSON(o.Schema()))
+		check.That(t, got == c.want, "%v\n got %s\nwant %s", c.of, got, c.want)
+		closed := string(schema.JSON(o.Closed()))
+		check.That(t, strings.Contains(closed, `"additionalProperties":false`), "%v", closed)
 	}
 }
 
@@ -158,8 +152,7 @@ func TestTypesWithoutSchema(t *testing.T) {
 		}](),
 		"deep, no tag": reflect.TypeFor[struct{ D struct{ M []complex64 } }](),
 	} {
-		if _, err := schema.Of(of, nil); err == nil {
-			t.Errorf("%s has one", name)
-		}
+		_, err := schema.Of(of, nil)
+		check.That(t, err != nil, "%s has one", name)
 	}
 }

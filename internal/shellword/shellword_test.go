@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
@@ -21,8 +22,6 @@ func FuzzShow(f *testing.F) {
 			}
 		}
 		out, err := exec.Command("sh", "-c", "printf %s "+shellword.Show(text)+"; echo .").Output()
-		if err != nil || string(out) != text+".\n" {
-			t.Errorf("%q became %q, %v", text, out, err)
-		}
+		check.That(t, err == nil && string(out) == text+".\n", "%q became %q, %v", text, out, err)
 	})
 }

@@ -33,10 +33,7 @@ func (d *desk) process() *approval.Store { return d.processOf(d.user) }
 
 func (d *desk) processOf(user string) *approval.Store {
 	d.t.Helper()
-	root, err := os.OpenRoot(d.dir)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(d.dir))(d.t)
 	d.t.Cleanup(func() { root.Close() })
 	return approval.Open(root, approval.Options{UserDir: user, Clock: func() time.Time { return d.now }})
 }
@@ -47,35 +44,26 @@ func (d *desk) file(parts ...string) string {
 
 func (d *desk) read(name string) []byte {
 	d.t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(name))(d.t)
 	return content
 }
 
 func (d *desk) write(name string, content []byte) {
 	d.t.Helper()
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	check.OK(d.t, os.WriteFile(name, content, 0o600))
 }
 
 func (d *desk) put(s *approval.Store, r approval.Request) approval.Request {
 	d.t.Helper()
 	stored, _, err := s.Put(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	check.OK(d.t, err)
 	return stored
 }
 
 func (d *desk) answer(s *approval.Store, id string, decision approval.Decision) approval.Answer {
 	d.t.Helper()
 	a, _, err := s.Answer(id, approval.Answer{Decision: decision, By: "me", Via: approval.Inbox})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	check.OK(d.t, err)
 	return a
 }
 
@@ -268,9 +256,8 @@ func TestADenialStandsUntilItIsRevoked(t *testing.T) {
 	if _, _, err := s.Answer(r.ID, approval.Answer{Decision: approval.Deny, Reason: "not today"}); err != nil {
 		t.Fatal(err)
 	}
-	if found := standing(t, s, r.Digest, false, true); found.Denied.Reason != "not today" {
-		t.Errorf("%+v", found.Denied)
-	}
+	found := standing(t, s, r.Digest, false, true)
+	check.That(t, found.Denied.Reason == "not today", "%+v", found.Denied)
 	check.OK(t, s.Revoke(r.ID))
 	standing(t, s, r.Digest, false, false)
 	if err := s.Revoke(r.ID); !errors.Is(err, approval.ErrUnknown) {
@@ -310,8 +297,7 @@ func TestStateIsSingleUseAndItsOwners(t *testing.T) {
 	r := d.put(asks, outOfScope("a"))
 	seal := func() string {
 		t.Helper()
-		token := check.Value(asks.SealState(r, time.Minute))(t)
-		return token
+		return check.Value(asks.SealState(r, time.Minute))(t)
 	}
 	bad := func(s *approval.Store, token, principal, what string) {
 		t.Helper()

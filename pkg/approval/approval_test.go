@@ -64,9 +64,8 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 func TestNothingIsMadeBeforeTheFirstRequest(t *testing.T) {
 	store, dir := open(t, time.Now)
 	_, _ = store.Get("apr_" + strings.Repeat("a", 26))
-	if _, err := os.Stat(filepath.Join(dir, ".orchestration/state")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
+	_, err := os.Stat(filepath.Join(dir, ".orchestration/state"))
+	check.That(t, errors.Is(err, fs.ErrNotExist), "%v", err)
 }
 
 func TestConcurrentRequestsAllStand(t *testing.T) {
@@ -118,10 +117,8 @@ func TestLinkedStateIsRefused(t *testing.T) {
 		check.OK(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
 	check.OK(t, os.Symlink("../../src", filepath.Join(dir, ".orchestration/state/approvals")))
-	if _, err := put(store, approval.Request{}); err == nil {
-		t.Error("a linked directory was used")
-	}
-	if left, _ := os.ReadDir(filepath.Join(dir, "src")); len(left) != 0 {
-		t.Errorf("%v", left)
-	}
+	_, err := put(store, approval.Request{})
+	check.That(t, err != nil, "a linked directory was used")
+	left, _ := os.ReadDir(filepath.Join(dir, "src"))
+	check.That(t, len(left) == 0, "%v", left)
 }

@@ -42,9 +42,8 @@ func TestGrantCoversTheSameCheckOnTheSamePath(t *testing.T) {
 		change(&other)
 		covered(t, later, other, false)
 	}
-	if found := standing(t, later, r.Digest, false, false); found.Approved != nil {
-		t.Error("a grant is no approval of one call")
-	}
+	found := standing(t, later, r.Digest, false, false)
+	check.That(t, found.Approved == nil, "a grant is no approval of one call")
 }
 
 // Who waits for an answer sees a yes for the intent once its grants can let the call pass, unless whoever gave it was
@@ -175,9 +174,8 @@ func TestAForgedGrantCoversNothing(t *testing.T) {
 	forged := "grt_" + grants[0].ID[5:] + "a"
 	d.write(d.file("grants", forged+".json"), real)
 	d.write(d.file("grants", "grt_aaaaaaaaaaaaaaaaaaaaaaaaaa.json"), []byte(`{"mac":"00","body":{"id":"grt_aaaaaaaaaaaaaaaaaaaaaaaaaa","intent_id":"INT-001","hook":"scope","error_type":"SCOPE_VIOLATION","path":"b"}}`))
-	if found, _ := d.process().Grants(); len(found) != 1 {
-		t.Errorf("%+v", found)
-	}
+	found, _ := d.process().Grants()
+	check.That(t, len(found) == 1, "%+v", found)
 	covered(t, d.process(), func() approval.Request { r := outOfScope("b"); r.Principal = ""; return r }(), false)
 }
 
@@ -191,9 +189,8 @@ func TestWhatCanBeApprovedOnceOnly(t *testing.T) {
 		r := outOfScope("a")
 		change(&r)
 		id := d.put(s, r).ID
-		if _, _, err := s.Answer(id, approval.Answer{Decision: approval.ForIntent}); !errors.Is(err, approval.ErrNotGrantable) {
-			t.Errorf("%v", err)
-		}
+		_, _, err := s.Answer(id, approval.Answer{Decision: approval.ForIntent})
+		check.That(t, errors.Is(err, approval.ErrNotGrantable), "%v", err)
 		d.answer(s, id, approval.Once)
 	}
 }

@@ -31,8 +31,7 @@ func TestOthersReadTheEnvelope(t *testing.T) {
 	}
 	text := check.Value(os.ReadFile(name))(t)
 	pem := check.Value(os.ReadFile(keyName))(t)
-	key, err := attest.ParsePublicKey(string(pem))
-	check.OK(t, err)
+	key := check.Value(attest.ParsePublicKey(string(pem)))(t)
 	if _, err := attest.Read(text, key); err != nil {
 		t.Error(err)
 	}
@@ -48,20 +47,13 @@ func TestAStrangerVerifies(t *testing.T) {
 			t.Run(format+" "+name, func(t *testing.T) {
 				a, text, p := finished(t, format, beside)
 				r := check.Value(p.verify(text, attest.SealKey(a.key.Public())))(t)
-				if !r.Holds {
-					t.Errorf("it does not hold: %q, unknown %q", r.Contradictions, r.Unknown)
-				}
-				if !r.Replay.Exact || len(r.Replay.Files) != 4 {
-					t.Errorf("the replay is %+v", r.Replay)
-				}
+				check.That(t, r.Holds, "it does not hold: %q, unknown %q", r.Contradictions, r.Unknown)
+				check.That(t, r.Replay.Exact && len(r.Replay.Files) == 4, "the replay is %+v", r.Replay)
 				for _, f := range r.Replay.Files {
-					if f.Checked != f.Changes {
-						t.Errorf("not each change of the file was checked: %+v", f)
-					}
+					check.That(t, f.Checked == f.Changes, "not each change of the file was checked: %+v", f)
 				}
-				if again := a.attest(); !bytes.Equal(again, text) {
-					t.Error("the same range gives another statement")
-				}
+				again := a.attest()
+				check.That(t, bytes.Equal(again, text), "the same range gives another statement")
 			})
 		}
 	}
@@ -73,9 +65,8 @@ func sealsOfATrustedKey(t *testing.T, a *author, text []byte, p *place) {
 	for _, known := range [][]seal.PublicKey{nil, {a.key.Public()}} {
 		opts.Seals = known
 		r := check.Value(attest.Verify(t.Context(), p.root, text, opts))(t)
-		if unsealed := strings.Contains(strings.Join(r.Unproven, "\n"), "under no seal of a trusted key"); !r.Holds || unsealed != (known == nil) {
-			t.Errorf("holds %v, and says %q", r.Holds, r.Unproven)
-		}
+		unsealed := strings.Contains(strings.Join(r.Unproven, "\n"), "under no seal of a trusted key")
+		check.That(t, r.Holds && unsealed == (known == nil), "holds %v, and says %q", r.Holds, r.Unproven)
 	}
 }
 
@@ -115,9 +106,7 @@ func TestWithoutAnchors(t *testing.T) {
 	text := a.attest()
 	a.record(record.Record{Kind: record.KindSelection})
 	r := check.Value(a.stranger(gitref.Withheld{}).verify(text, attest.SealKey(a.key.Public())))(t)
-	if !r.Holds {
-		t.Errorf("it does not hold: %q", r.Contradictions)
-	}
+	check.That(t, r.Holds, "it does not hold: %q", r.Contradictions)
 }
 
 // whatIsNotHere keeps a statement from being checked, and contradicts nothing.
@@ -128,9 +117,7 @@ func whatIsNotHere(t *testing.T, a *author, text []byte, p *place) {
 		p.git("config", "uploadpack.allowFilter", "true")
 		p.git(append(append([]string{"clone", "-q", "--no-checkout"}, args...), "file://"+a.dir, dir)...)
 		r, err := newPlace(t, dir).verify(text, key)
-		if err == nil || attest.Contradicted(err) {
-			t.Errorf("%s: %v, %+v", name, err, r)
-		}
+		check.That(t, err != nil && !attest.Contradicted(err), "%s: %v, %+v", name, err, r)
 	}
 }
 
@@ -150,8 +137,7 @@ func TestAWorkspaceBelowTheTop(t *testing.T) {
 	p.git("fetch", "-q", "origin", gitref.Ref+":"+gitref.Ref)
 	_, err = gitref.Import(t.Context(), p.root)
 	check.OK(t, err)
-	r, err := p.verify(text, key)
-	check.OK(t, err)
+	r := check.Value(p.verify(text, key))(t)
 	taken := []attest.Taken{{Path: "apps/two/other.txt", Reason: "it is not in the workspace"}}
 	if !r.Holds || len(r.Replay.Files) != 4 || !slices.Equal(r.Replay.Taken, taken) {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/attest"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
@@ -40,8 +41,6 @@ func TestHostileHunks(t *testing.T) {
 		{{0, 1, 0, 1}}, {{-1, 1, 1, 1}}, {{1, -1, 1, 1}}, {{1, 1, 1, -1}}, {{3, 1, 1, 1}}, {{1, 1, 3, 1}}, {{1, 1 << 62, 1, 1}}, {{1, 1, 1, 1 << 62}},
 		{{2, 1, 2, 1}, {1, 1, 1, 1}}, {{1 << 62, 1 << 62, 1 << 62, 1 << 62}}, {{1<<63 - 1, 1<<63 - 1, 0, 0}},
 	} {
-		if attest.Applies(hunks, lines, []string{"a\n", "c\n"}) {
-			t.Errorf("%v apply", hunks)
-		}
+		check.That(t, !attest.Applies(hunks, lines, []string{"a\n", "c\n"}), "%v apply", hunks)
 	}
 }

@@ -39,19 +39,14 @@ func TestAnSSHKeySigns(t *testing.T) {
 	check.OK(t, err)
 	line := check.Value(ssh.NewPublicKey(public))(t)
 	for _, form := range []string{string(ssh.MarshalAuthorizedKey(line)), by.Public.PEM()} {
-		key, err := attest.ParsePublicKey(form)
-		check.OK(t, err)
-		if key.ID() != by.Public.ID() {
-			t.Errorf("%s has another id", form)
-		}
+		key := check.Value(attest.ParsePublicKey(form))(t)
+		check.That(t, key.ID() == by.Public.ID(), "%s has another id", form)
 		if r, err := a.verify(text, key); err != nil || !r.Holds {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
 	sealing := check.Value(attest.ParsePublicKey(a.key.Public().String()))(t)
-	if sealing.ID() != attest.SealKey(a.key.Public()).ID() {
-		t.Error("the line of a seal's key has another id")
-	}
+	check.That(t, sealing.ID() == attest.SealKey(a.key.Public()).ID(), "the line of a seal's key has another id")
 }
 
 func TestKeysThatDoNotServe(t *testing.T) {

@@ -89,17 +89,14 @@ func theSignerCannotLie(t *testing.T, a *author, text []byte, p *place) {
 			lie(&st)
 			r, err := p.verify(a.signed(st), key)
 			caught := err != nil || !r.Holds && len(r.Contradictions) > 0
-			if caught == (name == "nothing") {
-				t.Errorf("%v, %+v", err, r)
-			}
+			check.That(t, caught != (name == "nothing"), "%v, %+v", err, r)
 		})
 	}
 }
 
 // keysAreToldApart by who signed.
 func keysAreToldApart(t *testing.T, a *author, text []byte, p *place) {
-	stranger, err := seal.CreateKey(t.TempDir(), "bob")
-	check.OK(t, err)
+	stranger := check.Value(seal.CreateKey(t.TempDir(), "bob"))(t)
 	other := attest.SealKey(stranger.Public())
 	if _, err := p.verify(text, other); !errors.Is(err, attest.ErrForged) {
 		t.Errorf("another key is required: %v", err)
@@ -160,9 +157,7 @@ func TestWhatThePersonDidIsNamed(t *testing.T) {
 		"src/a.txt was not replayed", "src/hand.txt was not replayed", "2 of 2 changes of src/twice.txt were followed by their hashes alone",
 		"3 of 15 changed lines are explained by no record",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("it does not say %q:\n%s", want, said)
-		}
+		check.That(t, strings.Contains(said, want), "it does not say %q:\n%s", want, said)
 	}
 }
 

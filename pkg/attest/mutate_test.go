@@ -103,9 +103,7 @@ func (p *tampering) onlyCopy() (name string, whole []byte) {
 	check.OK(p.t, os.RemoveAll(filepath.Join(home, "archive")))
 	name = filepath.Join(home, "agent_trace.jsonl")
 	check.OK(p.t, os.WriteFile(name, whole, 0o644))
-	if len(seen) != 8 {
-		p.t.Fatalf("the ledger has %d lines, and the range adds 8", len(seen))
-	}
+	check.Must(p.t, len(seen) == 8, "the ledger has %d lines, and the range adds 8", len(seen))
 	return name, whole
 }
 
@@ -135,9 +133,7 @@ func (p *tampering) changeObjects(times int) {
 // that is in it.
 func (p *tampering) loose() (covered []string) {
 	packs := check.Value(filepath.Glob(filepath.Join(p.dir, ".git", "objects", "pack", "*.pack")))(p.t)
-	if len(packs) == 0 {
-		p.t.Fatal("the clone has no pack")
-	}
+	check.Must(p.t, len(packs) != 0, "the clone has no pack")
 	for _, pack := range packs {
 		moved := filepath.Join(p.t.TempDir(), "pack")
 		check.OK(p.t, os.Rename(pack, moved))
@@ -158,7 +154,5 @@ func (p *tampering) unpack(pack string) {
 	cmd := exec.Command("git", "unpack-objects", "-q")
 	cmd.Dir, cmd.Stdin = p.dir, file
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("git unpack-objects: %v\n%s", err, out)
-	}
+	check.Must(p.t, err == nil, "git unpack-objects: %v\n%s", err, out)
 }

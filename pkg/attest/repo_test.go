@@ -109,9 +109,8 @@ func newAuthorIn(t testing.TB, top, below, format string, beside bool) *author {
 	}}))(t)
 	t.Cleanup(func() {
 		check.OK(t, a.ledger.Close(context.Background()))
-		if report := check.Value(verify.Verify(context.Background(), a.root))(t); len(report.Problems) > 0 {
-			t.Errorf("the ledger ends with %v", report.Problems)
-		}
+		report := check.Value(verify.Verify(context.Background(), a.root))(t)
+		check.That(t, len(report.Problems) == 0, "the ledger ends with %v", report.Problems)
 	})
 	a.key = check.Value(seal.CreateKey(t.TempDir(), "alice"))(t)
 	a.commit("base")

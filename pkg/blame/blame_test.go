@@ -166,8 +166,7 @@ func TestStory(t *testing.T) {
 	w.record("A", w.fileOf("A", "alpha", "bravo"), w.path)
 	w.record("B", w.fileOf("B", "alpha", "charlie"), w.path)
 	w.record("C", append(w.fileOf("C", "new"), w.lines...), "src/b.go")
-	story, err := blame.Story(context.Background(), w.path, 3, []byte(w.String()), w.records.entries, nil)
-	check.OK(t, err)
+	story := check.Value(blame.Story(context.Background(), w.path, 3, []byte(w.String()), w.records.entries, nil))(t)
 	var got []string
 	for _, touch := range story {
 		got = append(got, touch.Record.IntentID)
@@ -175,9 +174,7 @@ func TestStory(t *testing.T) {
 			t.Errorf("%s wrote %s:%d, want src/a.go:2", touch.Record.IntentID, touch.Path, touch.Line)
 		}
 	}
-	if strings.Join(got, " ") != "B A" {
-		t.Errorf("the story is %v, want B before A", got)
-	}
+	check.That(t, strings.Join(got, " ") == "B A", "the story is %v, want B before A", got)
 }
 
 func TestFileErrors(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 )
 
@@ -84,9 +85,7 @@ func (g *figures) String() string {
 
 func (g *figures) addLines(t testing.TB, lines []blame.Line, file simFile) {
 	t.Helper()
-	if len(lines) != len(file) {
-		t.Fatalf("%d lines answered, the file has %d", len(lines), len(file))
-	}
+	check.Must(t, len(lines) == len(file), "%d lines answered, the file has %d", len(lines), len(file))
 	for i, l := range lines {
 		got := ""
 		if l.Record != nil {

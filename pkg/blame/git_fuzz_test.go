@@ -26,16 +26,13 @@ func FuzzPorcelain(f *testing.F) {
 			return
 		}
 		for at, c := range lines {
-			if at < 0 || c.Line < 1 {
-				t.Errorf("line %d is from line %d", at, c.Line)
-			}
+			check.That(t, at >= 0 && c.Line >= 1, "line %d is from line %d", at, c.Line)
 			if !strings.Contains(out, c.ID) || !strings.Contains(out, c.Author) || !strings.Contains(out, c.Summary) {
 				t.Errorf("%+v is made up", c)
 			}
 		}
-		if n := strings.Count("\n"+out, "\n\t"); len(lines) > n {
-			t.Errorf("%d lines from %d", len(lines), n)
-		}
+		n := strings.Count("\n"+out, "\n\t")
+		check.That(t, len(lines) <= n, "%d lines from %d", len(lines), n)
 	})
 }
 
@@ -44,16 +41,11 @@ func TestPorcelain(t *testing.T) {
 	lines := check.Value(blame.ParsePorcelain("sub/", []byte(out)))(t)
 	want := map[int]int{0: 7, 1: 8}
 	for at, c := range lines {
-		if c.Path != "aä\tb" || c.Line != want[at] || c.Author != "Zo\xeb" || c.Time.Unix() != 1700000000 {
-			t.Errorf("line %d: %+v", at, c)
-		}
+		check.That(t, c.Path == "aä\tb" && c.Line == want[at] && c.Author == "Zo\xeb" && c.Time.Unix() == 1700000000, "line %d: %+v", at, c)
 	}
-	if len(lines) != 2 {
-		t.Errorf("%d lines", len(lines))
-	}
+	check.That(t, len(lines) == 2, "%d lines", len(lines))
 	for _, bad := range []string{"\tx\n", "what\n", commitID + " 0 1\n", commitID + " 1 1\ncommitter-time x\n"} {
-		if _, err := blame.ParsePorcelain("", []byte(bad)); err == nil {
-			t.Errorf("%q was read", bad)
-		}
+		_, err := blame.ParsePorcelain("", []byte(bad))
+		check.That(t, err != nil, "%q was read", bad)
 	}
 }

@@ -136,9 +136,8 @@ func (p *project) join(f *paper, how string) {
 	}
 	p.git("branch", "-q", "-D", "feature")
 	name := filepath.Join(p.dir, filepath.FromSlash(f.path))
-	if content, err := os.ReadFile(name); err != nil || string(content) != f.String() {
-		p.t.Fatalf("git made something else of the branches of %s (%s): %v", f.path, how, err)
-	}
+	content, err := os.ReadFile(name)
+	check.Must(p.t, err == nil && string(content) == f.String(), "git made something else of the branches of %s (%s): %v", f.path, how, err)
 }
 
 func (p *project) merge(how string) {

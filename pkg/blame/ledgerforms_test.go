@@ -62,9 +62,8 @@ func TestForksThatMeet(t *testing.T) {
 	w.lines = base
 	w.record("C", append(base[:6:6], w.fileOf("C", "two := branch()")...), w.path)
 	w.record("C", append(w.fileOf("C", "one := branch()"), w.lines...), w.path)
-	if a, b := w.records.entries[2].Changes[0].After.Hash, w.records.entries[4].Changes[0].After.Hash; a != b {
-		t.Fatal("the branches do not meet")
-	}
+	a, b := w.records.entries[2].Changes[0].After.Hash, w.records.entries[4].Changes[0].After.Hash
+	check.Must(t, a == b, "the branches do not meet")
 	want := "C:exact" + strings.Repeat(" A:exact", 6) + " C:exact"
 	check.Equal(t, answers(t, w, "none"), want)
 }
@@ -81,11 +80,8 @@ func TestContentsThatLie(t *testing.T) {
 	honest := answers(t, w, "none")
 	lie := func(string) ([]byte, bool) { return []byte(w.String()), true }
 	for i, l := range w.blame(t, lie)[:3] {
-		if l.Record != nil {
-			t.Errorf("line %d is %s's by a content that no record has", i+1, l.Record.IntentID)
-		}
+		check.That(t, l.Record == nil, "line %d is somebody's by a content that no record has: %+v", i+1, l.Record)
 	}
-	if got := answers(t, w, "all"); got == honest {
-		t.Error("known contents make no difference here, so this proves nothing")
-	}
+	got := answers(t, w, "all")
+	check.That(t, got != honest, "known contents make no difference here, so this proves nothing")
 }

@@ -53,9 +53,7 @@ func TestOriginalIsNoCopy(t *testing.T) {
 	w.become(append(before[:0:0], before...))
 	w.become(append(w.fileOf("", "new := zero()", "more := one()", "and := another()"), w.lines...))
 	for _, entry := range w.records.entries {
-		if !entry.Changes[0].Marks[0].Twin() {
-			t.Fatal("the function stands there once")
-		}
+		check.Must(t, entry.Changes[0].Marks[0].Twin(), "the function stands there once")
 	}
 	check.Equal(t, answers(t, w, "none"), strings.TrimSpace(strings.Repeat("untracked ", 12)))
 }

@@ -58,9 +58,7 @@ func (p *past) both(args ...string) bool {
 // must is both for what cannot fail.
 func (p *past) must(args ...string) {
 	p.t.Helper()
-	if !p.both(args...) && !p.parted {
-		p.t.Fatalf("git %v", args)
-	}
+	check.Must(p.t, p.both(args...) || p.parted, "git %v", args)
 }
 
 const tag = "\x01"

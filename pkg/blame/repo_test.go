@@ -32,9 +32,7 @@ func newRepo(t testing.TB) *repo {
 	t.Cleanup(func() {
 		check.OK(t, r.ledger.Close(context.Background()))
 		report := check.Value(verify.Verify(context.Background(), r.root))(t)
-		if len(report.Problems) > 0 {
-			t.Errorf("the ledger ends with %v", report.Problems)
-		}
+		check.That(t, len(report.Problems) == 0, "the ledger ends with %v", report.Problems)
 		r.root.Close()
 	})
 	r.git("init", "-q")

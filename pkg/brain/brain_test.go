@@ -7,15 +7,14 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/brain"
 )
 
 func add(t *testing.T, text string, e brain.Entry) string {
 	t.Helper()
 	after, known, err := brain.Add(text, e)
-	if err != nil || known != nil {
-		t.Fatalf("%v %v", known, err)
-	}
+	check.Must(t, err == nil && known == nil, "%v %v", known, err)
 	return after
 }
 
@@ -24,12 +23,9 @@ func TestFormat(t *testing.T) {
 	text = add(t, text, brain.Entry{Kind: brain.Decision, Date: "2026-02-19", Text: "SQLite.\n\n    code"})
 	const want = "My notes, no line end\n\n## Lesson Learned (2026-02-18)\n**Intent:** INT-001\n**File:** `src/weather.ts`\n**Category:** testing\n**Problems:**\n" +
 		"- The clock must be injected:\n  new Date() fails.\n\n## Decision (2026-02-19)\n- SQLite.\n\n      code\n"
-	if text != want {
-		t.Errorf("%s", text)
-	}
-	if windows := add(t, "# Notes\r\n", brain.Entry{Text: "a\nb"}); windows != "# Notes\r\n\r\n## Lesson Learned\r\n- a\r\n  b\r\n" {
-		t.Errorf("%q", windows)
-	}
+	check.That(t, text == want, "%s", text)
+	windows := add(t, "# Notes\r\n", brain.Entry{Text: "a\nb"})
+	check.That(t, windows == "# Notes\r\n\r\n## Lesson Learned\r\n- a\r\n  b\r\n", "%q", windows)
 }
 
 // Entries of other tools and of people.
@@ -41,9 +37,7 @@ func TestParseOthers(t *testing.T) {
 		{Kind: brain.Lesson, Text: "all on a line\n**Intent:** is text here"},
 		{Kind: brain.Constraint, Date: "2026-01-02", Intent: "X", Text: "Never."},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
-	}
+	check.That(t, slices.Equal(got, want), "%+v", got)
 }
 
 func TestKnownIsNotAddedAgain(t *testing.T) {
@@ -64,9 +58,7 @@ func TestKnownIsNotAddedAgain(t *testing.T) {
 		e := lesson
 		c.change(&e)
 		after, known, err := brain.Add(text, e)
-		if err != nil || (known != nil) != c.known || (after == text) != c.known {
-			t.Errorf("%s: %v %v", name, known, err)
-		}
+		check.That(t, err == nil && (known != nil) == c.known && (after == text) == c.known, "%s: %v %v", name, known, err)
 	}
 	check := brain.Entry{Category: brain.FailedCheck, Path: "a.go", Text: "go vet: a.go:3:1: unused x"}
 	text = add(t, text, check)
@@ -97,26 +89,19 @@ func FuzzAdd(f *testing.F) {
 		e := brain.Entry{Kind: brain.Kind(kind), Date: date, Intent: intent, Path: path, Category: category, Text: text}
 		after, known, err := brain.Add(before, e)
 		if err != nil || known != nil {
-			if after != before {
-				t.Fatal("not added, but changed")
-			}
+			check.Must(t, after == before, "not added, but changed")
 			return
 		}
 		added, kept := strings.CutPrefix(after, before)
-		if !kept {
-			t.Fatal("what stood there is gone")
-		}
+		check.Must(t, kept, "what stood there is gone")
 		was, now := brain.Parse(before), brain.Parse(after)
 		want := e.Normal()
 		got := now[len(now)-1]
 		if len(now) != len(was)+1 || got.Text != want.Text || got.Kind != want.Kind || got.Intent != want.Intent || got.Path != want.Path || got.Category != want.Category {
 			t.Fatalf("%d entries became %d, the last %+v, not %+v:\n%s", len(was), len(now), got, want, added)
 		}
-		if strings.ContainsFunc(added, func(r rune) bool { return r != '\n' && r != '\r' && !unicode.IsPrint(r) }) {
-			t.Fatalf("%q", added)
-		}
-		if again, _, _ := brain.Add(after, e); again != after {
-			t.Fatalf("known, and added again:\n%s", again)
-		}
+		check.Must(t, !strings.ContainsFunc(added, func(r rune) bool { return r != '\n' && r != '\r' && !unicode.IsPrint(r) }), "%q", added)
+		again, _, _ := brain.Add(after, e)
+		check.Must(t, again == after, "known, and added again:\n%s", again)
 	})
 }

@@ -73,9 +73,7 @@ func TestPages(t *testing.T) {
 		if numbers(page) != test.want || page.Next != test.next || page.Matches != test.matches {
 			t.Errorf("%+v: %s, next %d, %d matches", test, numbers(page), page.Next, page.Matches)
 		}
-		if page.TotalLines != 6 || page.TotalBytes != 26 {
-			t.Errorf("%+v: %d lines, %d bytes", test, page.TotalLines, page.TotalBytes)
-		}
+		check.That(t, page.TotalLines == 6 && page.TotalBytes == 26, "%+v: %d lines, %d bytes", test, page.TotalLines, page.TotalBytes)
 		check.Equal(t, page.Literal, test.search == "five (", "%+v", test)
 	}
 	if page := c.read(c.put(""), 0, 0, ""); len(page.Lines) != 0 || page.TotalLines != 0 || page.Next != 0 {
@@ -98,9 +96,7 @@ func TestPagesAreBoundedAndComplete(t *testing.T) {
 			size += len(line.Text) + 1
 			all.WriteString(line.Text + "\n")
 		}
-		if size > command.OutputLimit {
-			t.Errorf("a page of %d characters", size)
-		}
+		check.That(t, size <= command.OutputLimit, "a page of %d characters", size)
 		next = page.Next
 	}
 	check.Equal(t, all.String(), text.String(), "the pages do not make the whole")
@@ -123,9 +119,7 @@ func TestLongLine(t *testing.T) {
 		t.Fatalf("%d lines", len(page.Lines))
 	}
 	chunk, err := c.store.For("").ReadBytes(id, page.Lines[0].Offset, len(page.Lines[0].Text))
-	if err != nil || chunk.Text != page.Lines[0].Text {
-		t.Errorf("the offset does not lead to the excerpt: %v", err)
-	}
+	check.That(t, err == nil && chunk.Text == page.Lines[0].Text, "the offset does not lead to the excerpt: %v", err)
 	copy(long[5000:], "xxxxxx")
 	id = c.put(string(long))
 	if page = c.read(id, 0, 0, "needle"); page.Matches != 1 || !strings.Contains(page.Lines[0].Text, "needle") {
@@ -142,9 +136,7 @@ func TestBytes(t *testing.T) {
 		offset, rounds := int64(0), 0
 		for more := true; more && rounds < 200; rounds++ {
 			chunk, err := c.store.For("").ReadBytes(id, offset, limit)
-			if err != nil || chunk.TotalBytes != int64(len(text)) {
-				t.Fatalf("%+v %v", chunk, err)
-			}
+			check.Must(t, err == nil && chunk.TotalBytes == int64(len(text)), "%+v %v", chunk, err)
 			all.WriteString(chunk.Text)
 			offset, more = chunk.Next, chunk.Next != 0
 		}
@@ -184,9 +176,8 @@ func TestDeletedCache(t *testing.T) {
 	c := newCache(t, 0)
 	id := c.put("text")
 	check.OK(t, os.RemoveAll(filepath.Join(c.dir, "cache")))
-	if _, err := c.store.For("").Read(id, 0, 0, ""); !errors.Is(err, command.ErrNoArtifact) {
-		t.Errorf("%v", err)
-	}
+	_, err := c.store.For("").Read(id, 0, 0, "")
+	check.That(t, errors.Is(err, command.ErrNoArtifact), "%v", err)
 	check.Equal(t, numbers(c.read(c.put("again"), 0, 0, "")), "1:again")
 }
 
@@ -204,9 +195,8 @@ func TestPrune(t *testing.T) {
 	ids = append(ids, c.put("newest"))
 	for i, id := range ids {
 		_, err := c.store.For("").Read(id, 0, 0, "")
-		if gone := i < 2; errors.Is(err, command.ErrNoArtifact) != gone {
-			t.Errorf("output %d: %v", i, err)
-		}
+		gone := i < 2
+		check.That(t, errors.Is(err, command.ErrNoArtifact) == gone, "output %d: %v", i, err)
 	}
 	if _, err := os.Stat(foreign); err != nil {
 		t.Errorf("a file that is no output was pruned: %v", err)
@@ -219,9 +209,7 @@ func TestPruneByNumber(t *testing.T) {
 		c.put("")
 	}
 	entries, err := os.ReadDir(filepath.Join(c.dir, "cache/output"))
-	if err != nil || len(entries) > 1000 || len(entries) < 900 {
-		t.Errorf("%d outputs, %v", len(entries), err)
-	}
+	check.That(t, err == nil && len(entries) <= 1000 && len(entries) >= 900, "%d outputs, %v", len(entries), err)
 }
 
 func TestOutputsInProgressAreBounded(t *testing.T) {

@@ -82,9 +82,8 @@ func publicCopy(t *testing.T, program string) string {
 	defer in.Close()
 	path := filepath.Join(dir, "test")
 	out := check.Value(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.Copy(out, in)
+	check.OK(t, err)
 	check.OK(t, out.Close())
 	return path
 }
@@ -110,16 +109,13 @@ func bombed(t *testing.T, cmd *exec.Cmd, group *cgroup.Group, by string) {
 		}
 	}
 	err := cmd.Start()
-	if left := leave(); left != nil {
-		t.Fatal(left)
-	}
+	left := leave()
+	check.Must(t, left == nil, "%v", left)
 	runtime.UnlockOSThread()
 	if err == nil {
 		err = cmd.Wait()
 	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
+	check.Must(t, err == nil, "%v\n%s", err, out.String())
 	seen := 0
 	for line := range strings.Lines(out.String()) {
 		var b bang

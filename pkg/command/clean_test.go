@@ -64,9 +64,7 @@ func FuzzClean(f *testing.F) {
 
 func checkHarmless(t *testing.T, text string) {
 	t.Helper()
-	if !utf8.ValidString(text) {
-		t.Errorf("not valid UTF-8: %q", text)
-	}
+	check.That(t, utf8.ValidString(text), "not valid UTF-8: %q", text)
 	for _, r := range text {
 		if (unicode.IsControl(r) && r != '\n' && r != '\t') || unicode.Is(unicode.Bidi_Control, r) {
 			t.Errorf("%U is left in %q", r, text)

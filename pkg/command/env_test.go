@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -30,7 +31,6 @@ func TestFilterEnv(t *testing.T) {
 func TestFilterEnvAllow(t *testing.T) {
 	env := []string{"GITHUB_TOKEN=x", "NPM_TOKEN=x", "AWS_PROFILE=p", "AWS_SECRET_ACCESS_KEY=x", "BASH_ENV=/x", "ORCHESTRA_AUTH_TOKEN=x"}
 	got := command.FilterEnv(env, "github_token", "AWS_PROFILE", "ORCHESTRA_*", "BASH_ENV", "[")
-	if want := []string{"GITHUB_TOKEN=x", "AWS_PROFILE=p"}; !slices.Equal(got, want) {
-		t.Errorf("kept %q, want %q", got, want)
-	}
+	want := []string{"GITHUB_TOKEN=x", "AWS_PROFILE=p"}
+	check.That(t, slices.Equal(got, want), "kept %q, want %q", got, want)
 }

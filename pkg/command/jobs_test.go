@@ -12,8 +12,7 @@ import (
 
 func openJob(t *testing.T, jobs *command.Jobs, owner string) *command.Job {
 	t.Helper()
-	job := check.Value(jobs.Open(command.JobSpec{Owner: owner, Connection: "line", Line: "sleep", Cwd: "."}))(t)
-	return job
+	return check.Value(jobs.Open(command.JobSpec{Owner: owner, Connection: "line", Line: "sleep", Cwd: "."}))(t)
 }
 
 // runJob does what a command in the background does with its job.
@@ -43,12 +42,9 @@ func TestJobsAreTheirOwners(t *testing.T) {
 	if err != nil || state.Running || state.EndedBy != command.ErrStopped.Error() || state.RecordID != "record of "+job.ID() || state.Result.ExitCode != 143 {
 		t.Errorf("%+v %v", state, err)
 	}
-	if jobs.Holds("line") {
-		t.Error("a connection is busy with what has ended")
-	}
-	if listed := jobs.List("one"); len(listed) != 1 || listed[0].Running || jobs.Writes(state.ArtifactID) {
-		t.Errorf("%+v", listed)
-	}
+	check.That(t, !jobs.Holds("line"), "a connection is busy with what has ended")
+	listed := jobs.List("one")
+	check.That(t, len(listed) == 1 && !listed[0].Running && !jobs.Writes(state.ArtifactID), "%+v", listed)
 	check.OK(t, jobs.Close(t.Context()))
 	if _, err := jobs.Open(command.JobSpec{Owner: "one"}); !errors.Is(err, command.ErrServerEnded) {
 		t.Errorf("%v", err)
@@ -67,9 +63,8 @@ func TestJobThatNeverRan(t *testing.T) {
 			job.Stop()
 		}
 		job.Close()
-		if state := job.State(); state.Running || state.EndedBy != c.want {
-			t.Errorf("%+v: %+v", c, state)
-		}
+		state := job.State()
+		check.That(t, !state.Running && state.EndedBy == c.want, "%+v: %+v", c, state)
 	}
 	check.OK(t, jobs.Close(t.Context()))
 }
@@ -103,9 +98,8 @@ func TestJobsAreBounded(t *testing.T) {
 		last = openJob(t, jobs, "z")
 		runJob(last)
 	}
-	if n := len(jobs.List("z")); n > 100 {
-		t.Errorf("%d are remembered", n)
-	}
+	n := len(jobs.List("z"))
+	check.That(t, n <= 100, "%d are remembered", n)
 	check.OK(t, jobs.Close(t.Context()))
 }
 
@@ -135,7 +129,6 @@ func TestJobThatDoesNotEnd(t *testing.T) {
 	openJob(t, jobs, "one")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := jobs.Close(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	err := jobs.Close(ctx)
+	check.That(t, errors.Is(err, context.Canceled), "%v", err)
 }

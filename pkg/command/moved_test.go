@@ -22,11 +22,7 @@ func TestStartedAgain(t *testing.T) {
 		tried := runner.MovedAtFirst(moved)
 		result, err := runner.Run(t.Context(), command.Spec{Command: "echo out; read line; echo $line", Input: []byte("in\n"), Dir: dir, Unkept: true})
 		check.Equal(t, *tried, starts, "%v", moved)
-		if moved < starts && (err != nil || result.Output != "out\nin\n") {
-			t.Errorf("after %d times: %v, %+v", moved, err, result)
-		}
-		if moved >= starts && !errors.Is(err, sandbox.ErrMoved) {
-			t.Errorf("after %d times: %v", moved, err)
-		}
+		check.That(t, moved >= starts || err == nil && result.Output == "out\nin\n", "after %d times: %v, %+v", moved, err, result)
+		check.That(t, moved < starts || errors.Is(err, sandbox.ErrMoved), "after %d times: %v", moved, err)
 	}
 }

@@ -56,9 +56,7 @@ func (b *bench) run(line string) command.Result {
 func (b *bench) runSpec(ctx context.Context, spec command.Spec) command.Result {
 	b.Helper()
 	result, err := b.runner.Run(ctx, spec)
-	if err != nil {
-		b.Fatalf("run %q: %v", spec.Command, err)
-	}
+	check.Must(b, err == nil, "run %q: %v", spec.Command, err)
 	return result
 }
 
@@ -85,9 +83,7 @@ func TestExitCodes(t *testing.T) {
 		if result.ExitCode != test.code || result.Signal != test.signal {
 			t.Errorf("%q: exit code %d signal %q, want %d %q", test.line, result.ExitCode, result.Signal, test.code, test.signal)
 		}
-		if test.output != "" && result.Output != test.output {
-			t.Errorf("%q: output %q, want %q", test.line, result.Output, test.output)
-		}
+		check.That(t, test.output == "" || result.Output == test.output, "%q: output %q, want %q", test.line, result.Output, test.output)
 		if result.TimedOut || result.Cancelled || result.Truncated || len(result.Warnings) > 0 {
 			t.Errorf("%q: unexpected %+v", test.line, result)
 		}
@@ -138,14 +134,10 @@ func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
 	spec.Env = append(spec.Env, "GIVEN=yes", "PWD=/wrong", "ORCHESTRA_AUTH_TOKEN=steal", command.MarkerVariable+"=forged")
 	output := b.runSpec(context.Background(), spec).Output
 	for _, unwanted := range []string{"LEAKED", "steal", "forged", "/wrong"} {
-		if strings.Contains(output, unwanted) {
-			t.Errorf("the command sees %s:\n%s", unwanted, output)
-		}
+		check.That(t, !strings.Contains(output, unwanted), "the command sees %s:\n%s", unwanted, output)
 	}
 	for _, wanted := range []string{"GIVEN=yes\n", command.MarkerVariable + "="} {
-		if !strings.Contains(output, wanted) {
-			t.Errorf("the command does not see %s:\n%s", wanted, output)
-		}
+		check.That(t, strings.Contains(output, wanted), "the command does not see %s:\n%s", wanted, output)
 	}
 }
 
@@ -165,9 +157,7 @@ func TestManyAtOnce(t *testing.T) {
 		group.Go(func() {
 			want := fmt.Sprintf("hello %d\n", i)
 			result, err := b.runner.Run(context.Background(), b.spec(fmt.Sprintf("sleep 0.05; echo hello %d; exit %d", i, i)))
-			if err != nil || result.Output != want || result.ExitCode != i {
-				t.Errorf("command %d: %+v, %v", i, result, err)
-			}
+			check.That(t, err == nil && result.Output == want && result.ExitCode == i, "command %d: %+v, %v", i, result, err)
 			if page, err := b.store.For("").Read(result.ArtifactID, 0, 0, ""); err != nil || page.Lines[0].Text+"\n" != want {
 				t.Errorf("artifact %d: %+v, %v", i, page, err)
 			}
@@ -202,9 +192,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 			if r.Cancelled != c.cancel || r.TimedOut == c.cancel || r.ExitCode != c.code || r.Signal != c.signal || r.Output != c.output {
 				t.Errorf("%+v", r)
 			}
-			if !c.cancel && r.Duration < spec.Timeout || r.Duration > time.Minute {
-				t.Errorf("took %v", r.Duration)
-			}
+			check.That(t, (c.cancel || r.Duration >= spec.Timeout) && r.Duration <= time.Minute, "took %v", r.Duration)
 		})
 	}
 }
@@ -218,9 +206,7 @@ func TestProgress(t *testing.T) {
 		os.WriteFile(filepath.Join(b.dir, "told"), nil, 0o600)
 	}
 	b.runSpec(context.Background(), spec)
-	if len(chunks) != 2 || chunks[0] != "one\n" || chunks[1] != "two\n" {
-		t.Errorf("chunks %q", chunks)
-	}
+	check.That(t, len(chunks) == 2 && chunks[0] == "one\n" && chunks[1] == "two\n", "chunks %q", chunks)
 }
 
 func TestSlowProgressDoesNotSlowTheCommand(t *testing.T) {
@@ -233,17 +219,11 @@ func TestSlowProgressDoesNotSlowTheCommand(t *testing.T) {
 	}
 	result := b.runSpec(context.Background(), spec)
 	check.Equal(t, result.OutputBytes, 20_000_004)
-	if longest == 0 || longest > 16<<10 {
-		t.Errorf("longest piece %d", longest)
-	}
-	if result.Duration > time.Minute {
-		t.Errorf("took %v", result.Duration)
-	}
+	check.That(t, longest != 0 && longest <= 16<<10, "longest piece %d", longest)
+	check.That(t, result.Duration <= time.Minute, "took %v", result.Duration)
 }
 
 func TestShell(t *testing.T) {
 	path, dialect, err := command.Shell()
-	if err != nil || !filepath.IsAbs(path) || (dialect != "bash" && dialect != "posix") {
-		t.Errorf("%q %q %v", path, dialect, err)
-	}
+	check.That(t, err == nil && filepath.IsAbs(path) && (dialect == "bash" || dialect == "posix"), "%q %q %v", path, dialect, err)
 }

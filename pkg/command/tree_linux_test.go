@@ -31,9 +31,7 @@ var sleepCount atomic.Int64
 func sleeping(t testing.TB, seconds string) (found []string) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil || len(lines) == 0 {
-		t.Fatalf("no processes found: %v", err)
-	}
+	check.Must(t, err == nil && len(lines) != 0, "no processes found: %v", err)
 	for _, line := range lines {
 		text, err := os.ReadFile(line)
 		if err == nil && strings.Contains(string(text), seconds) {
@@ -90,9 +88,7 @@ func (b *bench) leavesNothing(name, line, seconds string) {
 		spec.Timeout = 700 * time.Millisecond
 	}
 	result, err := b.runner.Run(context.Background(), spec)
-	if err != nil {
-		b.Errorf("%s: %v", name, err)
-	}
+	check.That(b, err == nil, "%s: %v", name, err)
 	noneSleeps(b.TB, seconds)
 	if result.TimedOut == endsItself || (endsItself && result.Output != "gone\n") || len(result.Survivors)+len(result.Warnings) > 0 {
 		b.Errorf("%s: %+v", name, result)
@@ -105,9 +101,8 @@ func TestEndOfContextKillsTheTree(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	spec := b.spec("setsid -f sleep " + seconds + "; echo begun; sleep " + seconds)
 	spec.Progress = func(string) { cancel() }
-	if result := b.runSpec(ctx, spec); !result.Cancelled {
-		t.Errorf("%+v", result)
-	}
+	result := b.runSpec(ctx, spec)
+	check.That(t, result.Cancelled, "%+v", result)
 	noneSleeps(t, seconds)
 }
 
@@ -128,9 +123,8 @@ func TestOneCommandDoesNotKillAnother(t *testing.T) {
 
 func TestProcessSubstitutionMayFinish(t *testing.T) {
 	b := newBench(t)
-	if result := b.run("echo text > >(cat; cat >/dev/null)"); result.Output != "text\n" {
-		t.Errorf("output %q", result.Output)
-	}
+	result := b.run("echo text > >(cat; cat >/dev/null)")
+	check.That(t, result.Output == "text\n", "output %q", result.Output)
 }
 
 func TestSwappedDirectoryIsNotEntered(t *testing.T) {
@@ -144,9 +138,8 @@ func TestSwappedDirectoryIsNotEntered(t *testing.T) {
 	spec := b.spec("pwd -P; echo mine > file")
 	spec.Dir = open
 	check.Equal(t, b.runSpec(context.Background(), spec).Output, inside+".moved\n")
-	if _, err := os.Stat(filepath.Join(outside, "file")); err == nil {
-		t.Error("the command wrote through the link")
-	}
+	_, err := os.Stat(filepath.Join(outside, "file"))
+	check.That(t, err != nil, "the command wrote through the link")
 }
 
 // TestAdoptedOrphans runs itself as a process of its own, since adoption is a choice for a whole process.
@@ -155,9 +148,7 @@ func TestAdoptedOrphans(t *testing.T) {
 		self := exec.Command(os.Args[0], "-test.run=^TestAdoptedOrphans$", "-test.v")
 		self.Env = append(os.Environ(), "COMMAND_TEST_ADOPT=1")
 		output, err := self.CombinedOutput()
-		if err != nil || !strings.Contains(string(output), "--- PASS: TestAdoptedOrphans") {
-			t.Fatalf("%v\n%s", err, output)
-		}
+		check.Must(t, err == nil && strings.Contains(string(output), "--- PASS: TestAdoptedOrphans"), "%v\n%s", err, output)
 		return
 	}
 	b := newBench(t)
@@ -165,9 +156,8 @@ func TestAdoptedOrphans(t *testing.T) {
 	b.runner = runner
 	t.Run("daemon", b.adoptsDaemon)
 	t.Run("beside another", b.adoptsBesideAnother)
-	if zombies := childZombies(t); len(zombies) > 0 {
-		t.Errorf("not reaped: %v", zombies)
-	}
+	zombies := childZombies(t)
+	check.That(t, len(zombies) == 0, "not reaped: %v", zombies)
 }
 
 // daemon leaves the session, the parent and the environment.
@@ -228,9 +218,8 @@ func TestDeletedDirectory(t *testing.T) {
 	check.OK(t, os.Remove(dir))
 	spec := b.spec("true")
 	spec.Dir = open
-	if _, err := b.runner.Run(context.Background(), spec); !errors.Is(err, command.ErrInvalidSpec) || !strings.Contains(err.Error(), "was deleted") {
-		t.Errorf("%v", err)
-	}
+	_, err := b.runner.Run(context.Background(), spec)
+	check.That(t, errors.Is(err, command.ErrInvalidSpec) && strings.Contains(err.Error(), "was deleted"), "%v", err)
 }
 
 // TestKilledServer kills a process that runs a command: the shell dies with it, and the next server ends what the command
@@ -255,13 +244,10 @@ func TestKilledServer(t *testing.T) {
 			break
 		}
 	}
-	if len(ended) < 2 {
-		t.Errorf("ended: %v", ended)
-	}
+	check.That(t, len(ended) >= 2, "ended: %v", ended)
 	noneSleeps(t, "sleep\x007"+seconds)
-	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("somebody else's process is gone: %v", err)
-	}
+	err := other.Process.Signal(syscall.Signal(0))
+	check.That(t, err == nil, "somebody else's process is gone: %v", err)
 	check.Equal(t, b.run("echo goes on").Output, "goes on\n")
 }
 
@@ -294,7 +280,6 @@ func TestNoZombies(t *testing.T) {
 	for range 10 {
 		b.run("sleep 0 & true")
 	}
-	if zombies := childZombies(t); len(zombies) > 0 {
-		t.Errorf("not reaped: %v", zombies)
-	}
+	zombies := childZombies(t)
+	check.That(t, len(zombies) == 0, "not reaped: %v", zombies)
 }

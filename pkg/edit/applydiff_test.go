@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -47,24 +48,17 @@ func runDiffCases(t *testing.T, cases []diffCase) {
 // applied checks the text of a result, and that its notes have note, or that there are none.
 func applied(t *testing.T, name string, got edit.Result, err error, want, note string) {
 	t.Helper()
-	if err != nil || got.Text != want {
-		t.Errorf("%s: got  %q, %v\nwant %q", name, got.Text, err, want)
-	}
-	if all := strings.Join(got.Notes, "\n"); (note == "") != (all == "") || !strings.Contains(all, note) {
-		t.Errorf("%s: notes %q, want %q", name, all, note)
-	}
+	check.That(t, err == nil && got.Text == want, "%s: got  %q, %v\nwant %q", name, got.Text, err, want)
+	all := strings.Join(got.Notes, "\n")
+	check.That(t, (note == "") == (all == "") && strings.Contains(all, note), "%s: notes %q, want %q", name, all, note)
 }
 
 // refused checks that there is no text but an error of a kind that says all texts.
 func refused(t *testing.T, name string, got edit.Result, err, kind error, texts ...string) {
 	t.Helper()
-	if !errors.Is(err, kind) || got.Text != "" {
-		t.Errorf("%s: got %q, %v, want %v", name, got.Text, err, kind)
-	}
+	check.That(t, errors.Is(err, kind) && got.Text == "", "%s: got %q, %v, want %v", name, got.Text, err, kind)
 	for _, text := range texts {
-		if err != nil && !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: %q does not say %q", name, err, text)
-		}
+		check.That(t, err == nil || strings.Contains(err.Error(), text), "%s: %q does not say %q", name, err, text)
 	}
 }
 
@@ -312,12 +306,8 @@ func TestAllBlocksOrNone(t *testing.T) {
 	original := "alpha\nbeta\ngamma\ngamma\n"
 	_, err := edit.ApplyDiff(original, block("alpha", "A")+block("betta", "B", ":start_line:2")+block("gamma", "G"), edit.Options{})
 	var match *edit.MatchError
-	if !errors.As(err, &match) {
-		t.Fatal(err)
-	}
-	if match.Total != 3 || len(match.Blocks) != 2 {
-		t.Fatalf("%+v", match)
-	}
+	check.Must(t, errors.As(err, &match), "%v", err)
+	check.Must(t, match.Total == 3 && len(match.Blocks) == 2, "%+v", match)
 	second, third := match.Blocks[0], match.Blocks[1]
 	if second.Index != 2 || second.BestStart != 2 || second.BestEnd != 2 || second.Score != 0.8 || second.StartLine != 2 {
 		t.Errorf("second block %+v", second)
@@ -325,12 +315,8 @@ func TestAllBlocksOrNone(t *testing.T) {
 	if second.Surroundings != "1 | alpha\n2 | beta\n3 | gamma\n4 | gamma\n" || second.Search != "betta" {
 		t.Errorf("second block %+v", second)
 	}
-	if third.Index != 3 || !slices.Equal(third.Candidates, []int{3, 4}) {
-		t.Errorf("third block %+v", third)
-	}
-	if !errors.Is(err, edit.ErrNoMatch) || !errors.Is(err, edit.ErrAmbiguous) {
-		t.Errorf("%v is not of both kinds", err)
-	}
+	check.That(t, third.Index == 3 && slices.Equal(third.Candidates, []int{3, 4}), "third block %+v", third)
+	check.That(t, errors.Is(err, edit.ErrNoMatch) && errors.Is(err, edit.ErrAmbiguous), "%v is not of both kinds", err)
 }
 
 func TestMalformedBlocks(t *testing.T) {
@@ -375,7 +361,5 @@ func TestErrorTextIsBounded(t *testing.T) {
 
 func TestShortenedLinesAreWhole(t *testing.T) {
 	_, err := edit.ApplyDiff(strings.Repeat("ü", 500)+"\n", block(strings.Repeat("ü", 499), "q"), edit.Options{})
-	if !strings.Contains(err.Error(), "ü…") || strings.ContainsRune(err.Error(), '\uFFFD') {
-		t.Errorf("%q", err)
-	}
+	check.That(t, strings.Contains(err.Error(), "ü…") && !strings.ContainsRune(err.Error(), '\uFFFD'), "%q", err)
 }

@@ -37,9 +37,8 @@ func inTime(t *testing.T, name string, do func()) {
 	t.Helper()
 	start := time.Now()
 	do()
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("%s took %v", name, took)
-	}
+	took := time.Since(start)
+	check.That(t, took <= time.Minute, "%s took %v", name, took)
 }
 
 // The work of a call is bounded however the text and the diff are made.
@@ -153,9 +152,7 @@ func TestHunksAreSmall(t *testing.T) {
 	for _, h := range hunks {
 		lines += h[1]
 	}
-	if len(hunks) != want || lines != want {
-		t.Errorf("%d hunks of %d lines, want %d of one line", len(hunks), lines, want)
-	}
+	check.That(t, len(hunks) == want && lines == want, "%d hunks of %d lines, want %d of one line", len(hunks), lines, want)
 }
 
 func BenchmarkApplyDiff(b *testing.B) {
@@ -171,9 +168,7 @@ func BenchmarkApplyDiff(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				_, err := edit.ApplyDiff(text, diff, edit.Options{})
-				if (err != nil) != (name == "missing") {
-					b.Fatal(err)
-				}
+				check.Must(b, (err != nil) == (name == "missing"), "%v", err)
 			}
 		})
 	}

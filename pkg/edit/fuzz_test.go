@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -24,12 +25,8 @@ func replay(t *testing.T, before, after string, hunks [][4]int) string {
 		if h[3] == 0 {
 			to++
 		}
-		if from < at || at > 0 && from == at || to-end != from-at {
-			t.Fatalf("hunk %v does not follow line %d / %d", h, at, end)
-		}
-		if h[1] == 0 && h[3] == 0 {
-			t.Fatalf("empty hunk %v", h)
-		}
+		check.Must(t, from >= at && (at <= 0 || from != at) && to-end == from-at, "hunk %v does not follow line %d / %d", h, at, end)
+		check.Must(t, h[1] != 0 || h[3] != 0, "empty hunk %v", h)
 		out.WriteString(strings.Join(old[at:from], ""))
 		out.WriteString(strings.Join(new[to:to+h[3]], ""))
 		at, end = from+h[1], to+h[3]
@@ -58,16 +55,12 @@ func FuzzHunksReplay(f *testing.F) {
 	addPairs(f)
 	f.Fuzz(func(t *testing.T, before, after string, _ int) {
 		hunks := edit.Hunks(before, after)
-		if got := replay(t, before, after, hunks); got != after {
-			t.Fatalf("replay of %v gives %q, want %q", hunks, got, after)
-		}
-		if (before == after) != (len(hunks) == 0) {
-			t.Fatalf("%d hunks for %q and %q", len(hunks), before, after)
-		}
+		got := replay(t, before, after, hunks)
+		check.Must(t, got == after, "replay of %v gives %q, want %q", hunks, got, after)
+		check.Must(t, (before == after) == (len(hunks) == 0), "%d hunks for %q and %q", len(hunks), before, after)
 		for _, r := range edit.ChangedRanges(after, hunks) {
-			if want := edit.HashLines(edit.Lines(after)[r.StartLine-1 : r.EndLine]); r.ContentHash != want {
-				t.Fatalf("range %+v, want hash %s", r, want)
-			}
+			want := edit.HashLines(edit.Lines(after)[r.StartLine-1 : r.EndLine])
+			check.Must(t, r.ContentHash == want, "range %+v, want hash %s", r, want)
 		}
 	})
 }
@@ -79,18 +72,12 @@ func FuzzUnifiedApplies(f *testing.F) {
 		context = 1 + min(max(context, 0), 5)
 		diff := edit.Unified("a/f", "b/f", before, after, context)
 		if before == after {
-			if diff != "" {
-				t.Fatalf("diff of equal texts: %q", diff)
-			}
+			check.Must(t, diff == "", "diff of equal texts: %q", diff)
 			return
 		}
 		got, err := edit.ApplyDiff(before, diff, edit.Options{})
-		if err != nil {
-			t.Fatalf("%v\n%q\n%s", err, before, diff)
-		}
-		if got.Text != after {
-			t.Fatalf("got %q, want %q by\n%s", got.Text, after, diff)
-		}
+		check.Must(t, err == nil, "%v\n%q\n%s", err, before, diff)
+		check.Must(t, got.Text == after, "got %q, want %q by\n%s", got.Text, after, diff)
 	})
 }
 
@@ -112,13 +99,9 @@ func FuzzApplyDiff(f *testing.F) {
 		switch {
 		case err == nil:
 		case errors.As(err, &syntax):
-			if syntax.Reason == "" || syntax.Line > strings.Count(diff, "\n")+2 {
-				t.Fatalf("syntax error %+v", syntax)
-			}
+			check.Must(t, syntax.Reason != "" && syntax.Line <= strings.Count(diff, "\n")+2, "syntax error %+v", syntax)
 		case errors.As(err, &match):
-			if len(match.Blocks) == 0 || got.Text != "" {
-				t.Fatalf("match error %+v with %q", match, got.Text)
-			}
+			check.Must(t, len(match.Blocks) != 0 && got.Text == "", "match error %+v with %q", match, got.Text)
 		default:
 			t.Fatalf("untyped error %v", err)
 		}
@@ -140,24 +123,16 @@ func FuzzPatch(f *testing.F) {
 		p, err := edit.ParsePatch(text)
 		if err != nil {
 			var syntax *edit.SyntaxError
-			if p != nil || !errors.As(err, &syntax) {
-				t.Fatalf("%v, %v", p, err)
-			}
+			check.Must(t, p == nil && errors.As(err, &syntax), "%v, %v", p, err)
 			return
 		}
 		again, err := edit.ParsePatch(p.String())
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, p)
-		}
-		if !reflect.DeepEqual(withoutLines(p), withoutLines(again)) {
-			t.Fatalf("%+v\nbecame\n%+v", p, again)
-		}
+		check.Must(t, err == nil, "%v in\n%s", err, p)
+		check.Must(t, reflect.DeepEqual(withoutLines(p), withoutLines(again)), "%+v\nbecame\n%+v", p, again)
 		for _, s := range p.Sections {
 			_, err := s.Apply(file, edit.Options{Threshold: 0.8})
 			var match *edit.MatchError
-			if err != nil && (!errors.As(err, &match) || match.Path != s.Path) {
-				t.Fatalf("untyped error %v", err)
-			}
+			check.Must(t, err == nil || errors.As(err, &match) && match.Path == s.Path, "untyped error %v", err)
 		}
 	})
 }
@@ -185,17 +160,14 @@ func FuzzReplace(f *testing.F) {
 		got, err := edit.Replace(original, old, new, expected, all)
 		if err != nil {
 			var r *edit.ReplaceError
-			if !errors.As(err, &r) || r.Reason == "" || r.Err == nil {
-				t.Fatalf("untyped error %v", err)
-			}
+			check.Must(t, errors.As(err, &r) && r.Reason != "" && r.Err != nil, "untyped error %v", err)
 			return
 		}
 		// Apart from line endings, and where the literal text is not there at
 		// all, the result is that of the standard library.
 		if strings.Contains(original, old) {
-			if want := strings.ReplaceAll(original, old, new); lf(got.Text) != lf(want) {
-				t.Fatalf("got %q, want %q", got.Text, want)
-			}
+			want := strings.ReplaceAll(original, old, new)
+			check.Must(t, lf(got.Text) == lf(want), "got %q, want %q", got.Text, want)
 		}
 	})
 }
@@ -212,12 +184,8 @@ func FuzzBlocksApply(f *testing.F) {
 			return
 		}
 		got, err := edit.ApplyDiff(before, diff, edit.Options{})
-		if err != nil {
-			t.Fatalf("%v\n%q\n%s", err, before, diff)
-		}
-		if got.Text != after {
-			t.Fatalf("got %q, want %q by\n%s", got.Text, after, diff)
-		}
+		check.Must(t, err == nil, "%v\n%q\n%s", err, before, diff)
+		check.Must(t, got.Text == after, "got %q, want %q by\n%s", got.Text, after, diff)
 	})
 }
 

@@ -20,13 +20,10 @@ func TestLines(t *testing.T) {
 		"\r\r\n\r":   {"\r", "\r"},
 		"a\nb\r\n\n": {"a", "b", ""},
 	} {
-		if got := edit.Lines(text); !slices.Equal(got, want) {
-			t.Errorf("Lines(%q) = %q, want %q", text, got, want)
-		}
+		got := edit.Lines(text)
+		check.That(t, slices.Equal(got, want), "Lines(%q) = %q, want %q", text, got, want)
 		raw := edit.RawLines(text)
-		if strings.Join(raw, "") != text || len(raw) != len(want) {
-			t.Errorf("RawLines(%q) = %q", text, raw)
-		}
+		check.That(t, strings.Join(raw, "") == text && len(raw) == len(want), "RawLines(%q) = %q", text, raw)
 	}
 }
 
@@ -53,16 +50,12 @@ func TestHunksAndRanges(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hunks := edit.Hunks(c.before, c.after)
-			if !slices.Equal(hunks, c.hunks) {
-				t.Errorf("got %v, want %v", hunks, c.hunks)
-			}
+			check.That(t, slices.Equal(hunks, c.hunks), "got %v, want %v", hunks, c.hunks)
 			var ranges [][2]int
 			for _, r := range edit.ChangedRanges(c.after, hunks) {
 				ranges = append(ranges, [2]int{r.StartLine, r.EndLine})
 			}
-			if !slices.Equal(ranges, c.ranges) {
-				t.Errorf("ranges %v, want %v", ranges, c.ranges)
-			}
+			check.That(t, slices.Equal(ranges, c.ranges), "ranges %v, want %v", ranges, c.ranges)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -81,9 +82,7 @@ func TestMergeLosesNothing(t *testing.T) {
 		b, o, th := strings.Join(base, ""), strings.Join(ours, ""), strings.Join(theirs, "")
 		got, clashes := edit.Merge(b, o, th)
 		again, _ := edit.Merge(b, th, o)
-		if got != again {
-			t.Fatalf("the sides are not alike: %q %q %q: %q, %q", b, o, th, got, again)
-		}
+		check.Must(t, got == again, "the sides are not alike: %q %q %q: %q, %q", b, o, th, got, again)
 		if one, c := edit.Merge(b, o, b); one != o || len(c) > 0 {
 			t.Fatalf("%q %q with nothing: %q", b, o, one)
 		}
@@ -104,9 +103,7 @@ func TestMergeLosesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d merged, %d clashed", merged, clashed)
-	if merged < 1000 || clashed < 1000 {
-		t.Error("the texts are not such as to test anything")
-	}
+	check.That(t, merged >= 1000 && clashed >= 1000, "the texts are not such as to test anything")
 }
 
 // TestMergeApart: with an unchanged line between the changes of both sides there is no clash, and the result has both.
@@ -152,17 +149,14 @@ func FuzzMerge(f *testing.F) {
 	f.Add("a\na\na\n", "a\na\n", "a\na\na\na\n")
 	f.Fuzz(func(t *testing.T, base, ours, theirs string) {
 		got, clashes := edit.Merge(base, ours, theirs)
-		if len(clashes) > 0 && got != "" {
-			t.Error("a text in spite of clashes")
-		}
+		check.That(t, len(clashes) == 0 || got == "", "a text in spite of clashes")
 		for _, c := range clashes {
 			if !strings.Contains(ours, strings.Join(c.Ours, "")) || !strings.Contains(theirs, strings.Join(c.Theirs, "")) || !strings.Contains(base, strings.Join(c.Base, "")) {
 				t.Errorf("a clash quotes what is not there: %+v", c)
 			}
 		}
-		if again, other := edit.Merge(base, theirs, ours); again != got || len(other) != len(clashes) {
-			t.Errorf("the sides are not alike: %q and %q", got, again)
-		}
+		again, other := edit.Merge(base, theirs, ours)
+		check.That(t, again == got && len(other) == len(clashes), "the sides are not alike: %q and %q", got, again)
 		if only, c := edit.Merge(base, ours, base); only != ours || len(c) > 0 {
 			t.Errorf("a merge with nothing gives %q", only)
 		}

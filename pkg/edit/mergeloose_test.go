@@ -44,9 +44,7 @@ func TestMergeLoosely(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, clashes := edit.MergeLoosely(c.base, c.ours, c.theirs, bare)
-			if got != c.want || (len(clashes) > 0) != (c.want == "") {
-				t.Errorf("%q, want %q; %+v", got, c.want, clashes)
-			}
+			check.That(t, got == c.want && (len(clashes) > 0) == (c.want == ""), "%q, want %q; %+v", got, c.want, clashes)
 		})
 	}
 }
@@ -82,9 +80,7 @@ func rewrittenLines(text string, with func(string) string) string {
 // the changes, written anew, or nothing.
 func TestMergeLooselyOfReformatted(t *testing.T) {
 	names, err := filepath.Glob("*.go")
-	if err != nil || len(names) == 0 {
-		t.Fatal(err)
-	}
+	check.Must(t, err == nil && len(names) != 0, "%v", err)
 	rounds := check.Rounds(20, 1000)
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, way := range reformatted {
@@ -106,9 +102,7 @@ func TestMergeLooselyOfReformatted(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d merged", name, merged, all)
-		if 10*merged < 9*all {
-			t.Errorf("%s: only %d of %d were merged", name, merged, all)
-		}
+		check.That(t, 10*merged >= 9*all, "%s: only %d of %d were merged", name, merged, all)
 		if bent > 3 {
 			t.FailNow()
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -41,9 +42,8 @@ func TestNumbersRepairKeepsBars(t *testing.T) {
 		{"table or line number", "# Fruit\n1 | apple\n", block("2 | 1 | apple", "2 | plum")},
 		{"numbers in some lines of the replacement", "a\nb\nc\n", block("1 | a\n2 | b", "a\n2 | B")},
 	} {
-		if got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{}); err == nil {
-			t.Errorf("%s: %q", c.name, got.Text)
-		}
+		got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{})
+		check.That(t, err != nil, "%s: %q", c.name, got.Text)
 	}
 }
 
@@ -93,9 +93,7 @@ func TestNumbersRepairIsRightOrRefused(t *testing.T) {
 			t.Logf("%q by\n%s---\n%s\ngives %q", original, search, replacement, got.Text)
 		}
 	}
-	if wrong > 0 || refused > all/4 {
-		t.Errorf("%d wrong, %d refused of %d", wrong, refused, all)
-	}
+	check.That(t, wrong <= 0 && refused <= all/4, "%d wrong, %d refused of %d", wrong, refused, all)
 }
 
 func TestRuleAtTheTopOfASearch(t *testing.T) {
@@ -121,8 +119,6 @@ func TestRuleAtTheTopOfASearch(t *testing.T) {
 	} {
 		got, err := edit.ApplyDiff(c.original, c.diff, edit.Options{})
 		var match *edit.MatchError
-		if !errors.As(err, &match) {
-			t.Errorf("%s: %q, %v", name, got.Text, err)
-		}
+		check.That(t, errors.As(err, &match), "%s: %q, %v", name, got.Text, err)
 	}
 }

@@ -35,9 +35,7 @@ func TestParsePatch(t *testing.T) {
 		}}},
 		{Op: change.Deleted, Path: "obsolete.txt", Line: 15},
 	}
-	if !reflect.DeepEqual(got.Sections, want) {
-		t.Errorf("got  %+v\nwant %+v", got.Sections, want)
-	}
+	check.That(t, reflect.DeepEqual(got.Sections, want), "got  %+v\nwant %+v", got.Sections, want)
 }
 
 func TestParsePatchLeniency(t *testing.T) {
@@ -54,9 +52,8 @@ func TestParsePatchLeniency(t *testing.T) {
 		"CR on some lines":   strings.ReplaceAll(plain, "x\n", "x\r\n"),
 		"no @@":              strings.ReplaceAll(plain, "@@\n", ""),
 	} {
-		if got := withoutLines(parsePatch(t, text)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, want %+v", name, got, want)
-		}
+		got := withoutLines(parsePatch(t, text))
+		check.That(t, reflect.DeepEqual(got, want), "%s: got %+v, want %+v", name, got, want)
 	}
 }
 

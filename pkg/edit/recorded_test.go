@@ -79,9 +79,7 @@ func TestRecordedCases(t *testing.T) {
 
 func checkRecorded(t *testing.T, c recordedCase, got edit.Result, err error) {
 	t.Helper()
-	if (err == nil) != c.Expected.Success {
-		t.Fatalf("error %v, recorded success %v", err, c.Expected.Success)
-	}
+	check.Must(t, (err == nil) == c.Expected.Success, "error %v, recorded success %v", err, c.Expected.Success)
 	check.Equal(t, got.Text, c.Expected.Content)
 	if len(c.Expected.FailParts) > 0 {
 		var match *edit.MatchError
@@ -107,18 +105,14 @@ func checkScore(t *testing.T, f edit.FailedBlock, recorded string) {
 func checkException(t *testing.T, c recordedCase, e exception, got edit.Result, err error) {
 	t.Helper()
 	if e.err != nil {
-		if !errors.Is(err, e.err) {
-			t.Errorf("got %v, want %v: %s", err, e.err, e.reason)
-		}
+		check.That(t, errors.Is(err, e.err), "got %v, want %v: %s", err, e.err, e.reason)
 		return
 	}
 	want := e.want + c.Expected.Content
 	if e.whole != "" {
 		want = e.whole
 	}
-	if err != nil || got.Text != want {
-		t.Errorf("got %q, %v, want %q: %s", got.Text, err, want, e.reason)
-	}
+	check.That(t, err == nil && got.Text == want, "got %q, %v, want %q: %s", got.Text, err, want, e.reason)
 }
 
 // The documentation lists the same exceptions, with the same reasons.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -70,9 +71,7 @@ func TestReplaceRefusals(t *testing.T) {
 			got, err := edit.Replace(c.original, c.old, c.new, c.expected, c.all)
 			refused(t, c.name, got, err, c.err, c.text)
 			var r *edit.ReplaceError
-			if !errors.As(err, &r) || !slices.Equal(r.Candidates, c.lines) {
-				t.Fatalf("%v; want lines %v", err, c.lines)
-			}
+			check.Must(t, errors.As(err, &r) && slices.Equal(r.Candidates, c.lines), "%v; want lines %v", err, c.lines)
 			showsEach(t, r.Surroundings, c.lines)
 		})
 	}

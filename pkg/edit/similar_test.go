@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -42,9 +43,8 @@ func TestDistance(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 300 {
 		a, b := randomText(r, r.IntN(200)), randomText(r, r.IntN(200))
-		if got, want := edit.Distance(a, b), classic(a, b); got != want {
-			t.Fatalf("distance of %q and %q is %d, want %d", a, b, got, want)
-		}
+		got, want := edit.Distance(a, b), classic(a, b)
+		check.Must(t, got == want, "distance of %q and %q is %d, want %d", a, b, got, want)
 	}
 }
 
@@ -60,8 +60,7 @@ func TestBoundIsAboveScore(t *testing.T) {
 				search[i] = text[i]
 			}
 		}
-		if score, bound := edit.Similarity(text, search); score > bound {
-			t.Fatalf("%q against %q scores %v, bound %v", search, text, score, bound)
-		}
+		score, bound := edit.Similarity(text, search)
+		check.Must(t, score <= bound, "%q against %q scores %v, bound %v", search, text, score, bound)
 	}
 }

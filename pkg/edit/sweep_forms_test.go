@@ -147,9 +147,7 @@ func (w *swept) one(seed uint64, t *testing.T) {
 	switch {
 	case err != nil:
 		var match *edit.MatchError
-		if !errors.As(err, &match) {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		check.Must(t, errors.As(err, &match), "seed %d: %v", seed, err)
 		w.refused++
 		kind[2]++
 		if sure {

@@ -24,9 +24,8 @@ func TestOrderOfACall(t *testing.T) {
 		r.log = append(r.log, "post")
 		return nil
 	}))
-	if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "rec-1") {
-		t.Errorf("%+v", result)
-	}
+	result := r.do()
+	check.That(t, !result.IsError && strings.Contains(string(result.Structured), "rec-1"), "%+v", result)
 	r.want("targets", "first", "plan", "second", "prepare", "begin", "commit", "record", "settle", "done", "post", "result", "close")
 }
 
@@ -34,9 +33,8 @@ func TestFirstRefusalStops(t *testing.T) {
 	r := newRig(t)
 	r.gate(hooks.AtTargets, "first", hooks.Refuse(no(refusal.ScopeViolation)))
 	r.gate(hooks.AtTargets, "second", hooks.Refuse(no(refusal.CommandBlocked)))
-	if code := r.code(); code != "SCOPE_VIOLATION" {
-		t.Error(code)
-	}
+	code := r.code()
+	check.That(t, code == "SCOPE_VIOLATION", "%v", code)
 	r.want("targets", "first", "close")
 	check.That(t, slices.Equal(r.rec.refused, []string{"first:SCOPE_VIOLATION"}), "recorded %v", r.rec.refused)
 }
@@ -56,9 +54,8 @@ func TestFailedHooksRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.engine().AddPreHook(hooks.PreFunc("bad", fn))
-			if code := r.code(); code != "HOOK_BLOCKED" {
-				t.Error(code)
-			}
+			code := r.code()
+			check.That(t, code == "HOOK_BLOCKED", "%v", code)
 			r.want("targets", "plan", "close")
 		})
 	}
@@ -73,9 +70,8 @@ func TestHookThatHangsRefuses(t *testing.T) {
 		<-release
 		return hooks.Allow(), nil
 	}))
-	if code := r.code(); code != "HOOK_BLOCKED" {
-		t.Error(code)
-	}
+	code := r.code()
+	check.That(t, code == "HOOK_BLOCKED", "%v", code)
 }
 
 func TestAskableFailureIsAskedLast(t *testing.T) {
@@ -83,9 +79,8 @@ func TestAskableFailureIsAskedLast(t *testing.T) {
 	r.ask.can = true
 	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyElicit, no(refusal.ScopeViolation)))
 	r.gate(hooks.AtPlan, "fresh", hooks.Allow())
-	if result := r.do(); result.IsError {
-		t.Errorf("%s", result.Text)
-	}
+	result := r.do()
+	check.That(t, !result.IsError, "%s", result.Text)
 	// What was shown is judged anew, from its beginning: it may have changed.
 	r.want("targets", "scope", "plan", "fresh", "close", "ask scope",
 		"targets", "scope", "plan", "fresh", "prepare", "begin", "commit", "record", "done", "result", "close")
@@ -101,12 +96,10 @@ func TestChangedQuestionIsAskedAgain(t *testing.T) {
 		path++
 		return hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)).About(fmt.Sprint(path)), nil
 	}))
-	if code := r.code(); code != "BUSY" || slices.Contains(r.log, "prepare") {
-		t.Errorf("%s %v", code, r.log)
-	}
-	if asked := strings.Count(strings.Join(r.log, ","), "ask scope"); asked != 3 || r.ask.lapsed != 3 {
-		t.Errorf("asked %d times, %d answers lapsed", asked, r.ask.lapsed)
-	}
+	code := r.code()
+	check.That(t, code == "BUSY" && !slices.Contains(r.log, "prepare"), "%s %v", code, r.log)
+	asked := strings.Count(strings.Join(r.log, ","), "ask scope")
+	check.That(t, asked == 3 && r.ask.lapsed == 3, "asked %d times, %d answers lapsed", asked, r.ask.lapsed)
 }
 
 // What fails after the answer fails, whatever was answered.
@@ -130,9 +123,8 @@ func TestAnswerThatIsNotNeededLapses(t *testing.T) {
 	scope := hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation))
 	r.addGate(hooks.AtTargets, hooks.PreFunc("scope", func(context.Context, *hooks.Call) (hooks.Decision, error) { return scope, nil }))
 	r.ask.before = func() { scope = hooks.Allow() }
-	if result := r.do(); result.IsError || r.ask.lapsed != 1 {
-		t.Errorf("%s, %d lapsed", result.Text, r.ask.lapsed)
-	}
+	result := r.do()
+	check.That(t, !result.IsError && r.ask.lapsed == 1, "%s, %d lapsed", result.Text, r.ask.lapsed)
 }
 
 // An answer that the operator's own command used after the call was planned is
@@ -151,9 +143,8 @@ func TestAnswerThatWasUsedMeanwhileIsNotAskedForAgain(t *testing.T) {
 		r.ask.yes = ""
 		return hooks.Allow(), nil
 	}))
-	if result := r.do(); result.IsError || strings.Count(strings.Join(r.log, ","), "ask scope") != 1 {
-		t.Errorf("%s %v", result.Text, r.log)
-	}
+	result := r.do()
+	check.That(t, !result.IsError && strings.Count(strings.Join(r.log, ","), "ask scope") == 1, "%s %v", result.Text, r.log)
 }
 
 // A question for the client's result ends the call, with nothing done.
@@ -162,18 +153,16 @@ func TestQuestionInTheResult(t *testing.T) {
 	r.ask.can = true
 	r.ask.answer = &hooks.InLine{State: "s"}
 	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyAsk, no(refusal.ScopeViolation)))
-	if result := r.do(); result.InLine == nil || result.InLine.State != "s" || slices.Contains(r.log, "prepare") {
-		t.Errorf("%+v %v", result, r.log)
-	}
+	result := r.do()
+	check.That(t, result.InLine != nil && result.InLine.State == "s" && !slices.Contains(r.log, "prepare"), "%+v %v", result, r.log)
 }
 
 func TestNobodyToAskRefusesAtOnce(t *testing.T) {
 	r := newRig(t)
 	r.gate(hooks.AtTargets, "scope", hooks.Ask(hooks.PolicyElicit, no(refusal.ScopeViolation)))
 	r.gate(hooks.AtTargets, "later", hooks.Allow())
-	if code := r.code(); code != "SCOPE_VIOLATION" {
-		t.Error(code)
-	}
+	code := r.code()
+	check.That(t, code == "SCOPE_VIOLATION", "%v", code)
 	r.want("targets", "scope", "close")
 }
 
@@ -204,9 +193,8 @@ func TestDeniedQuestionDoesNotRun(t *testing.T) {
 	r := newRig(t)
 	r.ask.can, r.ask.answer = true, no(refusal.ApprovalRejected)
 	r.gate(hooks.AtPlan, "rule", hooks.Ask(hooks.PolicyAsk, no(refusal.RuleViolation)))
-	if code := r.code(); code != "APPROVAL_REJECTED" {
-		t.Error(code)
-	}
+	code := r.code()
+	check.That(t, code == "APPROVAL_REJECTED", "%v", code)
 	r.want("targets", "plan", "rule", "close", "ask rule")
 }
 
@@ -218,9 +206,7 @@ func TestUnrecordedChangeIsTakenBack(t *testing.T) {
 			r.rec.fail = true
 			r.tool.settled = &settlement{log: &r.log, fail: stuck}
 			result := r.do()
-			if !strings.Contains(result.Text, "LEDGER_UNAVAILABLE") {
-				t.Error(result.Text)
-			}
+			check.That(t, strings.Contains(result.Text, "LEDGER_UNAVAILABLE"), "%v", result.Text)
 			check.Equal(t, strings.Contains(result.Text, `"changed":true`), stuck, "the refusal says changed")
 			end := map[bool]string{false: "aborted", true: "kept"}[stuck]
 			r.want("targets", "plan", "prepare", "begin", "commit", "record", "rollback", "settle", end, "close")
@@ -242,9 +228,8 @@ func TestNothingHappensWithoutTheJournal(t *testing.T) {
 func TestPrepareAgainAfterAnotherDied(t *testing.T) {
 	r := newRig(t)
 	r.rec.begins = []error{hooks.ErrUnsettled}
-	if result := r.do(); result.IsError {
-		t.Error(result.Text)
-	}
+	result := r.do()
+	check.That(t, !result.IsError, "%v", result.Text)
 	r.want("targets", "plan", "prepare", "begin", "discard", "prepare", "begin", "commit", "record", "done", "result", "close")
 }
 
@@ -270,9 +255,8 @@ func TestPostHookFailureIsAWarning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.engine().AddPostHook(hooks.PostFunc("bad", fn))
-			if result := r.do(); result.IsError || !strings.Contains(string(result.Structured), "broken") {
-				t.Errorf("%+v", result)
-			}
+			result := r.do()
+			check.That(t, !result.IsError && strings.Contains(string(result.Structured), "broken"), "%+v", result)
 		})
 	}
 }
@@ -282,9 +266,8 @@ func TestPostHookFailureIsAWarning(t *testing.T) {
 func TestToolPanicIsContained(t *testing.T) {
 	r := newRig(t)
 	r.tool.panics = true
-	if code := r.code(); code != "INTERNAL_ERROR" {
-		t.Error(code)
-	}
+	code := r.code()
+	check.That(t, code == "INTERNAL_ERROR", "%v", code)
 	r.want("targets", "plan", "prepare", "begin", "commit", "kept", "close")
 }
 
@@ -307,7 +290,6 @@ func TestToolWithoutClassIsDestructive(t *testing.T) {
 		return hooks.Allow(), nil
 	}))
 	r.do()
-	if err := r.engine().AddTool(r.tool); err == nil {
-		t.Error("a tool could be added twice")
-	}
+	err := r.engine().AddTool(r.tool)
+	check.That(t, err != nil, "a tool could be added twice")
 }

@@ -181,9 +181,7 @@ func (a *asker) Pass(_ context.Context, _ *hooks.Call, q []hooks.Question) ([]st
 }
 
 func (a *asker) Ask(_ context.Context, call *hooks.Call, q []hooks.Question) (string, error) {
-	if len(q) == 0 {
-		a.t.Error("asked about nothing")
-	}
+	check.That(a.t, len(q) != 0, "asked about nothing")
 	for _, one := range q {
 		*a.log = append(*a.log, "ask "+one.Hook)
 	}
@@ -250,17 +248,14 @@ func (r *rig) code() string {
 	r.t.Helper()
 	result := r.do()
 	var o refusal.Object
-	if err := json.Unmarshal(result.Structured, &o); err != nil || !result.IsError {
-		r.t.Fatalf("no refusal: %+v %v", result, err)
-	}
+	err := json.Unmarshal(result.Structured, &o)
+	check.Must(r.t, err == nil && result.IsError, "no refusal: %+v %v", result, err)
 	return string(o.ErrorType)
 }
 
 func (r *rig) want(steps ...string) {
 	r.t.Helper()
-	if !slices.Equal(r.log, steps) {
-		r.t.Errorf("steps\n got %v\nwant %v", r.log, steps)
-	}
+	check.That(r.t, slices.Equal(r.log, steps), "steps\n got %v\nwant %v", r.log, steps)
 }
 
 func no(code refusal.Code) *refusal.Refusal { return refusal.New(code, "no") }

@@ -20,13 +20,10 @@ func TestUnchangedFileIsNotReadAgain(t *testing.T) {
 	w.store.SetClock(func() time.Time { return later })
 	first := w.load()
 	for range 3 {
-		if w.load() != first {
-			t.Fatal("another snapshot of the same file")
-		}
+		check.Must(t, w.load() == first, "another snapshot of the same file")
 	}
-	if got := w.store.Reads(); got != 1 {
-		t.Errorf("%d reads", got)
-	}
+	got := w.store.Reads()
+	check.That(t, got == 1, "%d reads", got)
 }
 
 // TestFreshChangeIsCompared rewrites the file with the same size and modification time, as two saves within one tick of
@@ -35,18 +32,13 @@ func TestFreshChangeIsCompared(t *testing.T) {
 	w := newWorkspace(t, sample)
 	file := filepath.Join(w.dir, ".orchestration/active_intents.yaml")
 	info := check.Value(os.Stat(file))(t)
-	if get(t, w.load(), "INT-001").Agent != "builder" {
-		t.Fatal("agent")
-	}
+	check.Must(t, get(t, w.load(), "INT-001").Agent == "builder", "agent")
 	w.write(".orchestration/active_intents.yaml", strings.Replace(sample, "agent: builder", "agent: drifter", 1))
 	check.OK(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
-	if got := get(t, w.load(), "INT-001").Agent; got != "drifter" {
-		t.Errorf("agent %s", got)
-	}
+	got := get(t, w.load(), "INT-001").Agent
+	check.That(t, got == "drifter", "agent %s", got)
 	first := w.load()
-	if w.load() != first {
-		t.Error("the same bytes gave another snapshot")
-	}
+	check.That(t, w.load() == first, "the same bytes gave another snapshot")
 }
 
 func TestErrorsAreForgottenWhenTheFileIsRepaired(t *testing.T) {
@@ -54,13 +46,9 @@ func TestErrorsAreForgottenWhenTheFileIsRepaired(t *testing.T) {
 	for _, text := range []string{"x: [", sample, "y: [", sample} {
 		w.write(".orchestration/active_intents.yaml", text)
 		_, err := w.store.Load()
-		if (err == nil) != (text == sample) {
-			t.Errorf("%.10q: %v", text, err)
-		}
+		check.That(t, (err == nil) == (text == sample), "%.10q: %v", text, err)
 		_, again := w.store.Load()
-		if fmt.Sprint(err) != fmt.Sprint(again) {
-			t.Errorf("first %v, then %v", err, again)
-		}
+		check.That(t, fmt.Sprint(err) == fmt.Sprint(again), "first %v, then %v", err, again)
 	}
 }
 
@@ -73,9 +61,7 @@ func TestVersion(t *testing.T) {
 		"# c\n  - {status: TODO, id: a, owned_scope: ['x']} # c\n",
 		"- id: a\n  owned_scope:\n  - \"x\"\n  status: TODO\n- {id: b, status: DONE}\n",
 	} {
-		if version(same) != base {
-			t.Errorf("another version for\n%s", same)
-		}
+		check.That(t, version(same) == base, "another version for\n%s", same)
 	}
 	seen := map[string]string{base: "base"}
 	for _, other := range []string{
@@ -102,9 +88,7 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 		group.Go(func() {
 			for range 20 {
 				set, err := w.store.Load()
-				if err != nil || len(set.All()) < 2 {
-					t.Errorf("Load: %v", err)
-				}
+				check.That(t, err == nil && len(set.All()) >= 2, "Load: %v", err)
 				if _, err := w.store.Ignore(); err != nil {
 					t.Errorf("Ignore: %v", err)
 				}
@@ -115,9 +99,8 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := len(w.load().All()); n != 6 {
-		t.Errorf("%d intents", n)
-	}
+	n := len(w.load().All())
+	check.That(t, n == 6, "%d intents", n)
 }
 
 const childEnv = "ORCHESTRA_TEST_ADD_INTENTS"
@@ -151,9 +134,8 @@ func TestProcessesAddAtOnce(t *testing.T) {
 		names[in.Name]++
 	}
 	for _, cmd := range children {
-		if n := names[fmt.Sprint(cmd.Process.Pid)]; n != perChild {
-			t.Errorf("process %d: %d intents survive", cmd.Process.Pid, n)
-		}
+		n := names[fmt.Sprint(cmd.Process.Pid)]
+		check.That(t, n == perChild, "process %d: %d intents survive", cmd.Process.Pid, n)
 	}
 	if !strings.Contains(w.intents(), "# The second one.") || !strings.Contains(w.intents(), "# The end.") {
 		t.Errorf("comments are lost:\n%s", w.intents())

@@ -38,14 +38,10 @@ func TestIgnore(t *testing.T) {
 	w.store.TrustedBy(func(string) bool { return true })
 	g := w.load().Ignore()
 	for id, want := range map[string]bool{"INT-001": true, "INT-002": false, "INT-3": true, "INT-0011": false, "int-001": false} {
-		if g.IntentBlocked(id) != want {
-			t.Errorf("IntentBlocked(%s) is not %v", id, want)
-		}
+		check.That(t, g.IntentBlocked(id) == want, "IntentBlocked(%s) is not %v", id, want)
 	}
 	for id, want := range map[string]bool{"INT-002": true, "LEGACY-9": true, "OTHER-12": true, "INT-001": false} {
-		if g.NeedsApproval(id) != want {
-			t.Errorf("NeedsApproval(%s) is not %v", id, want)
-		}
+		check.That(t, g.NeedsApproval(id) == want, "NeedsApproval(%s) is not %v", id, want)
 	}
 	tests := []struct {
 		path                      string
@@ -90,9 +86,8 @@ func TestIgnore(t *testing.T) {
 		}
 	}
 	want := intent.IgnoreRule{File: ".orchestration/.intentignore", Line: 14, Text: "secret: *.key"}
-	if r, _ := g.PathBlocked("x/a.key"); r != want {
-		t.Errorf("rule %+v", r)
-	}
+	r, _ := g.PathBlocked("x/a.key")
+	check.That(t, r == want, "rule %+v", r)
 }
 
 func TestIgnoreUnclearLines(t *testing.T) {
@@ -135,13 +130,10 @@ func TestIgnoreUnclearLines(t *testing.T) {
 				t.Errorf("%q: %v", line, err)
 			}
 			g, err := w.store.Ignore()
-			if !errors.Is(err, intent.ErrUnreadable) {
-				t.Errorf("Ignore with %q: %v", line, err)
-			}
+			check.That(t, errors.Is(err, intent.ErrUnreadable), "Ignore with %q: %v", line, err)
 			for _, path := range []string{".env", "late"} {
-				if _, secret := g.Secret(path); !secret {
-					t.Errorf("%q: %s is no longer secret", line, path)
-				}
+				_, secret := g.Secret(path)
+				check.That(t, secret, "%q: %s is no longer secret", line, path)
 			}
 		}
 	}
@@ -167,17 +159,15 @@ func TestBareIDs(t *testing.T) {
 			}
 		}
 		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
-		if r, ok := w.load().Ignore().PathBlocked("auth-refactor"); !ok || r.Line != 1 {
-			t.Errorf("%s: what would make the line unclear can be created: %v %v", name, r, ok)
-		}
+		r, ok := w.load().Ignore().PathBlocked("auth-refactor")
+		check.That(t, ok && r.Line == 1, "%s: what would make the line unclear can be created: %v %v", name, r, ok)
 		// A declaration and its end are seen at once, by both who load intents and who ask for the rules alone.
 		w.write(".orchestration/active_intents.yaml", intents+"  - id: old-refactor\n")
 		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x old-refactor", "INT-7b")
 		w.write(".orchestration/active_intents.yaml", strings.Replace(intents, "  - id: auth-refactor\n", "", 1))
 		g := check.Value(w.store.Ignore())(t)
-		if _, blocked := g.PathBlocked("x/auth-refactor"); !blocked {
-			t.Error("no glob once the intent is gone")
-		}
+		_, blocked := g.PathBlocked("x/auth-refactor")
+		check.That(t, blocked, "no glob once the intent is gone")
 		w.write(".orchestration/active_intents.yaml", intents)
 		for i, id := range []string{"auth-refactor", "INT-7a", "INT-001"} {
 			check.OK(t, os.Mkdir(filepath.Join(w.dir, id), 0o755))
@@ -203,9 +193,8 @@ func TestIgnoreHoldsWithoutIntents(t *testing.T) {
 	if _, secret := g.Secret("x/.env"); !secret {
 		t.Error("not secret while the intents are unreadable")
 	}
-	if _, blocked := g.PathBlocked("old"); !blocked {
-		t.Error("line with CRLF")
-	}
+	_, blocked := g.PathBlocked("old")
+	check.That(t, blocked, "line with CRLF")
 	if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
 		t.Errorf("Load: %v", err)
 	}
@@ -238,9 +227,7 @@ func TestIgnoreChangesAreSeen(t *testing.T) {
 func TestNilIgnoreHasNoRules(t *testing.T) {
 	var g *intent.Ignore
 	_, blocked := g.PathBlocked("a")
-	if blocked || g.IntentBlocked("a") || g.NeedsApproval("a") {
-		t.Error("a rule")
-	}
+	check.That(t, !blocked && !g.IntentBlocked("a") && !g.NeedsApproval("a"), "a rule")
 }
 
 func TestCovering(t *testing.T) {
@@ -259,12 +246,10 @@ func TestCovering(t *testing.T) {
 	for _, in := range set.Covering("src/a") {
 		ids = append(ids, in.ID)
 	}
-	if got := strings.Join(ids, " "); got != "b z" {
-		t.Errorf("covering: %s", got)
-	}
-	if warnings := set.Warnings(); len(warnings) != 2 || !strings.Contains(warnings[1].String(), "nobody") {
-		t.Errorf("warnings: %v", warnings)
-	}
+	got := strings.Join(ids, " ")
+	check.That(t, got == "b z", "covering: %s", got)
+	warnings := set.Warnings()
+	check.That(t, len(warnings) == 2 && strings.Contains(warnings[1].String(), "nobody"), "warnings: %v", warnings)
 }
 
 func FuzzIgnore(f *testing.F) {
@@ -274,17 +259,13 @@ func FuzzIgnore(f *testing.F) {
 		rules, err := intent.ParseIgnore([]byte(text))
 		for _, line := range strings.Split(text, "\n") {
 			line = strings.TrimSuffix(strings.TrimSuffix(line, "\r"), " ")
-			if id, ok := strings.CutPrefix(line, "intent:"); ok && intent.ValidID(id) && !rules.IntentBlocked(id) {
-				t.Errorf("%q does not block", line)
-			}
+			id, ok := strings.CutPrefix(line, "intent:")
+			check.That(t, !ok || !intent.ValidID(id) || rules.IntentBlocked(id), "%q does not block", line)
 		}
 		if _, secret := rules.Secret(path); secret {
-			if _, blocked := rules.PathBlocked(path); !blocked {
-				t.Errorf("%q is secret and not blocked", path)
-			}
+			_, blocked := rules.PathBlocked(path)
+			check.That(t, blocked, "%q is secret and not blocked", path)
 		}
-		if err != nil && !errors.Is(err, intent.ErrUnreadable) {
-			t.Errorf("error %v", err)
-		}
+		check.That(t, err == nil || errors.Is(err, intent.ErrUnreadable), "error %v", err)
 	})
 }

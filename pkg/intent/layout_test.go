@@ -87,9 +87,8 @@ func TestStatusLayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, tt.before)
 			set := check.Value(w.store.SetStatus(t.Context(), "a", intent.InProgress, at))(t)
-			if in := get(t, set, "a"); in.Status != intent.InProgress || in.StartedAt.IsZero() {
-				t.Errorf("%+v", in)
-			}
+			in := get(t, set, "a")
+			check.That(t, in.Status == intent.InProgress && !in.StartedAt.IsZero(), "%+v", in)
 			check.Equal(t, w.intents(), tt.after)
 			set, err := w.store.SetStatus(t.Context(), "a", intent.InProgress, at.Add(time.Hour))
 			if err != nil || w.intents() != tt.after || get(t, set, "a").StartedAt.After(at) {
@@ -199,9 +198,8 @@ func TestScopeLayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t, head+tt.before)
 			set := check.Value(w.store.AddScope(t.Context(), "a", []string{"x/**", "a", "y z", "x/**"}))(t)
-			if in := get(t, set, "a"); !slices.Equal(in.OwnedScope, []string{"a", "b", "x/**", "y z"}) || !in.Scope().Match("y z/c") {
-				t.Errorf("%q", in.OwnedScope)
-			}
+			in := get(t, set, "a")
+			check.That(t, slices.Equal(in.OwnedScope, []string{"a", "b", "x/**", "y z"}) && in.Scope().Match("y z/c"), "%q", in.OwnedScope)
 			check.Equal(t, w.intents(), head+tt.after)
 		})
 	}
@@ -210,9 +208,8 @@ func TestScopeLayouts(t *testing.T) {
 func TestAddScopeToUnrestricted(t *testing.T) {
 	for _, scope := range []string{"", "    owned_scope: []\n", "    owned_scope:\n"} {
 		w := newWorkspace(t, "active_intents:\n  - id: a\n    status: TODO\n"+scope)
-		if _, err := w.store.AddScope(t.Context(), "a", []string{"x"}); !errors.Is(err, intent.ErrUnrestricted) {
-			t.Errorf("%q: %v", scope, err)
-		}
+		_, err := w.store.AddScope(t.Context(), "a", []string{"x"})
+		check.That(t, errors.Is(err, intent.ErrUnrestricted), "%q: %v", scope, err)
 	}
 }
 
@@ -282,9 +279,8 @@ func TestAddKeepsKeyStyle(t *testing.T) {
 		AcceptanceCriteria: []string{"z"}, StartedAt: at})
 	check.OK(t, err)
 	want := "  - id: b\n    status: COMPLETED\n    ownedScope: [\"y\"]\n    acceptanceCriteria: [\"z\"]\n    startedAt: " + stamp + "\n"
-	if got := w.intents(); !strings.HasSuffix(got, want) {
-		t.Errorf("%s", got)
-	}
+	got := w.intents()
+	check.That(t, strings.HasSuffix(got, want), "%s", got)
 }
 
 func TestAddRefuses(t *testing.T) {
@@ -309,9 +305,7 @@ func TestAddRefuses(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if w.intents() != sample {
-		t.Error("the file was changed")
-	}
+	check.That(t, w.intents() == sample, "the file was changed")
 }
 
 // TestHostileTexts come back as they were.
@@ -337,8 +331,6 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%q came back as %+v", text, got)
 			}
 		}
-		if !strings.HasPrefix(file, "{") && !strings.HasPrefix(w.intents(), file[:15]) {
-			t.Error("the beginning changed")
-		}
+		check.That(t, strings.HasPrefix(file, "{") || strings.HasPrefix(w.intents(), file[:15]), "the beginning changed")
 	}
 }

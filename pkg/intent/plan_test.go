@@ -16,9 +16,7 @@ func TestPlanIsMadeOnItsFileOnly(t *testing.T) {
 		"scope":  func(s *intent.Store) (*intent.Plan, error) { return s.PlanScope("INT-002", []string{"x/**"}) },
 		"add": func(s *intent.Store) (*intent.Plan, error) {
 			p, id, err := s.PlanAdd(intent.Intent{Name: "N", Status: intent.Todo, OwnedScope: []string{"a"}})
-			if id != "INT-003" {
-				t.Errorf("id %q", id)
-			}
+			check.That(t, id == "INT-003", "id %q", id)
 			return p, err
 		},
 	} {
@@ -59,14 +57,10 @@ func TestPlansThatCannotBe(t *testing.T) {
 	for got, want := range map[error]error{
 		unknown: intent.ErrUnknownIntent, status: intent.ErrInvalid, outside: intent.ErrInvalid, twice: intent.ErrDuplicateID,
 	} {
-		if !errors.Is(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		check.That(t, errors.Is(got, want), "%v, want %v", got, want)
 	}
 	p, err := w.store.PlanScope("INT-002", []string{"README.md"})
-	if err != nil || p.Changes() {
-		t.Errorf("what stands there already: %v", err)
-	}
+	check.That(t, err == nil && !p.Changes(), "what stands there already: %v", err)
 	w.write(".orchestration/active_intents.yaml", "active_intents: [")
 	if _, err = w.store.PlanStatus("INT-001", intent.Done, at); !errors.Is(err, intent.ErrUnreadable) {
 		t.Error(err)
@@ -85,9 +79,7 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		was, err := intent.Parse([]byte(text))
 		if err != nil {
-			if !errors.Is(err, intent.ErrUnreadable) {
-				t.Fatalf("error %v", err)
-			}
+			check.Must(t, errors.Is(err, intent.ErrUnreadable), "error %v", err)
 			return
 		}
 		w := newWorkspace(t, text)
@@ -124,17 +116,13 @@ func FuzzPlan(f *testing.F) {
 func checkEdit(t *testing.T, before string, after []byte, was []*intent.Intent, changed string) {
 	t.Helper()
 	now, err := intent.Parse(after)
-	if err != nil {
-		t.Fatalf("unreadable afterwards: %v\n%q\n%q", err, before, after)
-	}
+	check.Must(t, err == nil, "unreadable afterwards: %v\n%q\n%q", err, before, after)
 	versions := map[string]string{}
 	for _, in := range now {
 		versions[in.ID] = in.Version()
 	}
 	for _, in := range was {
-		if in.ID != changed && versions[in.ID] != in.Version() {
-			t.Fatalf("%s changed\n%q\n%q", in.ID, before, after)
-		}
+		check.Must(t, in.ID == changed || versions[in.ID] == in.Version(), "%s changed\n%q\n%q", in.ID, before, after)
 	}
 	rest := string(after)
 	for line := range strings.SplitSeq(before, "\n") {
@@ -143,9 +131,7 @@ func checkEdit(t *testing.T, before string, after []byte, was []*intent.Intent, 
 			continue
 		}
 		i := strings.Index(rest, comment)
-		if i < 0 {
-			t.Fatalf("lost %q\n%q\n%q", comment, before, after)
-		}
+		check.Must(t, i >= 0, "lost %q\n%q\n%q", comment, before, after)
 		rest = rest[i+len(comment):]
 	}
 }

@@ -24,9 +24,7 @@ func saysAll(t *testing.T, content, key string) {
 	check.OK(t, json.Unmarshal(text, &read))
 	want := check.Value(json.Marshal(file.Intents[0][key]))(t)
 	got := check.Value(json.Marshal(read[key]))(t)
-	if string(got) != string(want) {
-		t.Errorf("%s is %s in %s, want %s", key, got, text, want)
-	}
+	check.That(t, string(got) == string(want), "%s is %s in %s, want %s", key, got, text, want)
 }
 
 func TestSchemaIsInStepWithTheFile(t *testing.T) {

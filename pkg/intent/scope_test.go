@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
@@ -36,14 +37,10 @@ func TestScope(t *testing.T) {
 			continue
 		}
 		for _, path := range strings.Fields(tt.yes) {
-			if !s.Match(path) {
-				t.Errorf("%q does not match %q", tt.glob, path)
-			}
+			check.That(t, s.Match(path), "%q does not match %q", tt.glob, path)
 		}
 		for _, path := range append(strings.Fields(tt.not), "", "/", "../x", "/src/a", "src/../src/a", "src//a", "a/") {
-			if s.Match(path) {
-				t.Errorf("%q matches %q", tt.glob, path)
-			}
+			check.That(t, !s.Match(path), "%q matches %q", tt.glob, path)
 		}
 	}
 }
@@ -51,17 +48,14 @@ func TestScope(t *testing.T) {
 func TestScopeRefuses(t *testing.T) {
 	for _, glob := range []string{"", "/", "/src", "..", "../src", "src/../../x", "src/..", "{..,a}/b", "!src", "!(a|b)", " src",
 		"src ", "[a", "{a", "a}", `a\`, "a\x00", "a\nb", "a\xff", "{,a}", strings.Repeat("{a,b}", 10), "[b-a]", "a[/]b"} {
-		if _, err := intent.CompileScope([]string{"ok", glob}); err == nil {
-			t.Errorf("%q compiles", glob)
-		}
+		_, err := intent.CompileScope([]string{"ok", glob})
+		check.That(t, err != nil, "%q compiles", glob)
 	}
 }
 
 func TestScopeWithoutGlobs(t *testing.T) {
 	s, err := intent.CompileScope(nil)
-	if err != nil || !s.Unrestricted() || !s.Match("any/thing") {
-		t.Errorf("%v", err)
-	}
+	check.That(t, err == nil && s.Unrestricted() && s.Match("any/thing"), "%v", err)
 	several, err := intent.CompileScope([]string{"a", "b"})
 	if err != nil || several.Unrestricted() || !several.Match("b/c") || several.Match("c") || len(several.Globs()) != 2 {
 		t.Errorf("%v", err)

@@ -83,24 +83,20 @@ func (w *workspace) intents() string {
 
 func (w *workspace) load() *intent.Set {
 	w.t.Helper()
-	set := check.Value(w.store.Load())(w.t)
-	return set
+	return check.Value(w.store.Load())(w.t)
 }
 
 func get(t *testing.T, set *intent.Set, id string) *intent.Intent {
 	t.Helper()
 	in, ok := set.Get(id)
-	if !ok {
-		t.Fatalf("no intent %s", id)
-	}
+	check.Must(t, ok, "no intent %s", id)
 	return in
 }
 
 func TestLoad(t *testing.T) {
 	set := newWorkspace(t, sample).load()
-	if all := set.All(); len(all) != 2 || all[0].ID != "INT-001" || all[1].ID != "INT-002" {
-		t.Fatalf("All: %v", all)
-	}
+	all := set.All()
+	check.Must(t, len(all) == 2 && all[0].ID == "INT-001" && all[1].ID == "INT-002", "All: %v", all)
 	in := get(t, set, "INT-001")
 	want := intent.CommandRules{Allow: []string{"go", "git status"}, Ask: []string{"npm install"},
 		Deny: []string{"git push"}, Network: "deny"}
@@ -120,9 +116,8 @@ func TestLoad(t *testing.T) {
 	case !in.Scope().Match("src/api/x.ts"), in.Scope().Match("src/other.ts"):
 		t.Error("scope")
 	}
-	if second := get(t, set, "INT-002"); !second.StartedAt.Equal(time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)) {
-		t.Errorf("started_at: %v", second.StartedAt)
-	}
+	second := get(t, set, "INT-002")
+	check.That(t, second.StartedAt.Equal(time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)), "started_at: %v", second.StartedAt)
 	var messages []string
 	for _, w := range set.Warnings() {
 		messages = append(messages, w.String())
@@ -184,9 +179,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	_, id, err := w.store.AddNext(t.Context(), intent.Intent{Name: "x", Status: intent.Todo})
-	if err != nil || id != "INT-008" {
-		t.Errorf("AddNext: %q %v", id, err)
-	}
+	check.That(t, err == nil && id == "INT-008", "AddNext: %q %v", id, err)
 }
 
 func TestNotInitialized(t *testing.T) {

@@ -39,13 +39,11 @@ func TestGrantsWaitForTrust(t *testing.T) {
 			if _, got := set.Ignore().Unscoped(path); got != want {
 				t.Errorf("%s unscoped: %v, want %v", path, got, want)
 			}
-			if _, waits := set.Ignore().UnscopedUntrusted(path); waits == want {
-				t.Errorf("%s waits for trust: %v", path, waits)
-			}
+			_, waits := set.Ignore().UnscopedUntrusted(path)
+			check.That(t, waits != want, "%s waits for trust: %v", path, waits)
 		}
-		if _, blocked := set.Ignore().PathBlocked("frozen/a"); !blocked {
-			t.Error("a path rule needs no trust")
-		}
+		_, blocked := set.Ignore().PathBlocked("frozen/a")
+		check.That(t, blocked, "a path rule needs no trust")
 	}
 	holds(false, false, false)
 	all := store.Weakenings()
@@ -77,12 +75,9 @@ func TestNobodyTrusts(t *testing.T) {
 	w := newWorkspace(t, granting)
 	w.write(".intentignore", "unscoped:**\n")
 	set := check.Value(w.store.Load())(t)
-	if _, ok := set.Ignore().Unscoped("x"); ok || len(set.Commands(get(t, set, "A")).Allow) > 0 {
-		t.Error("trusted by nobody")
-	}
+	_, ok := set.Ignore().Unscoped("x")
+	check.That(t, !ok && len(set.Commands(get(t, set, "A")).Allow) <= 0, "trusted by nobody")
 	for _, each := range w.store.Weakenings() {
-		if each.Trusted {
-			t.Errorf("%+v", each)
-		}
+		check.That(t, !each.Trusted, "%+v", each)
 	}
 }

@@ -95,21 +95,14 @@ func TestUnreadable(t *testing.T) {
 			w := newWorkspace(t, tt.text)
 			_, err := w.store.Load()
 			var at *intent.UnreadableError
-			if !errors.Is(err, intent.ErrUnreadable) || !errors.As(err, &at) {
-				t.Fatalf("error %v", err)
-			}
-			if got := fmt.Sprintf("%d:%d", at.Line, at.Column); tt.at != "" && got != tt.at {
-				t.Errorf("at %s, want %s: %v", got, tt.at, err)
-			}
-			if !strings.Contains(at.Reason, tt.reason) || at.File != ".orchestration/active_intents.yaml" {
-				t.Errorf("reason: %v", err)
-			}
+			check.Must(t, errors.Is(err, intent.ErrUnreadable) && errors.As(err, &at), "error %v", err)
+			got := fmt.Sprintf("%d:%d", at.Line, at.Column)
+			check.That(t, tt.at == "" || got == tt.at, "at %s, want %s: %v", got, tt.at, err)
+			check.That(t, strings.Contains(at.Reason, tt.reason) && at.File == ".orchestration/active_intents.yaml", "reason: %v", err)
 			if _, err := w.store.AddScope(t.Context(), "a", []string{"b"}); !errors.Is(err, intent.ErrUnreadable) {
 				t.Errorf("a change of it: %v", err)
 			}
-			if w.intents() != tt.text {
-				t.Error("the file was changed")
-			}
+			check.That(t, w.intents() == tt.text, "the file was changed")
 		})
 	}
 }
@@ -164,9 +157,7 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 				t.Errorf("Load: %v", err)
 			}
 			_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
-			if !errors.Is(err, intent.ErrUnreadable) {
-				t.Errorf("Add: %v", err)
-			}
+			check.That(t, errors.Is(err, intent.ErrUnreadable), "Add: %v", err)
 		})
 	}
 	t.Run("linked directory", func(t *testing.T) {
@@ -177,9 +168,7 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 			t.Errorf("Load: %v", err)
 		}
 		_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
-		if err == nil {
-			t.Error("Add succeeds")
-		}
+		check.That(t, err != nil, "Add succeeds")
 	})
 }
 
@@ -203,9 +192,7 @@ func TestSecretsWhereRulesAreUnclear(t *testing.T) {
 			defer root.Close()
 			check.OK(t, errors.Join(root.Mkdir(".orchestration", 0o755), root.WriteFile(".orchestration/.intentignore", []byte(c.one), 0o644), root.WriteFile(".intentignore", []byte(c.other), 0o644)))
 			is, digest := intent.Open(root).Secrets()
-			if (digest == "") != c.all {
-				t.Fatalf("digest %q", digest)
-			}
+			check.Must(t, (digest == "") == c.all, "digest %q", digest)
 			for path, want := range map[string]bool{"a": true, "b/c\xff": true, "c": c.all} {
 				if want = want && c.one != ""; is == nil && want || is != nil && is(path) != want {
 					t.Errorf("%q is not secret as it should be", path)

@@ -119,9 +119,8 @@ func TestGitAgreesOnIDs(t *testing.T) {
 	} {
 		s := b.open(kept.Options{})
 		s.Put(kept.Content{ID: id})
-		if _, got := s.Get(id); got != ok {
-			t.Errorf("%q: kept %v, want %v", id, got, ok)
-		}
+		_, got := s.Get(id)
+		check.That(t, got == ok, "%q: kept %v, want %v", id, got, ok)
 	}
 }
 
@@ -187,9 +186,8 @@ func TestBoundedBySizeOldestFirst(t *testing.T) {
 		contents = append(contents, c)
 		s.Put(b.content(c))
 	}
-	if _, total := b.onDisk(); total > size || total < size/2 {
-		t.Errorf("%d bytes are kept, the bound is %d", total, size)
-	}
+	_, total := b.onDisk()
+	check.That(t, total <= size && total >= size/2, "%d bytes are kept, the bound is %d", total, size)
 	b.wantKept(s, contents[0], false)
 	b.wantKept(s, contents[59], true)
 }
@@ -206,9 +204,8 @@ func TestCountsWhatOthersWrote(t *testing.T) {
 		b.put(kept.Options{Size: size}, contents...)
 		b.now = b.now.Add(time.Minute)
 	}
-	if _, total := b.onDisk(); total > size {
-		t.Errorf("%d bytes are kept, the bound is %d", total, size)
-	}
+	_, total := b.onDisk()
+	check.That(t, total <= size, "%d bytes are kept, the bound is %d", total, size)
 }
 
 func TestForgetsWhatIsOld(t *testing.T) {
@@ -230,9 +227,8 @@ func TestForgetsWhatIsOld(t *testing.T) {
 	s := b.open(o)
 	b.wantKept(s, old, false)
 	b.wantKept(s, renewed, true)
-	if _, err := os.Stat(left); err == nil {
-		t.Error("an unfinished file is still there")
-	}
+	_, err := os.Stat(left)
+	check.That(t, err != nil, "an unfinished file is still there")
 }
 
 // TestRenewsWithinOneProcess: to put again what is there writes nothing, but its time.
@@ -248,9 +244,8 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 	for range 3 {
 		s.Put(b.content(content))
 	}
-	if n, _ := b.onDisk(); n != 1 {
-		t.Errorf("%d files for one content", n)
-	}
+	n, _ := b.onDisk()
+	check.That(t, n == 1, "%d files for one content", n)
 	if info, err := os.Stat(b.file(content)); err != nil || !info.ModTime().Equal(start.Add(6*time.Hour)) {
 		t.Errorf("its time was not renewed: %v %v", info.ModTime(), err)
 	}
@@ -309,17 +304,15 @@ func TestNotKept(t *testing.T) {
 	b.put(kept.Options{Largest: 10}, []byte("more than ten bytes"))
 	s := kept.Open(b.root, kept.Options{})
 	s.Put(b.content([]byte("size 0")))
-	if n, _ := b.onDisk(); n != 0 {
-		t.Errorf("%d files", n)
-	}
+	n, _ := b.onDisk()
+	check.That(t, n == 0, "%d files", n)
 	bare := t.TempDir()
 	root := check.Value(os.OpenRoot(bare))(t)
 	defer root.Close()
 	none := kept.Open(root, kept.Options{Size: 1 << 20})
 	none.Put(b.content([]byte("none")))
-	if entries, _ := os.ReadDir(bare); len(entries) != 0 {
-		t.Errorf("a directory without .orchestration got %v", entries)
-	}
+	entries, _ := os.ReadDir(bare)
+	check.That(t, len(entries) == 0, "a directory without .orchestration got %v", entries)
 }
 
 func BenchmarkPut(b *testing.B) {

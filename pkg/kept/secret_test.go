@@ -77,9 +77,8 @@ func TestRulesThatComeLater(t *testing.T) {
 			for _, content := range [][]byte{goes, twice, many} {
 				b.wantKept(s, content, false)
 			}
-			if _, err := os.Stat(left); err == nil {
-				t.Error("what a killed process was writing is still there")
-			}
+			_, err := os.Stat(left)
+			check.That(t, err != nil, "what a killed process was writing is still there")
 			s.Put(b.content(goes, "a"))
 			if name != "another opened" { // which this one cannot know
 				b.wantKept(s, goes, false) // the content of a secret, under another path

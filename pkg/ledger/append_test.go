@@ -30,25 +30,19 @@ func TestOpenTouchesNothing(t *testing.T) {
 	check.Is(t, l.Writable(ctx), ledger.ErrNotInitialized, "Writable")
 	check.Fails(l.Append(ctx, mutation("INT-001", "a")))(t, ledger.ErrNotInitialized, "Append")
 	result, err := l.Query(ctx, record.Filter{})
-	if err != nil || len(result.Entries) != 0 {
-		t.Errorf("Query: %v, %v", result, err)
-	}
+	check.That(t, err == nil && len(result.Entries) == 0, "Query: %v, %v", result, err)
 	report, err := verify.Verify(ctx, root)
-	if err != nil || report.Records != 0 || len(report.Problems) != 0 {
-		t.Errorf("Verify: %+v, %v", report, err)
-	}
+	check.That(t, err == nil && report.Records == 0 && len(report.Problems) == 0, "Verify: %+v, %v", report, err)
 	check.OK(t, l.Close(ctx))
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%v was created", left)
-	}
+	left, _ := os.ReadDir(dir)
+	check.That(t, len(left) == 0, "%v was created", left)
 }
 
 func TestOpenRefusesUnknownOptions(t *testing.T) {
 	w := newWorkspace(t)
 	for _, opts := range []ledger.Options{{Layout: "x"}, {Durability: "x"}} {
-		if _, err := ledger.Open(w.root, opts); err == nil {
-			t.Errorf("%+v is accepted", opts)
-		}
+		_, err := ledger.Open(w.root, opts)
+		check.That(t, err != nil, "%+v is accepted", opts)
 	}
 }
 
@@ -64,9 +58,8 @@ func TestConcurrentAppendsShareFlushes(t *testing.T) {
 	}})
 	inParallel(callers, func(i int) {
 		for n := range each {
-			if _, err := l.Append(context.Background(), mutation("INT-001", fmt.Sprintf("src/%d-%d", i, n))); err != nil {
-				t.Error(err)
-			}
+			_, err := l.Append(context.Background(), mutation("INT-001", fmt.Sprintf("src/%d-%d", i, n)))
+			check.NoError(t, err)
 		}
 	})
 	w.wantRecords(callers * each)
@@ -184,14 +177,10 @@ func TestAppendSoonArrivesByItselfAndBeforeAQuery(t *testing.T) {
 	l := w.open(ledger.Options{})
 	l.AppendSoon(record.Record{Kind: record.KindDecision})
 	result, err := l.Query(context.Background(), record.Filter{})
-	if err != nil || len(result.Entries) != 1 {
-		t.Errorf("a query right behind finds %d records, error %v", len(result.Entries), err)
-	}
+	check.That(t, err == nil && len(result.Entries) == 1, "a query right behind finds %d records, error %v", len(result.Entries), err)
 	l.AppendSoon(record.Record{Kind: record.KindDecision})
 	for deadline := time.Now().Add(time.Minute); strings.Count(w.read(tracePath), "\n") < 2; {
-		if time.Now().After(deadline) {
-			t.Fatal("a record was not written without another")
-		}
+		check.Must(t, !time.Now().After(deadline), "a record was not written without another")
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -218,9 +207,7 @@ func TestCloseDuringAppendsLosesNoAcknowledgedRecord(t *testing.T) {
 		inParallel(8, func(int) {
 			for {
 				if _, err := l.Append(context.Background(), mutation("INT-001", "a")); err != nil {
-					if !errors.Is(err, ledger.ErrClosed) {
-						t.Error(err)
-					}
+					check.That(t, errors.Is(err, ledger.ErrClosed), "%v", err)
 					return
 				}
 				acknowledged.Add(1)
@@ -252,9 +239,7 @@ func TestLayoutBySessions(t *testing.T) {
 	appendOne(t, w.open(ledger.Options{}), mutation("INT-001", "single"))
 	w.wantRecords(61)
 	files, err := filepath.Glob(w.path(".orchestration/trace/*.jsonl"))
-	if err != nil || len(files) != 3 {
-		t.Errorf("files %v, %v", files, err)
-	}
+	check.That(t, err == nil && len(files) == 3, "files %v, %v", files, err)
 	check.Equal(t, strings.Count(w.read(".orchestration/trace/"+session+".jsonl"), "\n"), 20, "lines in the session's file")
 	result := check.Value(l.Query(context.Background(), record.Filter{Newest: true, Limit: 1}))(t)
 	check.Equal(t, result.Entries[0].Changes[0].Path, "single", "the newest of all files")

@@ -67,16 +67,12 @@ func TestArchivesAreReadAsThePartsOfTheLedger(t *testing.T) {
 		t.Errorf("the first record is %+v", first)
 	}
 	has, err := l.Has(context.Background(), ids[0], ids[n-1], "00000000-0000-4000-8000-000000000000")
-	if err != nil || len(has) != 2 || !has[ids[0]] || !has[ids[n-1]] {
-		t.Errorf("Has: %v, %v", has, err)
-	}
+	check.That(t, err == nil && len(has) == 2 && has[ids[0]] && has[ids[n-1]], "Has: %v, %v", has, err)
 	problems, err := l.Scan(context.Background(), func(e record.Entry) error {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == e.ID })
 		return nil
 	})
-	if err != nil || len(problems) != 0 || len(ids) != 0 {
-		t.Errorf("Scan missed %d records; %v, %v", len(ids), problems, err)
-	}
+	check.That(t, err == nil && len(problems) == 0 && len(ids) == 0, "Scan missed %d records; %v, %v", len(ids), problems, err)
 	appendOne(t, l, mutation("INT-001", "src/next"))
 	w.wantOneHead()
 }
@@ -151,9 +147,8 @@ func TestAttacksOnArchives(t *testing.T) {
 				w.problems = append(w.problems, p.Kind)
 			}
 			l := w.open(ledger.Options{})
-			if last := query(t, l, record.Filter{Newest: true, Limit: 1}); len(last.Entries) != 1 || last.Entries[0].ID != ids[len(ids)-1] {
-				t.Errorf("the last record is %v", last.Entries)
-			}
+			last := query(t, l, record.Filter{Newest: true, Limit: 1})
+			check.That(t, len(last.Entries) == 1 && last.Entries[0].ID == ids[len(ids)-1], "the last record is %v", last.Entries)
 			appendOne(t, l, mutation("INT-001", "src/next"))
 		})
 	}
@@ -168,9 +163,7 @@ func (w *workspace) repack(name string, change func(string) string) {
 	var text bytes.Buffer
 	check.Value(text.ReadFrom(s))(w.t)
 	changed := change(text.String())
-	if changed == text.String() {
-		w.t.Fatal("the attack changes nothing")
-	}
+	check.Must(w.t, changed != text.String(), "the attack changes nothing")
 	check.OK(w.t, os.Remove(w.path(name)))
 	w.putArchive(strings.Split(strings.TrimSuffix(changed, "\n"), "\n"))
 }
@@ -180,9 +173,8 @@ func TestALinkInPlaceOfTheArchivesIsNotFollowed(t *testing.T) {
 	check.OK(t, os.Rename(w.path(".orchestration/archive"), w.path("elsewhere")))
 	check.OK(t, os.Symlink("../elsewhere", w.path(".orchestration/archive")))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMissing, ledger.ProblemUnreadable}
-	if report := w.verify(); report.Records != 100 {
-		t.Errorf("%d records were read", report.Records)
-	}
+	report := w.verify()
+	check.That(t, report.Records == 100, "%d records were read", report.Records)
 }
 
 func TestDamageInAnArchiveHidesOnlyItself(t *testing.T) {
@@ -192,15 +184,11 @@ func TestDamageInAnArchiveHidesOnlyItself(t *testing.T) {
 	w.write(archives[0], string(file))
 	problems := w.verify().Problems
 	w.problems = []ledger.ProblemKind{ledger.ProblemArchive, ledger.ProblemMissing}
-	if len(problems) != 2 || !strings.Contains(problems[0].Detail, "damaged from byte") {
-		t.Errorf("problems %v", problems)
-	}
+	check.That(t, len(problems) == 2 && strings.Contains(problems[0].Detail, "damaged from byte"), "problems %v", problems)
 	l := w.open(ledger.Options{})
 	oldest, newest := query(t, l, record.Filter{}), query(t, l, record.Filter{Newest: true})
 	if n := len(oldest.Entries); n < 8000-1000 || n == 8000 || n != len(newest.Entries) || n != w.verify().Records {
 		t.Errorf("%d and %d entries, %d records", n, len(newest.Entries), w.verify().Records)
 	}
-	if len(oldest.Problems) != 1 || len(newest.Problems) != 1 {
-		t.Errorf("problems %v and %v", oldest.Problems, newest.Problems)
-	}
+	check.That(t, len(oldest.Problems) == 1 && len(newest.Problems) == 1, "problems %v and %v", oldest.Problems, newest.Problems)
 }

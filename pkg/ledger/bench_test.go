@@ -100,9 +100,7 @@ func BenchmarkVerifyArchives(b *testing.B) {
 	check := func(root *os.Root) time.Duration {
 		start := time.Now()
 		report := check.Value(verify.Verify(context.Background(), root))(b)
-		if report.Records != n || len(report.Problems) != 0 {
-			b.Fatalf("%d records, problems %v", report.Records, report.Problems)
-		}
+		check.Must(b, report.Records == n && len(report.Problems) == 0, "%d records, problems %v", report.Records, report.Problems)
 		return time.Since(start)
 	}
 	var one, many time.Duration

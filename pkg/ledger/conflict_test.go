@@ -69,9 +69,8 @@ func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
 			appendOne(t, l, mutation("INT-001", "joined")) // by a server that was there all along
 			w.wantRecords(4)
 			w.wantOneHead()
-			if again, err := resolve(w); err != nil || len(again) != 0 {
-				t.Errorf("without a conflict: %+v %v", again, err)
-			}
+			again, err := resolve(w)
+			check.That(t, err == nil && len(again) == 0, "without a conflict: %+v %v", again, err)
 		})
 	}
 }
@@ -103,16 +102,10 @@ func TestResolveConflictsRefusesWhatIsNoRecord(t *testing.T) {
 				other := ".orchestration/trace/" + session + ".jsonl"
 				w.write(other, "<<<<<<< HEAD\n"+ours)
 				_, err := resolve(w)
-				if !errors.Is(err, mend.ErrUnresolvable) || !strings.Contains(err.Error(), tracePath+" line 7") {
-					t.Errorf("error %v", err)
-				}
-				if w.read(tracePath) != content || w.read(other) != "<<<<<<< HEAD\n"+ours {
-					t.Error("something was changed")
-				}
+				check.That(t, errors.Is(err, mend.ErrUnresolvable) && strings.Contains(err.Error(), tracePath+" line 7"), "error %v", err)
+				check.That(t, w.read(tracePath) == content && w.read(other) == "<<<<<<< HEAD\n"+ours, "something was changed")
 				left := check.Value(os.ReadDir(w.path(".orchestration/state")))(t)
-				if len(left) != 1 || left[0].Name() != "lock" {
-					t.Errorf("left behind: %v", left)
-				}
+				check.That(t, len(left) == 1 && left[0].Name() == "lock", "left behind: %v", left)
 				check.OK(t, os.Remove(w.path(other)))
 			}
 			w.write(tracePath, base+ours+theirs)
@@ -134,17 +127,14 @@ func TestPutBackGivesLinesTheIdentityThatTheyHad(t *testing.T) {
 		lines := w.lines(".orchestration/" + name)
 		w.write(".orchestration/"+name, lines[0]+"\n"+lines[2]) // and the last newline is gone
 		check.OK(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Segment: name, Data: []byte(lines[1])}}))
-		if got := w.lines(".orchestration/" + name); !slices.Equal(got, []string{lines[0], lines[2], lines[1]}) {
-			t.Errorf("%s: %q", layout, got)
-		}
+		got := w.lines(".orchestration/" + name)
+		check.That(t, slices.Equal(got, []string{lines[0], lines[2], lines[1]}), "%s: %q", layout, got)
 		appendOne(t, l, mutation("INT-001", "next"))
 		w.wantRecords(4)
 		w.wantOneHead()
 		archived := mend.Line{Segment: "archive/x", Data: []byte(lines[1])}
 		check.OK(t, mend.PutBack(context.Background(), w.root, []mend.Line{archived}))
-		if !strings.Contains(w.read(tracePath), lines[1]) {
-			t.Error("a line of an archive does not come back into the single file")
-		}
+		check.That(t, strings.Contains(w.read(tracePath), lines[1]), "a line of an archive does not come back into the single file")
 		for _, bad := range []string{"", "x", "{}\n{}"} {
 			check.Is(t, mend.PutBack(context.Background(), w.root, []mend.Line{{Data: []byte(bad)}}), record.ErrMalformed, "%q", bad)
 		}
@@ -165,12 +155,9 @@ func FuzzResolveConflicts(f *testing.F) {
 		before := hashes(t, content)
 		_, err = mend.Conflicts(context.Background(), root, nil)
 		after := w.read(tracePath)
-		if err != nil && after != content {
-			t.Fatalf("refused with %v and changed", err)
-		}
-		if got := hashes(t, after); !slices.Equal(got, before) {
-			t.Fatalf("lines %v became %v", before, got)
-		}
+		check.Must(t, err == nil || after == content, "refused with %v and changed", err)
+		got := hashes(t, after)
+		check.Must(t, slices.Equal(got, before), "lines %v became %v", before, got)
 	})
 }
 

@@ -30,9 +30,7 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		out := check.Value(cmd.StdoutPipe())(t)
 		check.OK(t, cmd.Start())
 		lines := bufio.NewScanner(out)
-		if !lines.Scan() {
-			t.Fatal("the process ended before its first record")
-		}
+		check.Must(t, lines.Scan(), "the process ended before its first record")
 		acknowledged[strings.Fields(lines.Text())[0]] = true
 		time.AfterFunc(rand.N(30*time.Millisecond), func() { cmd.Process.Kill() })
 		for lines.Scan() {
@@ -42,9 +40,8 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 			t.Fatal("the process ended by itself")
 		}
 		appendOne(t, w.open(ledger.Options{}), mutation("INT-001", fmt.Sprintf("after/%d", i)))
-		if p := w.verify().Problems; len(p) != 0 {
-			t.Fatalf("after kill %d: %+v", i, p)
-		}
+		p := w.verify().Problems
+		check.Must(t, len(p) == 0, "after kill %d: %+v", i, p)
 	}
 	_, err := w.open(ledger.Options{}).Scan(context.Background(), func(e record.Entry) error {
 		delete(acknowledged, e.Hash)
@@ -77,14 +74,11 @@ func TestKilledRotationLosesNoAcknowledgedRecord(t *testing.T) {
 		l := w.open(ledger.Options{SegmentSize: smallSegment / 4})
 		acknowledged = append(acknowledged, appendOne(t, l, mutation("INT-001", "after")).ID)
 		check.OK(t, l.Rotate(context.Background())) // so that the next round has little to move, and comes to it
-		if p := w.verify().Problems; len(p) != 0 {
-			t.Fatalf("after round %d: %+v", round, p)
-		}
+		p := w.verify().Problems
+		check.Must(t, len(p) == 0, "after round %d: %+v", round, p)
 	}
 	w.wantEach(acknowledged)
-	if len(w.archives()) == 0 {
-		t.Error("nothing was rotated")
-	}
+	check.That(t, len(w.archives()) != 0, "nothing was rotated")
 	t.Logf("%d records acknowledged by %d killed processes, %d archives", len(acknowledged), 3*rounds, len(w.archives()))
 }
 
@@ -101,8 +95,7 @@ func killedAppender(t *testing.T, job string) (ids []string) {
 			time.AfterFunc(rand.N(5*time.Millisecond), func() { cmd.Process.Kill() })
 		}
 	}
-	if err := cmd.Wait(); err == nil || len(ids) < kill {
-		t.Errorf("a process ended by itself after %d records: %v", len(ids), err)
-	}
+	err := cmd.Wait()
+	check.That(t, err != nil && len(ids) >= kill, "a process ended by itself after %d records: %v", len(ids), err)
 	return ids
 }

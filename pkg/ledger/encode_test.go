@@ -52,9 +52,7 @@ func TestEveryKindComesBackAsItWas(t *testing.T) {
 		got := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
 		check.Equal(t, len(got.Entries), 1, "%s entries with its id", name)
 		entry := got.Entries[0]
-		if !reflect.DeepEqual(entry.Record, rec) {
-			t.Errorf("%s came back as\n%+v, was\n%+v", name, entry.Record, rec)
-		}
+		check.That(t, reflect.DeepEqual(entry.Record, rec), "%s came back as\n%+v, was\n%+v", name, entry.Record, rec)
 		if entry.Hash != at.Hash || !entry.Time.Equal(fixedClock()()) || entry.ToolVersion != "1.2.3" {
 			t.Errorf("%s came back with hash %s, time %v, version %q", name, entry.Hash, entry.Time, entry.ToolVersion)
 		}
@@ -142,9 +140,8 @@ func TestParseRefusesWhatIsNoRecord(t *testing.T) {
 		"trailing tokens": `{"prev":["` + zeros + `" "` + ones + `"],"timestamp":"2026-02-18T18:30:00Z"`,
 	}
 	for name, line := range cases {
-		if e, err := record.Parse([]byte(line)); !errors.Is(err, record.ErrMalformed) {
-			t.Errorf("%s: parsed as %+v, error %v", name, e, err)
-		}
+		e, err := record.Parse([]byte(line))
+		check.That(t, errors.Is(err, record.ErrMalformed), "%s: parsed as %+v, error %v", name, e, err)
 	}
 }
 
@@ -173,9 +170,7 @@ func FuzzParse(f *testing.F) {
 		}
 		encoded, err := record.Encode(first)
 		if err != nil {
-			if !errors.Is(err, record.ErrInvalidRecord) {
-				t.Fatal(err)
-			}
+			check.Must(t, errors.Is(err, record.ErrInvalidRecord), "%v", err)
 			return
 		}
 		second := check.Value(record.Parse(encoded))(t)
@@ -194,14 +189,10 @@ func FuzzEncode(f *testing.F) {
 		rec.Detail = map[string]any{text: whole, text + "f": []any{fraction, text}}
 		line, err := record.Encode(record.Entry{Record: rec, ID: text, Time: fixedClock()()})
 		if err != nil {
-			if !errors.Is(err, record.ErrInvalidRecord) {
-				t.Fatal(err)
-			}
+			check.Must(t, errors.Is(err, record.ErrInvalidRecord), "%v", err)
 			return
 		}
-		if strings.ContainsAny(string(line), "\n\r") {
-			t.Fatalf("more than one line: %q", line)
-		}
+		check.Must(t, !strings.ContainsAny(string(line), "\n\r"), "more than one line: %q", line)
 		entry := check.Value(record.Parse(line))(t)
 		again := check.Value(record.Encode(entry))(t)
 		check.Equal(t, string(again), string(line), "encode(parse(x))")

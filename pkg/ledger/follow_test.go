@@ -59,9 +59,8 @@ func (f *following) want(calls string) {
 func (f *following) end() {
 	f.t.Helper()
 	f.cancel()
-	if err := <-f.ended; err != nil {
-		f.t.Errorf("follow ends with %v", err)
-	}
+	err := <-f.ended
+	check.That(f.t, err == nil, "follow ends with %v", err)
 }
 
 func called(call, intent string) record.Record {
@@ -113,9 +112,7 @@ func TestFollowGivesEachRecordOnceWhateverHappensToTheFile(t *testing.T) {
 	check.OK(t, os.Rename(w.path(tracePath), w.path(".orchestration/trace/moved.jsonl")))
 	appendOne(t, l, called("d", "INT-001"))
 	got := map[string]bool{<-f.seen: true, <-f.seen: true}
-	if !got["c"] || !got["d"] {
-		t.Fatalf("after the move: %v", got)
-	}
+	check.Must(t, got["c"] && got["d"], "after the move: %v", got)
 
 	// A line that is being written is given when it is whole.
 	line := w.lines(tracePath)[0]
@@ -126,9 +123,7 @@ func TestFollowGivesEachRecordOnceWhateverHappensToTheFile(t *testing.T) {
 	w.write(tracePath, whole)
 	appendOne(t, l, called("f", "INT-001"))
 	f.want("f")
-	if !strings.HasPrefix(whole, line) {
-		t.Error("the test has lost a line")
-	}
+	check.That(t, strings.HasPrefix(whole, line), "the test has lost a line")
 	f.end()
 }
 

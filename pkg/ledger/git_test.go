@@ -112,9 +112,7 @@ func TestLinesThatOthersPutInPlaceAreSeen(t *testing.T) {
 	at := appendOne(t, l, mutation("INT-001", "d"))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed}
 	report := w.verify()
-	if report.Records != 4 || report.Foreign != 1 || !slices.Equal(report.Heads, []string{at.Hash}) {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, report.Records == 4 && report.Foreign == 1 && slices.Equal(report.Heads, []string{at.Hash}), "%+v", report)
 	result := check.Value(l.Query(context.Background(), record.Filter{ID: at.ID}))(t)
 	check.Equal(t, len(result.Entries[0].Prev), 3, "the join follows")
 }

@@ -50,18 +50,13 @@ func TestReopen(t *testing.T) {
 			f.ill = true
 			doubtful := check.Value(l.Draft(mutation("INT-001", "doubtful")))(t)
 			check.Fails(l.AppendDraft(ctx, doubtful))(t, ledger.ErrUnavailable, "a failed flush")
-			if err := l.Reopen(ctx); !errors.Is(err, ledger.ErrUnavailable) || !l.Failed() {
-				t.Fatalf("reopened on an ill disk: %v", err)
-			}
+			err := l.Reopen(ctx)
+			check.Must(t, errors.Is(err, ledger.ErrUnavailable) && l.Failed(), "reopened on an ill disk: %v", err)
 			f.ill, f.again = false, 0
 			check.OK(t, l.Reopen(ctx))
-			if f.again == 0 || f.again > 2000 {
-				t.Errorf("%d bytes were written again, not the one line in doubt", f.again)
-			}
+			check.That(t, f.again != 0 && f.again <= 2000, "%d bytes were written again, not the one line in doubt", f.again)
 			has := check.Value(l.Has(ctx, doubtful.ID()))(t)
-			if !has[doubtful.ID()] {
-				t.Error("the line in doubt is gone")
-			}
+			check.That(t, has[doubtful.ID()], "the line in doubt is gone")
 			appendOne(t, l, mutation("INT-001", "after"))
 			w.wantRecords(3)
 		})
@@ -87,9 +82,7 @@ func TestReopenRefuses(t *testing.T) {
 			appendOne(t, l, mutation("INT-001", "before"))
 			f.ill = true
 			_, err := l.Append(ctx, mutation("INT-001", "doubtful"))
-			if !errors.Is(err, ledger.ErrUnavailable) {
-				t.Fatal(err)
-			}
+			check.Must(t, errors.Is(err, ledger.ErrUnavailable), "%v", err)
 			f.ill = false
 			whole := w.read(".orchestration/agent_trace.jsonl")
 			overwrite(t, w.path(".orchestration/agent_trace.jsonl"), change(strings.SplitAfter(whole, "\n")[0]))

@@ -225,9 +225,8 @@ func (c *chaos) twoProcesses() {
 	inParallel(3, func(i int) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|query", appenderEnv, c.dir))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			c.t.Errorf("process %d: %v\n%s", i, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		check.That(c.t, err == nil, "process %d: %v\n%s", i, err, out)
 	})
 }
 
@@ -314,22 +313,17 @@ func (c *chaos) compareOne(l *ledger.Ledger, all []record.Entry, f record.Filter
 	whole := query(c.t, l, f).Entries
 	at := map[string]int64{}
 	for _, e := range whole {
-		if !want[e.Hash] {
-			c.t.Fatalf("%+v gives %s of %s, which the scan does not, or twice", f, e.ID, e.Segment)
-		}
+		check.Must(c.t, want[e.Hash], "%+v gives %s of %s, which the scan does not, or twice", f, e.ID, e.Segment)
 		delete(want, e.Hash)
 		order := cmp.Compare(e.Offset, at[e.Segment])
 		if f.Newest {
 			order = -order
 		}
-		if before, ok := at[e.Segment]; ok && order <= 0 {
-			c.t.Fatalf("%+v gives %s at %d behind %d", f, e.Segment, e.Offset, before)
-		}
+		before, ok := at[e.Segment]
+		check.Must(c.t, !ok || order > 0, "%+v gives %s at %d behind %d", f, e.Segment, e.Offset, before)
 		at[e.Segment] = e.Offset
 	}
-	if len(want) > 0 {
-		c.t.Fatalf("%+v misses %d of %d records", f, len(want), len(want)+len(whole))
-	}
+	check.Must(c.t, len(want) == 0, "%+v misses %d of %d records", f, len(want), len(want)+len(whole))
 	hashes := func(entries []record.Entry) (h []string) {
 		for _, e := range entries {
 			h = append(h, e.Hash)
@@ -371,9 +365,7 @@ func TestTheIndexGetsTheRestOfAnArchiveThatWasBeingWritten(t *testing.T) {
 	whole := w.read(archives[0])
 	const frame = "\x28\xb5\x2f\xfd"
 	second := strings.Index(whole[len(frame):], frame) + len(frame)
-	if second < len(frame) {
-		t.Fatal("the archive has one frame only")
-	}
+	check.Must(t, second >= len(frame), "the archive has one frame only")
 	w.write(archives[0], whole[:second])
 	kept := w.open(ledger.Options{})
 	if n := ask(kept); n >= all || n == 0 {

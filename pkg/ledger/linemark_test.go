@@ -22,9 +22,8 @@ func TestMarkKnowsALineByItsText(t *testing.T) {
 		"\treturn  count + 2": {false, false},
 		"":                    {false, false},
 	} {
-		if b := record.MarkOf(line); (a.Bare() == b.Bare()) != same.bare || (a == b) != same.whole {
-			t.Errorf("%q: mark %x, of the line itself %x", line, b, a)
-		}
+		b := record.MarkOf(line)
+		check.That(t, (a.Bare() == b.Bare()) == same.bare && (a == b) == same.whole, "%q: mark %x, of the line itself %x", line, b, a)
 	}
 }
 
@@ -38,9 +37,8 @@ func TestMarkSaysTwin(t *testing.T) {
 	for _, m := range marks {
 		twins = append(twins, m.Twin())
 	}
-	if want := []bool{true, true, false}; !slices.Equal(twins, want) {
-		t.Errorf("twins %v, want %v", twins, want)
-	}
+	want := []bool{true, true, false}
+	check.That(t, slices.Equal(twins, want), "twins %v, want %v", twins, want)
 	if m := record.MarkOf("alpha"); marks[0].Line() != m || marks[0] == m || marks[0].Bare() != m.Bare() {
 		t.Errorf("%x and %x are not one line", marks[0], m)
 	}

@@ -67,14 +67,12 @@ func TestBesideTheTree(t *testing.T) {
 		}
 		w.wantClean()
 	}
-	if report := w.verify(); len(report.Heads) != 1 || report.Records != 5 {
-		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
-	}
+	report := w.verify()
+	check.That(t, len(report.Heads) == 1 && report.Records == 5, "%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
 	check.OK(t, os.Remove(w.path(tracePath)))
 	appendOne(t, l, mutation("INT-001", "a.txt"))
-	if got := len(w.lines(tracePath)); got < 5 {
-		t.Errorf("what stands where other tools look has %d lines", got)
-	}
+	got := len(w.lines(tracePath))
+	check.That(t, got >= 5, "what stands where other tools look has %d lines", got)
 }
 
 // TestFirstRecordsAtOnce has several servers write the first record of a repository.
@@ -117,9 +115,7 @@ func TestWorkTreesShareALedger(t *testing.T) {
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.git("worktree", "remove", other)
 	report := w.verify()
-	if report.Records != 3 || len(report.Heads) != 1 {
-		t.Errorf("%d records and %d heads, want 3 and 1", report.Records, len(report.Heads))
-	}
+	check.That(t, report.Records == 3 && len(report.Heads) == 1, "%d records and %d heads, want 3 and 1", report.Records, len(report.Heads))
 }
 
 func TestWorkspacesOfOneRepository(t *testing.T) {
@@ -137,9 +133,7 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 		t.Errorf("the workspace below has %d records of its own, want 1", report.Records)
 	}
 	content, err := os.ReadFile(w.path("sub/.orchestration/agent_trace.jsonl"))
-	if err != nil || strings.Count(string(content), "\n") != 1 {
-		t.Errorf("its link gives %q, %v", content, err)
-	}
+	check.That(t, err == nil && strings.Count(string(content), "\n") == 1, "its link gives %q, %v", content, err)
 }
 
 func TestLedgerInTheTreeStays(t *testing.T) {
@@ -248,9 +242,8 @@ func TestUnite(t *testing.T) {
 	}
 	w.wantRecords(4)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
-	if report := w.verify(); len(report.Heads) != 1 || report.Records != 5 {
-		t.Errorf("%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
-	}
+	report := w.verify()
+	check.That(t, len(report.Heads) == 1 && report.Records == 5, "%d records and %d heads, want 5 and 1", report.Records, len(report.Heads))
 }
 
 // TestLostPlace tells a ledger that is gone from one that never was.

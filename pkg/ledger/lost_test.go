@@ -50,16 +50,12 @@ func TestLost(t *testing.T) {
 			mark := check.Value(l.Mark(ctx))(t)
 			c.do(w, l, lines)
 			loss := check.Value(mark.Lost(ctx, nil))(t)
-			if (loss != nil) != c.lost {
-				t.Fatalf("lost: %v", loss)
-			}
+			check.Must(t, (loss != nil) == c.lost, "lost: %v", loss)
 			if loss == nil {
 				return
 			}
 			check.OK(t, os.MkdirAll(w.path(".orchestration"), 0o755))
-			if loss.Back(ctx) {
-				t.Error("it is said to be back")
-			}
+			check.That(t, !loss.Back(ctx), "it is said to be back")
 			// The next record follows what is gone: the chain does not begin anew.
 			loss.Follow()
 			appendOne(t, l, mutation("INT-001", "c"))
@@ -72,9 +68,7 @@ func TestLost(t *testing.T) {
 				back = append(back, mend.Line{Segment: "agent_trace.jsonl", Data: []byte(line)})
 			}
 			check.OK(t, mend.PutBack(ctx, w.root, back))
-			if !loss.Back(ctx) {
-				t.Errorf("it is not said to be back: %s", loss)
-			}
+			check.That(t, loss.Back(ctx), "it is not said to be back: %s", loss)
 		})
 	}
 }
@@ -106,20 +100,14 @@ func TestALostArchive(t *testing.T) {
 	l, ctx := w.open(ledger.Options{SegmentSize: smallSegment}), context.Background()
 	check.OK(t, l.Rotate(ctx))
 	names := w.archives()
-	if len(names) == 0 {
-		t.Fatal("there is no archive")
-	}
+	check.Must(t, len(names) != 0, "there is no archive")
 	mark := check.Value(l.Mark(ctx))(t)
 	aside := w.path("aside")
 	check.OK(t, os.Rename(names[0], aside))
 	loss := check.Value(mark.Lost(ctx, nil))(t)
-	if loss == nil || !strings.Contains(loss.String(), filepath.Base(names[0])) {
-		t.Fatalf("%v", loss)
-	}
+	check.Must(t, loss != nil && strings.Contains(loss.String(), filepath.Base(names[0])), "%v", loss)
 	check.OK(t, os.Rename(aside, names[0]))
-	if !loss.Back(ctx) {
-		t.Errorf("%s", loss)
-	}
+	check.That(t, loss.Back(ctx), "%s", loss)
 }
 
 // TestNoBranchHasWhatStandsBeside: a commit from before the move has the lines too, and they are lost all the same where they
@@ -139,13 +127,9 @@ func TestNoBranchHasWhatStandsBeside(t *testing.T) {
 			return visit([]byte(lines[0]), "branch x")
 		})
 		check.OK(t, err)
-		if loss == nil || loss.Back(ctx) {
-			t.Fatalf("%s: lost: %v", name, loss)
-		}
+		check.Must(t, loss != nil && !loss.Back(ctx), "%s: lost: %v", name, loss)
 		check.OK(t, os.Rename(gone+".aside", gone))
-		if !loss.Back(ctx) {
-			t.Errorf("%s: it is not said to be back: %s", name, loss)
-		}
+		check.That(t, loss.Back(ctx), "%s: it is not said to be back: %s", name, loss)
 		appendOne(t, l, mutation("INT-001", "b"))
 		w.wantRecords(2)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -40,14 +41,10 @@ func TestModesInRecords(t *testing.T) {
 			}
 			line, err := record.Encode(record.Entry{ID: "x", Record: record.Record{Kind: record.KindMutation, Changes: []record.Change{changed}}})
 			if c.line == "" {
-				if !errors.Is(err, record.ErrInvalidRecord) {
-					t.Fatalf("%v, %s", err, line)
-				}
+				check.Must(t, errors.Is(err, record.ErrInvalidRecord), "%v, %s", err, line)
 				return
 			}
-			if err != nil || !bytes.Contains(line, []byte(c.line)) {
-				t.Fatalf("%v, %s", err, line)
-			}
+			check.Must(t, err == nil && bytes.Contains(line, []byte(c.line)), "%v, %s", err, line)
 			e, err := record.Parse(line)
 			if err != nil || e.Changes[0].Before.Mode != c.before || e.Changes[0].After.Mode != c.after {
 				t.Errorf("%v, %+v", err, e.Changes)

@@ -47,9 +47,8 @@ func TestLinkedDirectoriesBelowHomeAreRefused(t *testing.T) {
 	w.write(tracePath, "torn")
 	l = w.open(ledger.Options{})
 	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append that sets a torn line aside through state")
-	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
-		t.Errorf("%v was written through the links", left)
-	}
+	left, _ := os.ReadDir(w.path("src"))
+	check.That(t, len(left) == 0, "%v was written through the links", left)
 	w.problems = []ledger.ProblemKind{ledger.ProblemTorn, ledger.ProblemUnreadable}
 }
 
@@ -61,9 +60,8 @@ func TestArchivesThatAreNoFilesAreNotOpened(t *testing.T) {
 	check.OK(t, syscall.Mkfifo(w.path(".orchestration/archive/a.jsonl.zst"), 0o644))
 	check.OK(t, os.Symlink("../agent_trace.jsonl", w.path(".orchestration/archive/b.jsonl.zst")))
 	w.problems = []ledger.ProblemKind{ledger.ProblemUnreadable, ledger.ProblemUnreadable}
-	if found := query(t, l, record.Filter{}); len(found.Entries) != 1 || len(found.Problems) != 2 {
-		t.Errorf("%d entries, problems %v", len(found.Entries), found.Problems)
-	}
+	found := query(t, l, record.Filter{})
+	check.That(t, len(found.Entries) == 1 && len(found.Problems) == 2, "%d entries, problems %v", len(found.Entries), found.Problems)
 }
 
 func TestRotationThroughALinkIsRefused(t *testing.T) {
@@ -76,12 +74,10 @@ func TestRotationThroughALinkIsRefused(t *testing.T) {
 			check.OK(t, os.MkdirAll(filepath.Dir(link), 0o755))
 			check.OK(t, os.RemoveAll(link))
 			check.OK(t, os.Symlink(w.path("src"), link))
-			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
-				t.Error("no error")
-			}
-			if left, _ := os.ReadDir(w.path("src")); len(left) != 1 {
-				t.Errorf("%v stands behind the link", left)
-			}
+			err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background())
+			check.That(t, err != nil, "no error")
+			left, _ := os.ReadDir(w.path("src"))
+			check.That(t, len(left) == 1, "%v stands behind the link", left)
 			check.OK(t, os.Remove(link))
 		})
 	}
@@ -94,9 +90,8 @@ func TestLinkedHomeIsRefused(t *testing.T) {
 	check.OK(t, os.Symlink("src", w.path(".orchestration")))
 	l := w.open(ledger.Options{})
 	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrUnavailable, "Append")
-	if left, _ := os.ReadDir(w.path("src")); len(left) != 0 {
-		t.Errorf("%v was written through the link", left)
-	}
+	left, _ := os.ReadDir(w.path("src"))
+	check.That(t, len(left) == 0, "%v was written through the link", left)
 	check.OK(t, os.Remove(w.path(".orchestration")))
 }
 
@@ -113,9 +108,8 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	dir := check.Value(os.Open(w.path(".orchestration/state/lock")))(t)
 	check.OK(t, syscall.Flock(int(dir.Fd()), syscall.LOCK_EX))
 	check.Fails(l.Append(context.Background(), mutation("INT-001", "a")))(t, ledger.ErrBusy)
-	if err := l.Writable(context.Background()); err != nil {
-		t.Errorf("Writable: %v", err)
-	}
+	err := l.Writable(context.Background())
+	check.That(t, err == nil, "Writable: %v", err)
 	check.OK(t, dir.Close())
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.wantRecords(1)

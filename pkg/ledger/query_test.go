@@ -183,9 +183,8 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	if result := query(t, l, record.Filter{Path: "c", Line: 6, Content: sha("edited")}); !result.Gap {
 		t.Error("an edit that the ledger does not know is no gap")
 	}
-	if _, err := l.Query(context.Background(), record.Filter{Line: 3}); err == nil {
-		t.Error("a line without a path is accepted")
-	}
+	_, err := l.Query(context.Background(), record.Filter{Line: 3})
+	check.That(t, err != nil, "a line without a path is accepted")
 }
 
 // TestTracesOfEarlierTools finds each of their forms by path and by intent, read through the index and without it, and
@@ -271,9 +270,7 @@ func checkProposed(t *testing.T, line []byte) {
 		return
 	}
 	for _, f := range matching(e) {
-		if f.Matches(e) && !ledger.Proposes(e.Raw, f) {
-			t.Errorf("%+v matches and is not proposed:\n%s", f, line)
-		}
+		check.That(t, !f.Matches(e) || ledger.Proposes(e.Raw, f), "%+v matches and is not proposed:\n%s", f, line)
 	}
 }
 

@@ -68,9 +68,8 @@ func TestRepairRefusesAnythingElse(t *testing.T) {
 		"space behind it":                whole + "  ",
 	} {
 		w.write(tracePath, content)
-		if done := w.repair(); len(done) != 0 || w.read(tracePath) != content {
-			t.Errorf("%s: %+v", name, done)
-		}
+		done := w.repair()
+		check.That(t, len(done) == 0 && w.read(tracePath) == content, "%s: %+v", name, done)
 	}
 	w.write(tracePath, whole)
 }
@@ -82,9 +81,8 @@ func TestRepairNeedsAWritableLedger(t *testing.T) {
 	w.write(tracePath, "x")
 	check.OK(t, os.Remove(w.path(tracePath)))
 	check.OK(t, os.Symlink("../away", w.path(tracePath)))
-	if done := w.repair(); len(done) != 0 {
-		t.Errorf("a link: %+v", done)
-	}
+	done := w.repair()
+	check.That(t, len(done) == 0, "a link: %+v", done)
 	check.OK(t, os.Remove(w.path(tracePath)))
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
 		return // permission bits bind nobody here
@@ -109,22 +107,17 @@ func TestTornLineIsSetAside(t *testing.T) {
 	if err != nil || len(result.Entries) != 1 || len(result.Problems) != 1 || result.Problems[0].Kind != ledger.ProblemTorn {
 		t.Errorf("query of a torn ledger: %d entries, problems %+v, error %v", len(result.Entries), result.Problems, err)
 	}
-	if p := w.verify().Problems; len(p) != 1 || p[0].Kind != ledger.ProblemTorn || p[0].Line != 2 {
-		t.Errorf("verify of a torn ledger: %+v", p)
-	}
+	p := w.verify().Problems
+	check.That(t, len(p) == 1 && p[0].Kind == ledger.ProblemTorn && p[0].Line == 2, "verify of a torn ledger: %+v", p)
 	appendOne(t, l, mutation("INT-001", "c"))
 	w.wantRecords(2)
 	aside, err := filepath.Glob(w.path(".orchestration/state/torn-*.jsonl"))
-	if err != nil || len(aside) != 1 {
-		t.Fatalf("set aside: %v, %v", aside, err)
-	}
+	check.Must(t, err == nil && len(aside) == 1, "set aside: %v, %v", aside, err)
 	content := check.Value(os.ReadFile(aside[0]))(t)
 	if first := strings.Index(whole, "\n") + 1; string(content) != whole[first:cut] {
 		t.Errorf("set aside %q, want %q", content, whole[first:cut])
 	}
-	if !strings.Contains(log.String(), "torn") {
-		t.Errorf("nothing in the log: %s", log.String())
-	}
+	check.That(t, strings.Contains(log.String(), "torn"), "nothing in the log: %s", log.String())
 }
 
 func TestWholeLineWithoutNewlineIsKept(t *testing.T) {
@@ -135,7 +128,6 @@ func TestWholeLineWithoutNewlineIsKept(t *testing.T) {
 	w.wantRecords(1)
 	appendOne(t, l, mutation("INT-001", "b"))
 	w.wantRecords(2)
-	if aside, _ := filepath.Glob(w.path(".orchestration/state/torn-*")); len(aside) > 0 {
-		t.Errorf("%v was set aside", aside)
-	}
+	aside, _ := filepath.Glob(w.path(".orchestration/state/torn-*"))
+	check.That(t, len(aside) == 0, "%v was set aside", aside)
 }

@@ -28,9 +28,7 @@ func (w *workspace) archives() []string {
 func (w *workspace) wantNoLeftovers() {
 	w.t.Helper()
 	left, err := os.ReadDir(w.path(".orchestration/state/rotate"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
-		w.t.Errorf("rotation left %v, %v", left, err)
-	}
+	check.That(w.t, (err == nil || errors.Is(err, os.ErrNotExist)) && len(left) == 0, "rotation left %v, %v", left, err)
 }
 
 // appendMany gives the ids of n records.
@@ -51,9 +49,7 @@ func (w *workspace) wantEach(ids []string) {
 		counts[e.ID]++
 		return nil
 	})
-	if err != nil || len(problems) > 0 {
-		w.t.Fatalf("scan: %v, %v", problems, err)
-	}
+	check.Must(w.t, err == nil && len(problems) == 0, "scan: %v, %v", problems, err)
 	for _, id := range ids {
 		check.Equal(w.t, counts[id], 1, "how often record %s is there", id)
 		delete(counts, id)
@@ -126,13 +122,10 @@ func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
 				return ledger.FlushData(f)
 			}})
 			at := appendOne(t, l, mutation("INT-001", "watched"))
-			if len(w.archives()) == 0 {
-				t.Fatal("it did not rotate")
-			}
+			check.Must(t, len(w.archives()) != 0, "it did not rotate")
 			w.wantEach(append(ids, at.ID))
-			if got := query(t, l, record.Filter{ID: at.Hash}).Entries; len(got) != 1 || got[0].ID != at.ID {
-				t.Errorf("the hash that was answered is that of %v", got)
-			}
+			got := query(t, l, record.Filter{ID: at.Hash}).Entries
+			check.That(t, len(got) == 1 && got[0].ID == at.ID, "the hash that was answered is that of %v", got)
 		})
 	}
 }
@@ -150,13 +143,9 @@ func TestHeadsAndGarbageStayInTheFile(t *testing.T) {
 	check.OK(t, w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()))
 	kept := w.read(tracePath)
 	for _, line := range []string{leaf, "<<<<<<< ours", lines[last]} {
-		if !strings.Contains(kept, line+"\n") {
-			t.Errorf("%.60s does not stand in the file any more", line)
-		}
+		check.That(t, strings.Contains(kept, line+"\n"), "%.60s does not stand in the file any more", line)
 	}
-	if strings.Contains(kept, "another") || len(w.archives()) == 0 {
-		t.Error("a line that is followed was not moved")
-	}
+	check.That(t, !strings.Contains(kept, "another") && len(w.archives()) != 0, "a line that is followed was not moved")
 	report := w.verify()
 	if report.Records != len(ids) || len(report.Problems) != 1 || report.Problems[0].Kind != ledger.ProblemMalformed {
 		t.Errorf("%d records of %d, problems %v", report.Records, len(ids), report.Problems)
@@ -176,9 +165,7 @@ func TestTornEndIsNotArchived(t *testing.T) {
 	w.write(tracePath, w.read(tracePath)+`{"prev":["torn`+strings.Repeat("x", smallSegment))
 	l = w.open(ledger.Options{SegmentSize: smallSegment})
 	check.OK(t, l.Rotate(context.Background()))
-	if !strings.HasSuffix(w.read(tracePath), "xxx") || len(w.archives()) == 0 {
-		t.Error("the torn end is gone, or nothing was archived")
-	}
+	check.That(t, strings.HasSuffix(w.read(tracePath), "xxx") && len(w.archives()) != 0, "the torn end is gone, or nothing was archived")
 	w.wantEach(append(ids, appendOne(t, l, mutation("INT-001", "next")).ID))
 }
 
@@ -195,12 +182,9 @@ func TestFilesThatCannotBeArchivedAreLeftAlone(t *testing.T) {
 				content = strings.Repeat(strings.Join(w.lines(tracePath), "\nhello\n")+"\nhello\n", 100)
 			}
 			w.write(tracePath, content)
-			if err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()); err == nil {
-				t.Error("no error")
-			}
-			if len(w.archives()) != 0 || w.read(tracePath) != content {
-				t.Error("something was changed")
-			}
+			err := w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background())
+			check.That(t, err != nil, "no error")
+			check.That(t, len(w.archives()) == 0 && w.read(tracePath) == content, "something was changed")
 			w.wantNoLeftovers()
 			check.OK(t, os.Remove(w.path(tracePath)))
 		})
@@ -222,9 +206,7 @@ func TestFailureAtEachStepOfARotationLosesNothing(t *testing.T) {
 		step++
 		t.Run(fmt.Sprint(step), func(t *testing.T) { failed = rotateWithFailure(t, step) })
 	}
-	if step < 20 {
-		t.Errorf("only %d steps were seen", step)
-	}
+	check.That(t, step >= 20, "only %d steps were seen", step)
 }
 
 // rotateWithFailure reports whether the rotation came to the step.
@@ -259,9 +241,8 @@ func rotateWithFailure(t *testing.T, step int) bool {
 		},
 	})
 	err := rotating.Rotate(context.Background())
-	if reached := at >= step; reached != errors.Is(err, syscall.ENOSPC) || !reached && err != nil {
-		t.Fatalf("step %d of %d gives %v", step, at, err)
-	}
+	reached := at >= step
+	check.Must(t, reached == errors.Is(err, syscall.ENOSPC) && (reached || err == nil), "step %d of %d gives %v", step, at, err)
 	if (len(w.archives()) > 0) != renamed {
 		t.Errorf("archives %v, rotated %v", w.archives(), renamed)
 	}
@@ -292,9 +273,8 @@ func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
 		}
 	}
 	check.OK(t, l.Close(context.Background()))
-	if n := tries.Load(); n == 0 || n > 60 {
-		t.Errorf("%d tries on a full disk", n)
-	}
+	n := tries.Load()
+	check.That(t, n != 0 && n <= 60, "%d tries on a full disk", n)
 	w.wantEach(ids)
 }
 
@@ -328,9 +308,7 @@ func TestAFileThatWasReplacedOrEditedIsNotRotated(t *testing.T) {
 			}})
 			check.OK(t, rotating.Rotate(context.Background()))
 			now, _ := os.ReadFile(w.path(tracePath))
-			if string(now) != after || len(w.archives()) != 0 {
-				t.Error("the rotation went on")
-			}
+			check.That(t, string(now) == after && len(w.archives()) == 0, "the rotation went on")
 			w.wantNoLeftovers()
 			w.write(tracePath, content)
 		})

@@ -68,9 +68,7 @@ func TestEachEndsWithTheVisitor(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(err, enough) || n != 5 {
-			t.Errorf("%d sessions: %d records, then %v", sessions, n, err)
-		}
+		check.That(t, errors.Is(err, enough) && n == 5, "%d sessions: %d records, then %v", sessions, n, err)
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		check.Fails(l.Each(cancelled, record.Filter{}, func(record.Entry) error { return nil }))(t, context.Canceled, "%d sessions: a cancelled query", sessions)
@@ -111,9 +109,7 @@ func TestProblemsAreNumbered(t *testing.T) {
 	for _, p := range l.NumberProblems(t.Context(), found.Problems) {
 		numbers = append(numbers, p.Line)
 	}
-	if !slices.Equal(numbers, []int{6, 4, 2}) {
-		t.Errorf("the problems are in lines %v, want 6, 4 and 2", numbers)
-	}
+	check.That(t, slices.Equal(numbers, []int{6, 4, 2}), "the problems are in lines %v, want 6, 4 and 2", numbers)
 	last := found.Entries[0]
 	if n, err := l.LineNumber(t.Context(), last.Segment, last.Offset); err != nil || n != 5 {
 		t.Errorf("the last record is in line %d (%v), want 5", n, err)
@@ -150,9 +146,7 @@ func TestReadersMissNothingWhileItRotates(t *testing.T) {
 	for round := 0; ; round++ {
 		select {
 		case <-done:
-			if round < 3 {
-				t.Errorf("%d rounds of reading", round)
-			}
+			check.That(t, round >= 3, "%d rounds of reading", round)
 			return
 		default:
 		}
@@ -168,9 +162,7 @@ func TestReadersMissNothingWhileItRotates(t *testing.T) {
 		}
 		ids := map[string]int{}
 		problems, err := reader.Scan(context.Background(), func(e record.Entry) error { ids[e.ID]++; return nil })
-		if err != nil || len(problems) > 0 {
-			t.Fatalf("scan: %+v, %v", problems, err)
-		}
+		check.Must(t, err == nil && len(problems) == 0, "scan: %+v, %v", problems, err)
 		mu.Lock()
 		for _, id := range acknowledged[:want] {
 			check.Equal(t, ids[id], 1, "how often record %s was seen", id)

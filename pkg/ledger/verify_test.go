@@ -75,9 +75,7 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 		report, _, err := verify.VerifyClaims(context.Background(), w.root, []verify.Claim{claim}, nil)
 		check.OK(t, err)
 		if claim.Trusted {
-			if len(report.Problems) > 0 {
-				t.Errorf("sealed, and still a problem: %+v", report.Problems)
-			}
+			check.That(t, len(report.Problems) == 0, "sealed, and still a problem: %+v", report.Problems)
 			continue
 		}
 		if p := report.Problems; len(p) != 1 || p[0].Record != told.ID || p[0].Line != 2 || !strings.Contains(p[0].Detail, "2 calls and 1 decisions") {
@@ -107,9 +105,7 @@ func TestLostRecordsAreTold(t *testing.T) {
 	l.Close(context.Background())
 	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "after_close"})
 	for _, want := range []string{`"call":"two"`, `"call":"after_close"`, `"kind":"no kind"`} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log lacks %s:\n%s", want, log.String())
-		}
+		check.That(t, strings.Contains(log.String(), want), "the log lacks %s:\n%s", want, log.String())
 	}
 	check.Equal(t, <-lost, "", "the id of one after the end")
 	check.Equal(t, len(lost), 0, "told of more")
@@ -163,9 +159,7 @@ func TestHeadsDoNotDependOnTheOrderOfLines(t *testing.T) {
 		}
 		lines = slices.Insert(lines, r.IntN(len(lines)), "<<<<<<< ours", "")
 		heads, err := ledger.FindHeads([]byte(strings.Join(lines, "\n") + "\n"))
-		if err != nil || !slices.Equal(heads, want) {
-			t.Fatalf("round %d: heads %v, %v, want %v", round, heads, err, want)
-		}
+		check.Must(t, err == nil && slices.Equal(heads, want), "round %d: heads %v, %v, want %v", round, heads, err, want)
 	}
 }
 
@@ -179,9 +173,8 @@ func TestAChainIsNotHeldForItsHeads(t *testing.T) {
 		prev = `"` + hex.EncodeToString(sum[:]) + `"`
 		lines.WriteString(line + "\n")
 	}
-	if most, err := ledger.HeldForHeads([]byte(lines.String())); err != nil || most > 2 {
-		t.Errorf("%d lines were held at once; %v", most, err)
-	}
+	most, err := ledger.HeldForHeads([]byte(lines.String()))
+	check.That(t, err == nil && most <= 2, "%d lines were held at once; %v", most, err)
 }
 
 func TestClaims(t *testing.T) {
@@ -233,14 +226,10 @@ func TestHashLines(t *testing.T) {
 	var numbers []int
 	check.OK(t, segment.HashLines(strings.NewReader(text), func(line ledger.RawLine) error {
 		numbers = append(numbers, line.Number)
-		if line.Number == 2 && line.Hash.String() != at.Hash {
-			t.Errorf("line 2 is %s, want %s", line.Hash, at.Hash)
-		}
+		check.That(t, line.Number != 2 || line.Hash.String() == at.Hash, "line 2 is %s, want %s", line.Hash, at.Hash)
 		return nil
 	}))
-	if !slices.Equal(numbers, []int{2, 4}) {
-		t.Errorf("lines %v, want 2 and 4", numbers)
-	}
+	check.That(t, slices.Equal(numbers, []int{2, 4}), "lines %v, want 2 and 4", numbers)
 }
 
 func FuzzParseHash(f *testing.F) {
@@ -249,8 +238,7 @@ func FuzzParseHash(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if h, err := record.ParseHash(text); err == nil && h.String() != text {
-			t.Errorf("%q is written as %q", text, h)
-		}
+		h, err := record.ParseHash(text)
+		check.That(t, err != nil || h.String() == text, "%q is written as %q", text, h)
 	})
 }

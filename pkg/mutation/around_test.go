@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -87,9 +88,7 @@ func TestNamesThatOtherFilesCouldUse(t *testing.T) {
 			if v.Evidence != c.want || !strings.HasSuffix(v.Reason, c.reason) {
 				t.Errorf("%s: %q, want %s: …%q", v.Evidence, v.Reason, c.want, c.reason)
 			}
-			if strings.ContainsAny(v.Reason, "\r\n") {
-				t.Errorf("more than one line: %q", v.Reason)
-			}
+			check.That(t, !strings.ContainsAny(v.Reason, "\r\n"), "more than one line: %q", v.Reason)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -45,9 +46,8 @@ func BenchmarkJudge(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(before)))
 				for b.Loop() {
-					if v := mutation.JudgeWithin(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}, patient()); v.Evidence != mutation.Proven {
-						b.Fatal(v.Reason)
-					}
+					v := mutation.JudgeWithin(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}, patient())
+					check.Must(b, v.Evidence == mutation.Proven, "%v", v.Reason)
 				}
 			})
 		}

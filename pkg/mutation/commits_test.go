@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -30,9 +31,7 @@ import (
 func TestCommits(t *testing.T) {
 	root, binary := os.Getenv("ORCHESTRA_COMMITS"), os.Getenv("ORCHESTRA_CLASSIFY")
 	table, err := os.ReadFile("testdata/commits.tsv")
-	if err != nil || root == "" {
-		t.Fatalf("ORCHESTRA_COMMITS is %q, commits.tsv: %v", root, err)
-	}
+	check.Must(t, err == nil && root != "", "ORCHESTRA_COMMITS is %q, commits.tsv: %v", root, err)
 	recognised, all := map[string]int{}, map[string]int{}
 	_, rows, _ := strings.Cut(string(table), "\tnote\n")
 	for row := range strings.Lines(rows) {
@@ -142,8 +141,6 @@ func judgeCommit(t *testing.T, binary string, files []mutation.File) (mutation.E
 func output(t *testing.T, name string, args ...string) []byte {
 	out, err := exec.CommandContext(t.Context(), name, args...).Output()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
-		t.Fatalf("%s %v: %v", name, args, err)
-	}
+	check.Must(t, err == nil || errors.As(err, &exit) && exit.ExitCode() == 1, "%s %v: %v", name, args, err)
 	return out
 }

@@ -37,10 +37,7 @@ type labelled struct {
 
 func readCorpus(t *testing.T, name string) (cases []*labelled) {
 	t.Helper()
-	archive, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := check.Value(txtar.ParseFile(name))(t)
 	byName := map[string]*labelled{}
 	for _, section := range archive.Files {
 		part := strings.SplitN(section.Name, "/", 4)
@@ -102,9 +99,7 @@ func (c *labelled) judge(t *testing.T) mutation.Verdict {
 // TestCorpus holds every label, and says how many of the pairs are refactors.
 func TestCorpus(t *testing.T) {
 	names, err := filepath.Glob("testdata/corpus/*.txtar")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no corpus: %v", err)
-	}
+	check.Must(t, err == nil && len(names) != 0, "no corpus: %v", err)
 	pairs, refactors := 0, 0
 	for _, name := range names {
 		language := strings.TrimSuffix(filepath.Base(name), ".txtar")
@@ -128,15 +123,9 @@ func TestCorpus(t *testing.T) {
 
 func (c *labelled) check(t *testing.T) {
 	v := c.judge(t)
-	if v.Evidence != c.want {
-		t.Errorf("%s (%s), want %s", v.Evidence, v.Reason, c.want)
-	}
-	if v.Reason == "" || strings.ContainsAny(v.Reason, "\n\r") {
-		t.Errorf("the reason is not one line: %q", v.Reason)
-	}
-	if c.reason != "" && !regexp.MustCompile(c.reason).MatchString(v.Reason) {
-		t.Errorf("the reason %q is not %q", v.Reason, c.reason)
-	}
+	check.That(t, v.Evidence == c.want, "%s (%s), want %s", v.Evidence, v.Reason, c.want)
+	check.That(t, v.Reason != "" && !strings.ContainsAny(v.Reason, "\n\r"), "the reason is not one line: %q", v.Reason)
+	check.That(t, c.reason == "" || regexp.MustCompile(c.reason).MatchString(v.Reason), "the reason %q is not %q", v.Reason, c.reason)
 	if isRefactor(v) {
 		c.checkBack(t)
 	}
@@ -149,7 +138,6 @@ func (c *labelled) checkBack(t *testing.T) {
 	for name, f := range c.files {
 		turned.files[name] = &mutation.File{Path: f.Path, Before: f.After, After: f.Before}
 	}
-	if v := turned.judge(t); !isRefactor(v) {
-		t.Errorf("backwards it is %s (%s)", v.Evidence, v.Reason)
-	}
+	v := turned.judge(t)
+	check.That(t, isRefactor(v), "backwards it is %s (%s)", v.Evidence, v.Reason)
 }

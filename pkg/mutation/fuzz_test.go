@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -43,20 +44,15 @@ func FuzzJudge(f *testing.F) {
 			return mutation.JudgeWithin(t.Context(), []mutation.File{{Path: "dir/a" + filepath.Ext(name), Before: append([]byte{}, before...), After: append([]byte{}, after...)}}, fuzzLimits())
 		}
 		v := judge(before, after)
-		if strings.Contains(v.Reason, "the parser failed") {
-			t.Fatalf("%s: %s", name, v.Reason)
-		}
+		check.Must(t, !strings.Contains(v.Reason, "the parser failed"), "%s: %s", name, v.Reason)
 		if v.Reason == "" || strings.ContainsAny(v.Reason, "\n\r") || !utf8.ValidString(v.Reason) {
 			t.Errorf("%s: the reason is not one line of text: %q", name, v.Reason)
 		}
 		if isRefactor(v) {
-			if back := judge(after, before); !isRefactor(back) {
-				t.Errorf("%s forth, but %s back (%s)", v.Evidence, back.Evidence, back.Reason)
-			}
+			back := judge(after, before)
+			check.That(t, isRefactor(back), "%s forth, but %s back (%s)", v.Evidence, back.Evidence, back.Reason)
 		}
-		if !isRefactor(v) && v.Evidence != mutation.Unproven && v.Evidence != mutation.Unsupported {
-			t.Errorf("evidence %q", v.Evidence)
-		}
+		check.That(t, isRefactor(v) || v.Evidence == mutation.Unproven || v.Evidence == mutation.Unsupported, "evidence %q", v.Evidence)
 	})
 }
 

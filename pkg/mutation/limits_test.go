@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -130,8 +131,7 @@ func TestLineEndings(t *testing.T) {
 		"Markdown":      {"a.md", []byte("a\n\nb\n"), []byte("a\r\n\r\nb"), mutation.Proven},
 		"text":          {"a.txt", []byte("a\nb\n"), []byte("a\r\nb"), mutation.Proven},
 	} {
-		if v := judgeOne(t, c.path, c.before, c.after); v.Evidence != c.want {
-			t.Errorf("%s: %s (%s), want %s", name, v.Evidence, v.Reason, c.want)
-		}
+		v := judgeOne(t, c.path, c.before, c.after)
+		check.That(t, v.Evidence == c.want, "%s: %s (%s), want %s", name, v.Evidence, v.Reason, c.want)
 	}
 }

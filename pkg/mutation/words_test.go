@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -49,12 +50,8 @@ func TestWordsAreFoundHoweverTheyAreSpelled(t *testing.T) {
 		wide("call parse;", false):     "parse",
 	} {
 		at, word, found := mutation.NewWords([]string{"parse", "", "scan", "parse"}).Find([]byte(text))
-		if word != want || found != (want != "") {
-			t.Errorf("%q: found %q", text, word)
-		}
-		if found && strings.Contains(text, word) && !strings.HasPrefix(text[at:], word) && at != 0 {
-			t.Errorf("%q: at %d", text, at)
-		}
+		check.That(t, word == want && found == (want != ""), "%q: found %q", text, word)
+		check.That(t, !found || !strings.Contains(text, word) || strings.HasPrefix(text[at:], word) || at == 0, "%q: at %d", text, at)
 	}
 }
 
@@ -70,15 +67,12 @@ func FuzzWords(f *testing.F) {
 		}
 		words := mutation.NewWords([]string{name})
 		text := before + " " + name + " " + after
-		if _, _, found := words.Find([]byte(text)); !found {
-			t.Fatalf("%q is not found in %q", name, text)
-		}
+		_, _, found := words.Find([]byte(text))
+		check.Must(t, found, "%q is not found in %q", name, text)
 		for cut := range len(text) {
 			_, _, first := words.Find([]byte(text[:cut]))
 			_, _, second := words.Find([]byte(text[max(0, cut-words.Longest()):]))
-			if !first && !second {
-				t.Fatalf("%q is not found in %q cut at %d", name, text, cut)
-			}
+			check.Must(t, first || second, "%q is not found in %q cut at %d", name, text, cut)
 		}
 	})
 }

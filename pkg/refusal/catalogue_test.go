@@ -19,21 +19,13 @@ func TestCatalogueIsComplete(t *testing.T) {
 	declared := constants(t)
 	seen := map[refusal.Code]bool{}
 	for _, e := range refusal.Catalogue() {
-		if seen[e.Code] {
-			t.Errorf("%s stands twice", e.Code)
-		}
+		check.That(t, !seen[e.Code], "%s stands twice", e.Code)
 		seen[e.Code] = true
-		if e.Hint == "" || e.Occurs == "" || e.Next == "" {
-			t.Errorf("%s lacks a hint, an occasion or a next step: %+v", e.Code, e)
-		}
+		check.That(t, e.Hint != "" && e.Occurs != "" && e.Next != "", "%s lacks a hint, an occasion or a next step: %+v", e.Code, e)
 	}
-	if len(declared) != len(seen) {
-		t.Errorf("%d constants, %d entries", len(declared), len(seen))
-	}
+	check.That(t, len(declared) == len(seen), "%d constants, %d entries", len(declared), len(seen))
 	for _, code := range declared {
-		if !seen[refusal.Code(code)] {
-			t.Errorf("%s has no entry", code)
-		}
+		check.That(t, seen[refusal.Code(code)], "%s has no entry", code)
 	}
 }
 
@@ -60,9 +52,7 @@ func TestRefusalIsNeverWithoutCodeAndReason(t *testing.T) {
 		t.Error("an empty reason stayed empty")
 	}
 	r := refusal.New("NO_SUCH_CODE", "why")
-	if r.Code() != refusal.InternalError || !strings.Contains(r.Reason(), "NO_SUCH_CODE") {
-		t.Errorf("%v", r)
-	}
+	check.That(t, r.Code() == refusal.InternalError && strings.Contains(r.Reason(), "NO_SUCH_CODE"), "%v", r)
 	if r := refusal.From(errors.New("plain")); r.Code() != refusal.InternalError {
 		t.Errorf("%v", r)
 	}
@@ -70,9 +60,8 @@ func TestRefusalIsNeverWithoutCodeAndReason(t *testing.T) {
 	if r := refusal.From(wrapped); r.Code() != refusal.StaleFile {
 		t.Errorf("%v", r)
 	}
-	if _, err := json.Marshal(refusal.New(refusal.Busy, "x")); err == nil {
-		t.Error("a refusal can be encoded without its class")
-	}
+	_, err := json.Marshal(refusal.New(refusal.Busy, "x"))
+	check.That(t, err != nil, "a refusal can be encoded without its class")
 }
 
 func TestChangedCopies(t *testing.T) {
@@ -81,13 +70,9 @@ func TestChangedCopies(t *testing.T) {
 	if base.Detail("path") != "a" || base.Hint() != refusal.HintExpandScope || len(base.Delivered()) != 0 {
 		t.Errorf("the original changed: %+v", base)
 	}
-	if other.Detail("path") != "b" || other.Hint() != "h" || other.Suggestion() != "do this" {
-		t.Errorf("%+v", other)
-	}
+	check.That(t, other.Detail("path") == "b" && other.Hint() == "h" && other.Suggestion() == "do this", "%+v", other)
 	o := other.Object("destructive")
-	if o.Status != "error" || o.Classification != "destructive" || o.Details["path"] != "b" || !o.Recoverable {
-		t.Errorf("%+v", o)
-	}
+	check.That(t, o.Status == "error" && o.Classification == "destructive" && o.Details["path"] == "b" && o.Recoverable, "%+v", o)
 }
 
 // What an argument or a foreign error brings along does not make a refusal too
@@ -98,7 +83,5 @@ func TestRefusalsHaveABound(t *testing.T) {
 	if len(o.Error) > 21_000 || !strings.HasPrefix(o.Error, "éé") || strings.ContainsRune(o.Error, '\uFFFD') || !strings.Contains(o.Error, "600000 bytes") {
 		t.Errorf("%d bytes: %s", len(o.Error), o.Error[len(o.Error)-60:])
 	}
-	if o.Details["long"] != "left out: 600002 bytes" || o.Details["short"] != "x" {
-		t.Errorf("details %.200v", o.Details)
-	}
+	check.That(t, o.Details["long"] == "left out: 600002 bytes" && o.Details["short"] == "x", "details %.200v", o.Details)
 }

@@ -53,9 +53,7 @@ func benchmarkRun(b *testing.B, beside bool) {
 	b.ResetTimer()
 	for b.Loop() {
 		report := r.review(review.Options{})
-		if len(report.Files) != 200 || report.Records != 400 {
-			b.Fatalf("%d files, %d records", len(report.Files), report.Records)
-		}
+		check.Must(b, len(report.Files) == 200 && report.Records == 400, "%d files, %d records", len(report.Files), report.Records)
 		b.ReportMetric(report.Percent, "%traced")
 	}
 }

@@ -39,9 +39,7 @@ func hostileReport() *review.Report {
 func harmless(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
-		if r != '\n' && !unicode.IsPrint(r) {
-			t.Fatalf("the text has %q:\n%q", r, text)
-		}
+		check.Must(t, r == '\n' || unicode.IsPrint(r), "the text has %q:\n%q", r, text)
 	}
 }
 
@@ -60,9 +58,7 @@ func outsideCode(t *testing.T, line string) string {
 		rest := line[i+len(fence):]
 		for at := 0; ; {
 			j := strings.IndexByte(rest[at:], '`')
-			if j < 0 {
-				t.Fatalf("a code span has no end: %s", line)
-			}
+			check.Must(t, j >= 0, "a code span has no end: %s", line)
 			at += j
 			run := len(rest[at:]) - len(strings.TrimLeft(rest[at:], "`"))
 			if run == len(fence) {
@@ -91,13 +87,10 @@ func TestMarkdownIsHarmless(t *testing.T) {
 				t.Errorf("outside of code: %q of %q", rest, line)
 			}
 		}
-		if n := strings.Count(out.String(), "](https://forge.example"); n > 0 != (blobs != "") {
-			t.Errorf("%d links with %q", n, blobs)
-		}
+		n := strings.Count(out.String(), "](https://forge.example")
+		check.That(t, n > 0 == (blobs != ""), "%d links with %q", n, blobs)
 		for _, text := range []string{"## orchestra-mcp gate: failed", "33.3% of 3 changed lines", "### Look at this first", "lines 1–2", "<summary>Proven"} {
-			if !strings.Contains(out.String(), text) {
-				t.Errorf("%q is missing in\n%s", text, out.String())
-			}
+			check.That(t, strings.Contains(out.String(), text), "%q is missing in\n%s", text, out.String())
 		}
 	}
 }
@@ -112,9 +105,7 @@ func TestMarkdownFitsAComment(t *testing.T) {
 	if out.Len() > 65_536-2_000 || !strings.Contains(out.String(), "the rest does not fit") {
 		t.Errorf("%d bytes", out.Len())
 	}
-	if strings.Count(out.String(), "<details>") != strings.Count(out.String(), "</details>") {
-		t.Error("a fold has no end")
-	}
+	check.That(t, strings.Count(out.String(), "<details>") == strings.Count(out.String(), "</details>"), "a fold has no end")
 }
 
 // What is not folded of a large range is read in a minute.
@@ -131,9 +122,8 @@ func TestMarkdownIsShort(t *testing.T) {
 	var out bytes.Buffer
 	check.OK(t, report.WriteMarkdown(&out, "https://forge.example/o/r/blob/h/"))
 	open, _, folds := strings.Cut(out.String(), "<details>")
-	if words := len(strings.Fields(open)); !folds || words > 200 {
-		t.Errorf("%d words before the folds:\n%s", words, open)
-	}
+	words := len(strings.Fields(open))
+	check.That(t, folds && words <= 200, "%d words before the folds:\n%s", words, open)
 	if !strings.Contains(open, "[`src/file0.go:5-9`](https://forge.example/o/r/blob/h/src/file0.go#L5-L9)") {
 		t.Errorf("no link to the lines:\n%s", open)
 	}
@@ -164,16 +154,13 @@ func TestJUnitIsWellFormed(t *testing.T) {
 	decoder := xml.NewDecoder(&out)
 	decoder.Strict = true
 	check.OK(t, decoder.Decode(&suites))
-	if _, err := decoder.Token(); err != nil && !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
+	_, err := decoder.Token()
+	check.Must(t, err == nil || errors.Is(err, io.EOF), "%v", err)
 	tests, failures := 0, 0
 	for _, s := range suites.Suites {
 		n := 0
 		for _, c := range s.Cases {
-			if c.Name == "" || c.Class == "" {
-				t.Errorf("%s: a case without a name", s.Name)
-			}
+			check.That(t, c.Name != "" && c.Class != "", "%s: a case without a name", s.Name)
 			if c.Failure != nil {
 				n++
 			}
@@ -261,9 +248,7 @@ func TestSARIF(t *testing.T) {
 		t.Fatalf("%+v", results)
 	}
 	uri := check.Value(url.Parse(results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI))(t)
-	if uri.Path != "src/"+hostile || uri.IsAbs() || uri.Host != "" || uri.Fragment != "" {
-		t.Errorf("the URI is %+v", uri)
-	}
+	check.That(t, uri.Path == "src/"+hostile && !uri.IsAbs() && uri.Host == "" && uri.Fragment == "", "the URI is %+v", uri)
 	if results[0].Locations[0].PhysicalLocation.Region != nil || results[1].Locations[0].PhysicalLocation.Region.EndLine != 2 {
 		t.Errorf("%+v", results)
 	}

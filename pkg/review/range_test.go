@@ -70,14 +70,11 @@ func TestRotationInTheRange(t *testing.T) {
 	}
 	report := r.review(review.Options{MinTraced: 100})
 	want(t, report, review.Error)
-	if report.Records != 2 {
-		t.Errorf("%d records", report.Records)
-	}
+	check.That(t, report.Records == 2, "%d records", report.Records)
 	r.git("rm", "-q", "--cached", "-r", ".orchestration/archive")
 	r.git("commit", "-qm", "archive removed")
-	if got := strings.Join(found(r.review(review.Options{}), review.Error), "\n"); !strings.Contains(got, "dropped_line") {
-		t.Errorf("a removed archive: %s", got)
-	}
+	got := strings.Join(found(r.review(review.Options{}), review.Error), "\n")
+	check.That(t, strings.Contains(got, "dropped_line"), "a removed archive: %s", got)
 }
 
 // The commits that forges make: a test merge, and a squash.
@@ -105,12 +102,9 @@ func TestMergeAndSquash(t *testing.T) {
 	r.commit("squashed")
 	report := r.review(review.Options{Base: "main^", Head: "main", MinTraced: 100})
 	want(t, report, review.Error)
-	if report.Commits != 1 || report.Records != 1 {
-		t.Errorf("%d commits, %d records", report.Commits, report.Records)
-	}
-	if _, err := review.Run(t.Context(), r.root, review.Options{Base: "main", Head: "main"}); !errors.Is(err, review.ErrEmptyRange) {
-		t.Errorf("an empty range: %v", err)
-	}
+	check.That(t, report.Commits == 1 && report.Records == 1, "%d commits, %d records", report.Commits, report.Records)
+	_, err := review.Run(t.Context(), r.root, review.Options{Base: "main", Head: "main"})
+	check.That(t, errors.Is(err, review.ErrEmptyRange), "an empty range: %v", err)
 }
 
 // A gate that had nothing to judge, or whose ledger is gone, does not pass.
@@ -132,9 +126,8 @@ func TestNothingToJudge(t *testing.T) {
 	none.git("commit", "-q", "-m", "not governed")
 	none.git("switch", "-qc", "work")
 	none.git("commit", "-q", "--allow-empty", "-m", "more")
-	if _, err := review.Run(t.Context(), none.root, review.Options{Base: "main"}); !errors.Is(err, review.ErrNotGoverned) {
-		t.Errorf("a repository without .orchestration: %v", err)
-	}
+	_, err := review.Run(t.Context(), none.root, review.Options{Base: "main"})
+	check.That(t, errors.Is(err, review.ErrNotGoverned), "a repository without .orchestration: %v", err)
 }
 
 func TestCannotBeJudged(t *testing.T) {
@@ -203,9 +196,8 @@ func TestClassClaims(t *testing.T) {
 			r.commit("claims")
 			report := r.review(review.Options{Judge: honestJudge})
 			want(t, report, review.Error, c.errors...)
-			if got := file(t, report, "src/a.txt").Evidence; got != c.evidence {
-				t.Errorf("evidence %s", got)
-			}
+			got := file(t, report, "src/a.txt").Evidence
+			check.That(t, got == c.evidence, "evidence %s", got)
 			unsupported := r.review(review.Options{Judge: func(context.Context, []mutation.File) mutation.Verdict {
 				return mutation.Verdict{Evidence: mutation.Unsupported}
 			}})
@@ -239,9 +231,7 @@ func TestViolationsAndForeignLines(t *testing.T) {
 	report := r.review(review.Options{})
 	want(t, report, review.Warning, `violation .orchestration/agent_trace.jsonl:1 a command left the scope of INT-001: "docs/x.txt" created`)
 	want(t, report, review.Note, "which was undone")
-	if report.Foreign != 1 || report.Records != 1 {
-		t.Errorf("%d foreign, %d records", report.Foreign, report.Records)
-	}
+	check.That(t, report.Foreign == 1 && report.Records == 1, "%d foreign, %d records", report.Foreign, report.Records)
 }
 
 // A renaming in C is judged again with the macros of its headers at HEAD, or as they were before the range.

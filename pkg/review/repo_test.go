@@ -75,9 +75,7 @@ func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	t.Cleanup(func() {
 		check.OK(t, r.ledger.Close(context.Background()))
 		report := check.Value(verify.Verify(context.Background(), r.root))(t)
-		if (len(report.Problems) > 0) != r.broken {
-			t.Errorf("the ledger ends with %v", report.Problems)
-		}
+		check.That(t, (len(report.Problems) > 0) == r.broken, "the ledger ends with %v", report.Problems)
 		r.root.Close()
 	})
 	r.write("src/a.txt", lines(1, 20))

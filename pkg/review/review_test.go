@@ -18,9 +18,7 @@ import (
 func file(t *testing.T, report *review.Report, path string) review.File {
 	t.Helper()
 	i := slices.IndexFunc(report.Files, func(f review.File) bool { return f.Path == path })
-	if i < 0 {
-		t.Fatalf("no file %s in %+v", path, report.Files)
-	}
+	check.Must(t, i >= 0, "no file %s in %+v", path, report.Files)
 	return report.Files[i]
 }
 
@@ -43,9 +41,8 @@ func TestTracedWorkPasses(t *testing.T) {
 	if report.Commits != 2 || report.Records != 4 || len(report.Intents) != 2 || report.Intents[0].Paths != 2 || report.Intents[0].Lines != 3 {
 		t.Errorf("%d commits, %d records, %+v", report.Commits, report.Records, report.Intents)
 	}
-	if again := r.review(review.Options{MinTraced: 100}); !reflect.DeepEqual(again, report) {
-		t.Errorf("a second run says something else: %+v", again)
-	}
+	again := r.review(review.Options{MinTraced: 100})
+	check.That(t, reflect.DeepEqual(again, report), "a second run says something else: %+v", again)
 }
 
 // What is in the work tree does not count: only commits do.
@@ -61,9 +58,8 @@ func TestWorkTreeDoesNotCount(t *testing.T) {
 	r.git("switch", "-q", "main")
 	r.write(intentsPath, strings.ReplaceAll(baseIntents, "docs/**", "**"))
 	r.write("src/a.txt", "something else\n")
-	if after := r.review(review.Options{Head: head}); !reflect.DeepEqual(after, before) {
-		t.Errorf("the work tree changed the report: %+v", after)
-	}
+	after := r.review(review.Options{Head: head})
+	check.That(t, reflect.DeepEqual(after, before), "the work tree changed the report: %+v", after)
 }
 
 func TestUntracedLinesAreListed(t *testing.T) {
@@ -79,12 +75,8 @@ func TestUntracedLinesAreListed(t *testing.T) {
 	want(t, report, review.Error)
 	want(t, report, review.Note, "untraced docs/manual.txt no record explains why 1 lines are gone", "src/a.txt … why 3 lines",
 		"src/a.txt:1 ", "src/a.txt:21 ", "src/hand.txt:1 ")
-	if report.Lines != (review.Lines{Added: 5, Removed: 4, Traced: 2}) {
-		t.Errorf("%+v", report.Lines)
-	}
-	if !report.Passed {
-		t.Error("untraced lines fail a gate that asks for none")
-	}
+	check.That(t, report.Lines == (review.Lines{Added: 5, Removed: 4, Traced: 2}), "%+v", report.Lines)
+	check.That(t, report.Passed, "untraced lines fail a gate that asks for none")
 	want(t, r.review(review.Options{MinTraced: 22.3}), review.Error, "untraced docs/manual.txt 22.2% of the changed lines are traced (2 of 9)")
 	want(t, r.review(review.Options{MinTraced: 22.2}), review.Error)
 }
@@ -175,12 +167,8 @@ func TestStrictFailsByWarnings(t *testing.T) {
 	r.commit("milder")
 	report := r.review(review.Options{})
 	want(t, report, review.Warning, "governance .intentignore the ignore rules were added", "config.yaml the settings were added")
-	if !report.Passed {
-		t.Error("warnings fail without Strict")
-	}
-	if r.review(review.Options{Strict: true}).Passed {
-		t.Error("warnings pass with Strict")
-	}
+	check.That(t, report.Passed, "warnings fail without Strict")
+	check.That(t, !r.review(review.Options{Strict: true}).Passed, "warnings pass with Strict")
 }
 
 func TestWidenedInEveryWay(t *testing.T) {
@@ -282,9 +270,8 @@ func TestGovernanceRemoved(t *testing.T) {
 		}
 		r.git("commit", "-qm", name)
 		report := r.review(review.Options{Head: name})
-		if got := strings.Join(found(report, review.Error), "\n"); !strings.Contains(got, "dropped_line") || link != strings.Contains(got, "a link or a submodule") {
-			t.Errorf("%s: %s", name, got)
-		}
+		got := strings.Join(found(report, review.Error), "\n")
+		check.That(t, strings.Contains(got, "dropped_line") && link == strings.Contains(got, "a link or a submodule"), "%s: %s", name, got)
 		r.git("reset", "-q", "--hard", "main")
 	}
 }
@@ -315,12 +302,8 @@ func TestWithoutLines(t *testing.T) {
 	}
 	wantKinds := map[string]string{"src/traced.bin": "binary", "src/hand.bin": "binary", "src/old.bin": "binary", "src/run.sh": "mode",
 		"src/renamed.txt": "rename", "src/link": "link", "src/module": "submodule"}
-	if !reflect.DeepEqual(kinds, wantKinds) {
-		t.Errorf("%v", kinds)
-	}
-	if report.Lines != (review.Lines{Added: 6, Removed: 1, Traced: 1}) {
-		t.Errorf("%+v", report.Lines)
-	}
+	check.That(t, reflect.DeepEqual(kinds, wantKinds), "%v", kinds)
+	check.That(t, report.Lines == (review.Lines{Added: 6, Removed: 1, Traced: 1}), "%+v", report.Lines)
 }
 
 func TestRenames(t *testing.T) {
@@ -342,9 +325,7 @@ func TestRenames(t *testing.T) {
 	})
 	r.git("mv", "src/b.txt", "src/c.txt")
 	r.commit("moved by the server")
-	if before.Path != "src/b.txt" {
-		t.Fatal("the record was not made")
-	}
+	check.Must(t, before.Path == "src/b.txt", "the record was not made")
 	report := r.review(review.Options{})
 	if f := file(t, report, "src/c.txt"); f.Lines != (review.Lines{Added: 1, Traced: 1}) {
 		t.Errorf("%+v", f)
@@ -365,10 +346,6 @@ func TestWorkspaceBelow(t *testing.T) {
 	if report.Workspace != "services/api" || report.Beyond != 1 || !slices.Equal(report.Outside, []string{"Makefile"}) {
 		t.Errorf("%q %d %v", report.Workspace, report.Beyond, report.Outside)
 	}
-	if !strings.Contains(strings.Join(report.Unproven, "\n"), "1 changed files are outside the workspace") {
-		t.Errorf("%q", report.Unproven)
-	}
-	if file(t, report, "services/api/src/a.txt").Lines.Traced != 1 {
-		t.Error("a line in a workspace below the top is not traced")
-	}
+	check.That(t, strings.Contains(strings.Join(report.Unproven, "\n"), "1 changed files are outside the workspace"), "%q", report.Unproven)
+	check.That(t, file(t, report, "services/api/src/a.txt").Lines.Traced == 1, "a line in a workspace below the top is not traced")
 }

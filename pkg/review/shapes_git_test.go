@@ -3,6 +3,7 @@ package review_test
 import (
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -33,9 +34,8 @@ func branchShapes() []shape {
 			r.write("src/a.txt", lines(1, 20)+by("main", 1, 3))
 			r.commit("main goes on")
 		})
-		if _, err := r.try("merge", "-q", "main"); err == nil {
-			r.t.Fatal("there is no conflict")
-		}
+		_, err := r.try("merge", "-q", "main")
+		check.Must(r.t, err != nil, "there is no conflict")
 	}
 	return []shape{
 		{name: "the base merged into the branch", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/review"
 )
 
@@ -60,9 +61,7 @@ func (s *shape) run(t *testing.T) (row string) {
 	}
 	ledgerIn := map[bool]string{true: "tree", false: "ref"}[s.tree]
 	report, err := review.Run(t.Context(), r.root, s.opts)
-	if !errors.Is(err, s.err) || err != nil && s.err == nil {
-		t.Fatalf("%v, want %v", err, s.err)
-	}
+	check.Must(t, errors.Is(err, s.err) && (err == nil || s.err != nil), "%v, want %v", err, s.err)
 	if err != nil {
 		return fmt.Sprintf("| %s | %s | not judged | | %v |", s.name, ledgerIn, s.err)
 	}
@@ -73,9 +72,7 @@ func (s *shape) run(t *testing.T) (row string) {
 	if !strings.Contains(strings.Join(said(report), "\n"), s.says) {
 		t.Errorf("nothing says %q:\n%s", s.says, strings.Join(said(report), "\n"))
 	}
-	if report.Passed == strings.Contains(s.found, "error") {
-		t.Errorf("passed %v with %s", report.Passed, s.found)
-	}
+	check.That(t, report.Passed != strings.Contains(s.found, "error"), "passed %v with %s", report.Passed, s.found)
 	verdict := map[bool]string{true: "passed", false: "failed"}[report.Passed]
 	return fmt.Sprintf("| %s | %s | %s | %d of %d | %s |", s.name, ledgerIn, verdict, report.Lines.Traced, report.Lines.Changed(), s.found)
 }

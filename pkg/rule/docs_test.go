@@ -26,16 +26,12 @@ func TestDocumentHasTheFields(t *testing.T) {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.Name, f.Type, f.Doc)
 	}
 	before, rest, ok := strings.Cut(string(data), tableHead)
-	if !ok {
-		t.Fatal("the page has no table of fields")
-	}
+	check.Must(t, ok, "the page has no table of fields")
 	_, after, _ := strings.Cut(rest, "\n## ")
 	want := before + tableHead + table.String() + "\n## " + after
 	if want == string(data) {
 		return
 	}
-	if !*update {
-		t.Fatal("docs/rules.md does not have the fields as they are: go test ./pkg/rule -run Document -update")
-	}
+	check.Must(t, *update, "docs/rules.md does not have the fields as they are: go test ./pkg/rule -run Document -update")
 	check.OK(t, os.WriteFile(page, []byte(want), 0o644))
 }

@@ -18,9 +18,7 @@ func lines(s ...string) func() []string { return func() []string { return s } }
 func compile(t *testing.T, when string) *rule.Rule {
 	t.Helper()
 	r, err := rule.Compile("r", when, rule.Refuse, "")
-	if err != nil {
-		t.Fatalf("%s: %v", when, err)
-	}
+	check.Must(t, err == nil, "%s: %v", when, err)
 	return r
 }
 
@@ -72,9 +70,8 @@ func TestGlobsAreThoseOfScopes(t *testing.T) {
 		{"**/*.{ts,tsx}", "a.tsx", true}, {"*.go", "a/b.go", false}, {"[!a]*", "b", true},
 	} {
 		facts := &rule.Facts{Effect: rule.Effect{Path: c.path}}
-		if got, err := compile(t, fmt.Sprintf("effect.path.glob(%q)", c.glob)).Holds(t.Context(), facts); err != nil || got != c.want {
-			t.Errorf("%s over %s: %v %v", c.glob, c.path, got, err)
-		}
+		got, err := compile(t, fmt.Sprintf("effect.path.glob(%q)", c.glob)).Holds(t.Context(), facts)
+		check.That(t, err == nil && got == c.want, "%s over %s: %v %v", c.glob, c.path, got, err)
 	}
 }
 
@@ -127,9 +124,7 @@ func TestARuleThatGivesNoAnswer(t *testing.T) {
 		{t.Context(), "effect.path.glob(effect.path + '[')", rule.ErrFailed},
 	} {
 		holds, err := compile(t, c.when).Holds(c.ctx, facts)
-		if holds || !errors.Is(err, c.want) {
-			t.Errorf("%.60s: %v %v, want %v", c.when, holds, err, c.want)
-		}
+		check.That(t, !holds && errors.Is(err, c.want), "%.60s: %v %v, want %v", c.when, holds, err, c.want)
 	}
 }
 
@@ -140,25 +135,22 @@ func TestAnEvaluationIsInterrupted(t *testing.T) {
 	defer close(returned)
 	facts := &rule.Facts{Effect: rule.Effect{After: func() string { close(started); <-returned; return "" }}}
 	go func() { <-started; cancel() }()
-	if holds, err := compile(t, `effect.after == ""`).Holds(ctx, facts); holds || !errors.Is(err, rule.ErrNoAnswer) {
-		t.Errorf("%v %v", holds, err)
-	}
+	holds, err := compile(t, `effect.after == ""`).Holds(ctx, facts)
+	check.That(t, !holds && errors.Is(err, rule.ErrNoAnswer), "%v %v", holds, err)
 }
 
 // A panic of what the facts are made by is an error, and not the end of the server.
 func TestAPanicIsAnError(t *testing.T) {
 	facts := &rule.Facts{Effect: rule.Effect{After: func() string { panic("no text") }}}
-	if holds, err := compile(t, `effect.after == ""`).Holds(t.Context(), facts); holds || !errors.Is(err, rule.ErrFailed) {
-		t.Errorf("%v %v", holds, err)
-	}
+	holds, err := compile(t, `effect.after == ""`).Holds(t.Context(), facts)
+	check.That(t, !holds && errors.Is(err, rule.ErrFailed), "%v %v", holds, err)
 }
 
 // What a rule does not ask for is not made.
 func TestTextsAreMadeOnDemand(t *testing.T) {
 	facts := &rule.Facts{Effect: rule.Effect{Path: "a.go", After: func() string { t.Error("decoded"); return "" }}}
-	if holds, err := compile(t, `effect.path.endsWith(".ts") && effect.after.contains("x")`).Holds(t.Context(), facts); holds || err != nil {
-		t.Errorf("%v %v", holds, err)
-	}
+	holds, err := compile(t, `effect.path.endsWith(".ts") && effect.after.contains("x")`).Holds(t.Context(), facts)
+	check.That(t, !holds && err == nil, "%v %v", holds, err)
 }
 
 func FuzzCompile(f *testing.F) {
@@ -169,14 +161,10 @@ func FuzzCompile(f *testing.F) {
 		r, err := rule.Compile("r", when, rule.Ask, "m")
 		if err != nil {
 			var at *rule.SyntaxError
-			if !errors.As(err, &at) || at.Line < 1 || at.Column < 1 {
-				t.Errorf("%v", err)
-			}
+			check.That(t, errors.As(err, &at) && at.Line >= 1 && at.Column >= 1, "%v", err)
 			return
 		}
-		if r.Name != "r" || r.Action != rule.Ask || r.Message != "m" {
-			t.Error("the rule is not what was compiled")
-		}
+		check.That(t, r.Name == "r" && r.Action == rule.Ask && r.Message == "m", "the rule is not what was compiled")
 		_, _ = r.Holds(t.Context(), &rule.Facts{})
 	})
 }

@@ -34,9 +34,7 @@ func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool 
 	return func(b *testing.B, tool string, arguments args) {
 		raw := check.Value(json.Marshal(arguments))(b)
 		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "bench"}})
-		if result.IsError {
-			b.Fatalf("%s: %s", tool, result.Text)
-		}
+		check.Must(b, !result.IsError, "%s: %s", tool, result.Text)
 	}
 }
 

@@ -264,9 +264,8 @@ func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 	changed, _ := r.Object["changed_files"].([]any)
 	check.That(t, len(changed) == 1, "%v", r.Object)
 	b.wantRecord(`"exit_code":3`, r.str("record_id"))
-	if n, marked := b.recordsOf(), b.recordsOf(`"background":true`); n != 1 || marked != 0 {
-		t.Errorf("%d records, %d of the background", n, marked)
-	}
+	n, marked := b.recordsOf(), b.recordsOf(`"background":true`)
+	check.That(t, n == 1 && marked == 0, "%d records, %d of the background", n, marked)
 	if c := c.commands(s); len(c) != 0 {
 		t.Errorf("%v", c)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // cutDisk is a file system as the disk sees it: what it had at the start, and
@@ -77,9 +79,7 @@ func newCutDisk(t *testing.T, dir string) *cutDisk {
 func (d *cutDisk) read(t *testing.T, dir string, node int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, e := range entries {
 		child, at := len(d.nodes), filepath.Join(dir, e.Name())
 		d.nodes = append(d.nodes, cutNode{kind: e.Type()})

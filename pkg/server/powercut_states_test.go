@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // cutState is one disk that a power cut can leave.
@@ -157,9 +159,7 @@ func (d *cutDisk) build(t *testing.T, s cutState, dir string) {
 			first[node] = at
 			err = os.WriteFile(at, d.content(s.contents, node), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	})
 }
 

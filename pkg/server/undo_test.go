@@ -34,8 +34,7 @@ func (b *bench) patches(lines ...string) string {
 
 func (b *bench) plan(records ...string) *undo.Plan {
 	b.t.Helper()
-	p := check.Value(b.server.PlanUndo(b.t.Context(), undo.Request{Records: records}))(b.t)
-	return p
+	return check.Value(b.server.PlanUndo(b.t.Context(), undo.Request{Records: records}))(b.t)
 }
 
 // undoes demands that records can be undone, undoes them, and gives the undo's record.

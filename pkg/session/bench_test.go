@@ -20,9 +20,8 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				turn := s.Arrive(chat, call)
 				check.OK(b, turn.Wait(context.Background()))
-				if _, err := s.Resolve(turn.Caller(), call.Handle, ""); err != nil {
-					b.Fatal(err)
-				}
+				_, err := s.Resolve(turn.Caller(), call.Handle, "")
+				check.OK(b, err)
 				turn.Done()
 			}
 		})

@@ -31,9 +31,8 @@ func TestTidyRemovesWhatIsExpiredAndNothingElse(t *testing.T) {
 	s.Tidy()
 	want := []string{session.FileOf(live), "README.json"}
 	slices.Sort(want)
-	if got := b.files(); !slices.Equal(got, want) {
-		t.Fatalf("left %v, want %v", got, want)
-	}
+	got := b.files()
+	check.Must(t, slices.Equal(got, want), "left %v, want %v", got, want)
 	check.Must(t, s.Loaded() == 0, "%d idle sessions in memory", s.Loaded())
 	wantError(t, s, chat, "", "", session.ErrNone)
 	mustResolve(t, s, other, "", "INT-2") // loaded again through its connection
@@ -71,9 +70,8 @@ func TestWhatLeavesMemoryIsLoadedAgain(t *testing.T) {
 		mustSelect(t, s, modern, "", fmt.Sprint("INT-", i))
 	}
 	check.Must(t, s.Loaded() <= session.MaxLoaded, "%d sessions in memory", s.Loaded())
-	if again := mustResolve(t, s, chat, "", ""); again == sess || again.PublicID() != sess.PublicID() {
-		t.Fatal("the first session never left memory, or is another now")
-	}
+	again := mustResolve(t, s, chat, "", "")
+	check.Must(t, again != sess && again.PublicID() == sess.PublicID(), "the first session never left memory, or is another now")
 	mustResolve(t, s, modern, handle, "")
 }
 
@@ -92,9 +90,8 @@ func TestWhatAClientSaysOfItselfIsBounded(t *testing.T) {
 	b := newBench(t)
 	long := session.Caller{ClientName: strings.Repeat("ä", 1<<20), ClientVersion: strings.Repeat("1", 1<<20), ModelID: strings.Repeat("m", 1<<20)}
 	sess, handle := mustSelect(t, b.open(), long, "", "INT-1")
-	if is := b.listed(); len(is.ClientName) > 256 || len(is.ClientVersion) > 256 || len(sess.ModelID()) > 256 {
-		t.Fatal("not bounded")
-	}
+	is := b.listed()
+	check.Must(t, len(is.ClientName) <= 256 && len(is.ClientVersion) <= 256 && len(sess.ModelID()) <= 256, "not bounded")
 	mustResolve(t, b.open(), modern, handle, "")
 }
 

@@ -25,9 +25,8 @@ func TestNothingIsTouchedBeforeTheFirstNeed(t *testing.T) {
 	s.EndIntent("INT-1")
 	s.Disconnect("conn-1")
 	s.Close()
-	if _, err := os.Stat(filepath.Join(b.dir, ".orchestration", "state")); err == nil {
-		t.Fatal("state/ was made for nothing")
-	}
+	_, err := os.Stat(filepath.Join(b.dir, ".orchestration", "state"))
+	check.Must(t, err != nil, "state/ was made for nothing")
 }
 
 func TestStateStaysInMemoryWhereThereIsNoGovernanceDirectory(t *testing.T) {
@@ -39,9 +38,8 @@ func TestStateStaysInMemoryWhereThereIsNoGovernanceDirectory(t *testing.T) {
 	sess.Wrote("a.go", hash(1))
 	check.OK(t, s.Flush())
 	mustResolve(t, s, modern, handle, "")
-	if entries, _ := os.ReadDir(b.dir); len(entries) != 0 {
-		t.Fatalf("made %v", entries)
-	}
+	entries, _ := os.ReadDir(b.dir)
+	check.Must(t, len(entries) == 0, "made %v", entries)
 	if err := os.Mkdir(governance, 0o755); err != nil { // somebody runs init
 		t.Fatal(err)
 	}
@@ -98,9 +96,8 @@ func TestTwoServersSeeEachOthersSelection(t *testing.T) {
 		intentID := fmt.Sprint("INT-", i)
 		mustSelect(t, []*session.Store{one, two}[i%2], modern, handle, intentID)
 		for _, s := range []*session.Store{one, two} {
-			if got := mustResolve(t, s, modern, handle, "").IntentID(); got != intentID {
-				t.Fatalf("selection %d: %s", i, got)
-			}
+			got := mustResolve(t, s, modern, handle, "").IntentID()
+			check.Must(t, got == intentID, "selection %d: %s", i, got)
 		}
 		b.pass(session.RenewEvery) // renewing must not bring an old selection back
 	}
@@ -184,9 +181,8 @@ func TestASelectionThatCannotBeSavedIsNotMade(t *testing.T) {
 			}
 			wantError(t, s, chat, "", "", session.ErrNone)
 			check.Must(t, sess.IntentID() == "INT-1", "selected all the same")
-			if entries, _ := os.ReadDir(filepath.Join(b.dir, "src")); len(entries) != 0 {
-				t.Fatalf("state in the workspace: %v", entries)
-			}
+			entries, _ := os.ReadDir(filepath.Join(b.dir, "src"))
+			check.Must(t, len(entries) == 0, "state in the workspace: %v", entries)
 		})
 	}
 }

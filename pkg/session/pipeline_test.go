@@ -49,9 +49,8 @@ func (w *wire) send(call session.Call, do func(session.Caller)) *session.Turn {
 func (w *wire) selects(handle, intentID string, takes time.Duration) {
 	w.send(session.Call{Handle: handle, IntentID: intentID, Selects: true}, func(c session.Caller) {
 		time.Sleep(takes)
-		if _, _, err := w.store.Select(context.Background(), c, handle, intentID, ""); err != nil {
-			w.t.Errorf("select %s: %v", intentID, err)
-		}
+		_, _, err := w.store.Select(context.Background(), c, handle, intentID, "")
+		check.That(w.t, err == nil, "select %s: %v", intentID, err)
 		w.note("selected %s", intentID)
 	})
 }
@@ -104,9 +103,8 @@ func TestASelectionContinuesWhatWasLiveWhenItWasSent(t *testing.T) {
 	w := newWire(t, s, chat)
 	w.writes("busy", h1, "", slow)
 	w.send(session.Call{IntentID: "INT-1", Selects: true}, func(c session.Caller) {
-		if sess, handle := mustSelect(t, s, c, "", "INT-1"); sess != first || handle != h1 {
-			t.Error("continued another session")
-		}
+		sess, handle := mustSelect(t, s, c, "", "INT-1")
+		check.That(t, sess == first && handle == h1, "continued another session")
 		w.note("selected INT-1")
 	})
 	w.selects(h2, "INT-1", 0)
@@ -166,9 +164,8 @@ func TestAFirstSelectionDoesNotWaitForTheCommandOfAnotherChat(t *testing.T) {
 	turn := s.Arrive(chat, session.Call{IntentID: "INT-2", Selects: true})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := turn.Wait(ctx); err != nil {
-		t.Fatal("the selection waits for another session's command")
-	}
+	err := turn.Wait(ctx)
+	check.Must(t, err == nil, "the selection waits for another session's command")
 	turn.Done()
 	close(command)
 	w.wantLog()
@@ -203,9 +200,8 @@ func TestACallPutToTheOperatorLeavesTheOrder(t *testing.T) {
 	asked <- w.send(session.Call{}, func(c session.Caller) {
 		(<-asked).Leave()
 		<-answer
-		if sess, err := s.Resolve(c, "", ""); err != nil || sess.IntentID() != "INT-1" {
-			t.Errorf("after the answer: %v", err)
-		}
+		sess, err := s.Resolve(c, "", "")
+		check.That(t, err == nil && sess.IntentID() == "INT-1", "after the answer: %v", err)
 		w.note("answered")
 	})
 	w.send(session.Call{}, func(session.Caller) {

@@ -116,9 +116,8 @@ func mustResolve(t testing.TB, s *session.Store, c session.Caller, handle, inten
 
 func wantError(t testing.TB, s *session.Store, c session.Caller, handle, intentID string, want error) {
 	t.Helper()
-	if sess, err := s.Resolve(c, handle, intentID); !errors.Is(err, want) || sess != nil {
-		t.Fatalf("Resolve(%q, %q) = %v, %v, want %v", handle, intentID, sess, err, want)
-	}
+	sess, err := s.Resolve(c, handle, intentID)
+	check.Must(t, errors.Is(err, want) && sess == nil, "Resolve(%q, %q) = %v, %v, want %v", handle, intentID, sess, err, want)
 }
 
 func isEnded(err error) bool {
@@ -128,9 +127,8 @@ func isEnded(err error) bool {
 
 func wantEnded(t testing.TB, s *session.Store, c session.Caller, handle, intentID string) {
 	t.Helper()
-	if sess, err := s.Resolve(c, handle, intentID); !isEnded(err) || sess != nil {
-		t.Fatalf("Resolve(%q, %q) = %v, %v, want an EndedError", handle, intentID, sess, err)
-	}
+	sess, err := s.Resolve(c, handle, intentID)
+	check.Must(t, isEnded(err) && sess == nil, "Resolve(%q, %q) = %v, %v, want an EndedError", handle, intentID, sess, err)
 }
 
 // saw delivers lines to whom they count for.

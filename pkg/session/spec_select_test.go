@@ -18,9 +18,8 @@ func TestSelectingAgainWithoutSessionContinuesTheLiveSelection(t *testing.T) {
 	same, again := mustSelect(t, s, chat, "", "INT-1")
 	check.Must(t, same == sess && again == handle, "another session or handle")
 	wantSeen(t, same, "a.go", "1 whole=true []/0")
-	if _, elsewhere := mustSelect(t, s, other, "", "INT-1"); elsewhere == handle {
-		t.Fatal("a selection is shared by two connections")
-	}
+	_, elsewhere := mustSelect(t, s, other, "", "INT-1")
+	check.Must(t, elsewhere != handle, "a selection is shared by two connections")
 }
 
 func TestSelectingAgainKeepsOrReplacesTheClass(t *testing.T) {
@@ -49,9 +48,8 @@ func TestSelectingWithSessionReplacesItsIntent(t *testing.T) {
 			check.Must(t, same == sess && again == handle && same.PublicID() == public, "not the same session")
 			check.Must(t, mustResolve(t, s, c, handle, "").IntentID() == "INT-2", "not replaced")
 			var mismatch *session.MismatchError
-			if _, err := s.Resolve(c, handle, "INT-1"); !errors.As(err, &mismatch) {
-				t.Fatalf("the old intent: %v", err)
-			}
+			_, err := s.Resolve(c, handle, "INT-1")
+			check.Must(t, errors.As(err, &mismatch), "the old intent: %v", err)
 		})
 	}
 }
@@ -79,9 +77,8 @@ func TestASelectionEndsWhenItsIntentIsDoneOrBlocked(t *testing.T) {
 			end(b, s)
 			for _, h := range []string{handle, ""} {
 				var ended *session.EndedError
-				if _, err := s.Resolve(chat, h, ""); !errors.As(err, &ended) || ended.IntentID != "INT-1" || !isEnded(err) {
-					t.Fatalf("Resolve(%q): %v", h, err)
-				}
+				_, err := s.Resolve(chat, h, "")
+				check.Must(t, errors.As(err, &ended) && ended.IntentID == "INT-1" && isEnded(err), "Resolve(%q): %v", h, err)
 			}
 			mustResolve(t, s, other, "", "")
 			b.setEnded("INT-1", false)
@@ -98,9 +95,8 @@ func TestAnEndedSelectionIsNotContinued(t *testing.T) {
 	s := newBench(t).open()
 	_, h1 := mustSelect(t, s, chat, "", "INT-1")
 	s.EndIntent("INT-1")
-	if _, h2 := mustSelect(t, s, chat, "", "INT-1"); h1 == h2 {
-		t.Fatal("continued")
-	}
+	_, h2 := mustSelect(t, s, chat, "", "INT-1")
+	check.Must(t, h1 != h2, "continued")
 	mustResolve(t, s, chat, "", "") // the ended one does not make it ambiguous
 }
 

@@ -29,18 +29,16 @@ func TestIdleLifetimeIsADayByDefaultAndRenewedAtUse(t *testing.T) {
 	b := newBench(t)
 	s := b.open()
 	sess, handle := mustSelect(t, s, modern, "", "INT-1")
-	if got := sess.ExpiresIn().Round(time.Second); got != 24*time.Hour {
-		t.Fatalf("expires in %v", got)
-	}
+	got := sess.ExpiresIn().Round(time.Second)
+	check.Must(t, got == 24*time.Hour, "expires in %v", got)
 	for range 3 {
 		b.pass(23 * time.Hour)
 		mustResolve(t, s, modern, handle, "")
 	}
 	b.pass(24*time.Hour + time.Second)
 	wantError(t, s, modern, handle, "", session.ErrExpired)
-	if files := b.files(); len(files) != 0 {
-		t.Fatalf("expired state left on disk: %v", files)
-	}
+	files := b.files()
+	check.Must(t, len(files) == 0, "expired state left on disk: %v", files)
 }
 
 func TestStateIsFoundByTheHandleIfGiven(t *testing.T) {
@@ -131,9 +129,8 @@ func TestStateBelongsToThePrincipal(t *testing.T) {
 	for _, c := range []session.Caller{eve, nobody} {
 		for _, store := range []*session.Store{s, b.open()} {
 			wantError(t, store, c, handle, "", session.ErrExpired)
-			if _, _, err := store.Select(context.Background(), c, handle, "INT-2", ""); !errors.Is(err, session.ErrExpired) {
-				t.Fatalf("selecting with a foreign handle: %v", err)
-			}
+			_, _, err := store.Select(context.Background(), c, handle, "INT-2", "")
+			check.Must(t, errors.Is(err, session.ErrExpired), "selecting with a foreign handle: %v", err)
 			saw(store.Observers(c, handle), "a.go", hash(1), 3, 1, 3)
 			wantError(t, store, c, "", "", session.ErrNone)
 		}
@@ -153,9 +150,8 @@ func TestStateHolds(t *testing.T) {
 		if sess.IntentID() != "INT-1" || sess.MutationClass() != "AST_REFACTOR" || is.ClientName != "roo" || is.ClientVersion != "3.1" || sess.ModelID() != "m-1" {
 			t.Fatalf("state: %s %s %+v", sess.MutationClass(), sess.ModelID(), is)
 		}
-		if since := b.now().Sub(is.StartedAt); since < 0 || since > time.Second {
-			t.Fatalf("started %v ago", since)
-		}
+		since := b.now().Sub(is.StartedAt)
+		check.Must(t, since >= 0 && since <= time.Second, "started %v ago", since)
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`).MatchString(sess.PublicID()) {
 			t.Fatalf("public id %s", sess.PublicID())
 		}

@@ -40,9 +40,8 @@ func TestTheLongestUnseenFilesAreForgottenFirst(t *testing.T) {
 	}
 	wantSeen(t, sess, "kept.go", "1 whole=true [[1 1]]/1")
 	wantSeen(t, sess, "f0", "unseen")
-	if _, ok := sess.Seen(fmt.Sprint("f", session.MaxSeenFiles)); !ok {
-		t.Fatal("the latest is forgotten")
-	}
+	_, ok := sess.Seen(fmt.Sprint("f", session.MaxSeenFiles))
+	check.Must(t, ok, "the latest is forgotten")
 }
 
 func TestRangesAreTheLinesThatWereDelivered(t *testing.T) {
@@ -61,9 +60,8 @@ func TestRangesAreTheLinesThatWereDelivered(t *testing.T) {
 			for i := from; i <= to; i++ {
 				delivered[i] = true
 			}
-			if want := rangesOf(delivered[:]); !slices.Equal(lines, want) {
-				t.Fatalf("got %v, want %v", lines, want)
-			}
+			want := rangesOf(delivered[:])
+			check.Must(t, slices.Equal(lines, want), "got %v, want %v", lines, want)
 		}
 	}
 }

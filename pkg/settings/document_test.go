@@ -24,14 +24,10 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 		if len(info.Doc) < 20 || !strings.HasSuffix(info.Doc, ".") || info.Values == "" || info.Default == "" && info.Values == "text" || info.Workspace == "" {
 			t.Errorf("%+v", info)
 		}
-		if variables[info.Variable] {
-			t.Errorf("%s stands for two keys", info.Variable)
-		}
+		check.That(t, !variables[info.Variable], "%s stands for two keys", info.Variable)
 		variables[info.Variable] = true
 	}
-	if variables[command.MarkerVariable] {
-		t.Errorf("%s is a setting and the marker of commands", command.MarkerVariable)
-	}
+	check.That(t, !variables[command.MarkerVariable], "%s is a setting and the marker of commands", command.MarkerVariable)
 }
 
 // TestSpecificationKeys has every key that the contract names.
@@ -45,9 +41,7 @@ func TestSpecificationKeys(t *testing.T) {
 		known[info.Name] = true
 	}
 	for name := range strings.FieldsSeq(named) {
-		if !known[name] {
-			t.Errorf("%s is missing", name)
-		}
+		check.That(t, known[name], "%s is missing", name)
 	}
 }
 
@@ -67,9 +61,8 @@ func TestExampleIsTheDefaults(t *testing.T) {
 		if !reflect.DeepEqual(got, want) || len(loaded.Withheld) > 0 {
 			t.Errorf("%s:\n got %+v\nwant %+v\nwithheld %v", name, got, want, loaded.Withheld)
 		}
-		if set := len(loaded.Origins); (name == "uncommented") != (set == len(settings.Keys())) {
-			t.Errorf("%s: %d keys are set", name, set)
-		}
+		set := len(loaded.Origins)
+		check.That(t, (name == "uncommented") == (set == len(settings.Keys())), "%s: %d keys are set", name, set)
 	}
 }
 
@@ -95,16 +88,13 @@ func TestExamplesOfListsAreValid(t *testing.T) {
 		}
 	}
 	m.setUser(content.String())
-	if loaded := m.load(); len(loaded.Origins) < 10 {
-		t.Errorf("%d examples", len(loaded.Origins))
-	}
+	loaded := m.load()
+	check.That(t, len(loaded.Origins) >= 10, "%d examples", len(loaded.Origins))
 }
 
 func TestExampleIsReadable(t *testing.T) {
 	for line := range bytes.Lines(settings.Example()) {
-		if len(line) > 130 {
-			t.Errorf("%d characters: %s", len(line), line)
-		}
+		check.That(t, len(line) <= 130, "%d characters: %s", len(line), line)
 	}
 }
 
@@ -203,8 +193,6 @@ func FuzzFile(f *testing.F) {
 		m := newMachine(t)
 		m.setWorkspace(string(content))
 		loaded, err := m.tryLoad()
-		if err == nil && loaded.Settings.Sandbox == settings.Off {
-			t.Error("an untrusted file turned off the sandbox")
-		}
+		check.That(t, err != nil || loaded.Settings.Sandbox != settings.Off, "an untrusted file turned off the sandbox")
 	})
 }

@@ -57,8 +57,7 @@ func (m *machine) tryLoad() (settings.Loaded, error) {
 
 func (m *machine) load() settings.Loaded {
 	m.Helper()
-	loaded := check.Value(m.tryLoad())(m)
-	return loaded
+	return check.Value(m.tryLoad())(m)
 }
 
 func withheld(loaded settings.Loaded) string {
@@ -132,13 +131,10 @@ sandbox: off
 	want.Limits.FileSize, want.Limits.Rate = 1<<20, 5
 	want.Diff.Threshold = 0.9
 	want.Sandbox = settings.Off
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("\n got %+v\nwant %+v", got, want)
-	}
+	check.That(t, reflect.DeepEqual(got, want), "\n got %+v\nwant %+v", got, want)
 	m.setUser("rules: [{name: r, when: 'true'}]")
-	if rules := m.load().Settings.Rules; len(rules) != 1 || rules[0].Action != settings.Refuse {
-		t.Errorf("a rule without action: %+v", rules)
-	}
+	rules := m.load().Settings.Rules
+	check.That(t, len(rules) == 1 && rules[0].Action == settings.Refuse, "a rule without action: %+v", rules)
 }
 
 func TestMistakes(t *testing.T) {
@@ -198,9 +194,7 @@ func TestMistakes(t *testing.T) {
 		if !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), ".orchestration/config.yaml") {
 			t.Errorf("%.60q: %v, want %s", test.content, err, test.want)
 		}
-		if !reflect.DeepEqual(loaded, settings.Loaded{}) {
-			t.Errorf("%.60q: something was loaded", test.content)
-		}
+		check.That(t, reflect.DeepEqual(loaded, settings.Loaded{}), "%.60q: something was loaded", test.content)
 	}
 }
 
@@ -209,13 +203,9 @@ func TestAllMistakesOfAFile(t *testing.T) {
 	m.setUser("sandbx: off\nscope.required: 3\nlock: [sandbox, comands]\n")
 	_, err := m.tryLoad()
 	var position *settings.PositionError
-	if !errors.As(err, &position) || position.Line != 1 || position.Column != 1 {
-		t.Errorf("%v", err)
-	}
+	check.That(t, errors.As(err, &position) && position.Line == 1 && position.Column == 1, "%v", err)
 	for _, want := range []string{":1:1: unknown key", ":2:17: scope.required", `:3:17: lock: unknown key "comands"`} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %s", err, want)
-		}
+		check.That(t, strings.Contains(err.Error(), want), "%v does not say %s", err, want)
 	}
 }
 
@@ -234,9 +224,8 @@ func TestSecretIsNotShown(t *testing.T) {
 	}
 	m = newMachine(t)
 	m.setWorkspace("auth.token: hush-hush-hush-hush")
-	if loaded := m.load(); len(loaded.Withheld) != 1 || strings.Contains(loaded.Withheld[0].String(), "hush") {
-		t.Errorf("%v", loaded.Withheld)
-	}
+	loaded := m.load()
+	check.That(t, len(loaded.Withheld) == 1 && !strings.Contains(loaded.Withheld[0].String(), "hush"), "%v", loaded.Withheld)
 }
 
 func TestEnvironment(t *testing.T) {
@@ -259,9 +248,8 @@ func TestEnvironment(t *testing.T) {
 	for _, bad := range []string{"ORCHESTRA_SANDBOX=maybe", "ORCHESTRA_SCOPE_REQUIRED=yes", "ORCHESTRA_LIMITS_RATE=many", "ORCHESTRA_HOOKS=[", "ORCHESTRA_HOOKS=./x"} {
 		m.environ = []string{bad}
 		name, _, _ := strings.Cut(bad, "=")
-		if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", bad, err)
-		}
+		_, err := m.tryLoad()
+		check.That(t, errors.Is(err, settings.ErrInvalid) && strings.Contains(err.Error(), name), "%s: %v", bad, err)
 	}
 }
 
@@ -300,8 +288,7 @@ func TestUserDir(t *testing.T) {
 		{[]string{"HOME=/a", "HOME=/b"}, "/b/.config/orchestra-mcp"},
 		{nil, ""},
 	} {
-		if got := settings.UserDir(test.environ); got != test.want {
-			t.Errorf("%v: %q, want %q", test.environ, got, test.want)
-		}
+		got := settings.UserDir(test.environ)
+		check.That(t, got == test.want, "%v: %q, want %q", test.environ, got, test.want)
 	}
 }

@@ -92,9 +92,7 @@ func TestHostileRepositoryWeakensNothing(t *testing.T) {
 	if !reflect.DeepEqual(loaded.Settings, settings.Defaults()) {
 		t.Errorf("weakened:\n got %+v\nwant %+v", loaded.Settings, settings.Defaults())
 	}
-	if loaded.WorkspaceTrusted {
-		t.Error("trusted by nobody")
-	}
+	check.That(t, !loaded.WorkspaceTrusted, "trusted by nobody")
 	for _, w := range loaded.Withheld {
 		if !w.NeedsTrust || w.Reason == "" || w.Value == "" || !strings.HasPrefix(w.Origin, ".orchestration/config.yaml:") {
 			t.Errorf("%+v", w)
@@ -122,9 +120,7 @@ tools.roo_aliases: true
 limits.file_size: 1MiB
 `)
 	loaded := m.load()
-	if len(loaded.Withheld) > 0 {
-		t.Errorf("withheld %v", loaded.Withheld)
-	}
+	check.That(t, len(loaded.Withheld) == 0, "withheld %v", loaded.Withheld)
 	s := loaded.Settings
 	if s.Sandbox != settings.Require || s.Commands.Default != settings.Ask || len(s.Commands.Deny) != 1 || len(s.Rules) != 1 || s.Ledger.Layout != settings.Sessions {
 		t.Errorf("%+v", s)
@@ -178,16 +174,12 @@ func TestLocks(t *testing.T) {
 	if s.Sandbox != settings.Require || s.MutationClass != settings.Enforce || !reflect.DeepEqual(s.Ledger, settings.Defaults().Ledger) || s.Commands.Default != settings.Deny {
 		t.Errorf("%+v", s)
 	}
-	if len(s.Commands.Allow) != 0 || len(s.Commands.Deny) != 1 {
-		t.Errorf("allow %v, deny %v", s.Commands.Allow, s.Commands.Deny)
-	}
+	check.That(t, len(s.Commands.Allow) == 0 && len(s.Commands.Deny) == 1, "allow %v, deny %v", s.Commands.Allow, s.Commands.Deny)
 	if want := "sandbox ledger.layout commands.allow mutation_class sandbox ledger.on_failure"; sortedFields(withheld(loaded)) != sortedFields(want) {
 		t.Errorf("withheld %s, want %s", withheld(loaded), want)
 	}
 	for _, w := range loaded.Withheld {
-		if w.NeedsTrust || !strings.Contains(w.Reason, m.system) {
-			t.Errorf("%+v", w)
-		}
+		check.That(t, !w.NeedsTrust && strings.Contains(w.Reason, m.system), "%+v", w)
 	}
 }
 
@@ -228,17 +220,15 @@ func TestLinkedWorkspaceFileIsRefused(t *testing.T) {
 func TestFileThatIsNone(t *testing.T) {
 	m := newMachine(t)
 	check.OK(t, os.MkdirAll(filepath.Join(m.workspace, ".orchestration/config.yaml"), 0o755))
-	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) {
-		t.Errorf("a directory: %v", err)
-	}
+	_, err := m.tryLoad()
+	check.That(t, errors.Is(err, settings.ErrInvalid), "a directory: %v", err)
 }
 
 func TestUserDirInsideTheWorkspace(t *testing.T) {
 	m := newMachine(t)
 	m.user = filepath.Join(m.workspace, ".config/orchestra-mcp")
-	if loaded := m.load(); len(loaded.Warnings) != 1 {
-		t.Errorf("%v", loaded.Warnings)
-	}
+	loaded := m.load()
+	check.That(t, len(loaded.Warnings) == 1, "%v", loaded.Warnings)
 }
 
 func TestTrustList(t *testing.T) {
@@ -246,12 +236,9 @@ func TestTrustList(t *testing.T) {
 	hash := settings.ContentHash([]byte("x"))
 	ask := func(workspace, hash string) bool {
 		t.Helper()
-		trusted := check.Value(list.Trusted(workspace, hash))(t)
-		return trusted
+		return check.Value(list.Trusted(workspace, hash))(t)
 	}
-	if ask("/w", hash) {
-		t.Error("trusted by nobody")
-	}
+	check.That(t, !ask("/w", hash), "trusted by nobody")
 	odd := "/w\nsha256:" + strings.Repeat("0", 64) + " \"/other\""
 	var group sync.WaitGroup
 	for _, workspace := range []string{"/w", odd, "/w/", "/w"} {
@@ -283,7 +270,6 @@ func TestUnreadableTrustListTrustsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.setWorkspace("sandbox: off\n")
 	check.OK(t, os.Mkdir(filepath.Join(m.user, "trusted"), 0o755))
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best || len(loaded.Warnings) != 1 {
-		t.Errorf("%v %v", loaded.Settings.Sandbox, loaded.Warnings)
-	}
+	loaded := m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Best && len(loaded.Warnings) == 1, "%v %v", loaded.Settings.Sandbox, loaded.Warnings)
 }

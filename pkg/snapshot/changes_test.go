@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -65,9 +66,7 @@ func TestCommands(t *testing.T) {
 			b.run("ln -s a.txt src/link; git init -q --template= -b main && mkdir .git/hooks .git/info; git add . && git commit -qm first; echo dirty > src/b.txt")
 			d := b.changed(c.line)
 			b.want(d, c.want...)
-			if len(d.Gaps) > 0 {
-				t.Errorf("gaps: %v", d.Gaps)
-			}
+			check.That(t, len(d.Gaps) == 0, "gaps: %v", d.Gaps)
 			for _, change := range d.Changes {
 				if change.Before != nil && (change.Before.Kind == snapshot.File || change.Before.Kind == snapshot.Link) && !change.Before.Known {
 					t.Errorf("%s: its content before is not known", change.Path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -29,9 +30,8 @@ func TestGitAgreesOnTheIndex(t *testing.T) {
 		}
 		index, err := os.ReadFile(filepath.Join(b.dir, ".git/index"))
 		b.must(err)
-		if got := snapshot.BlobsOf(index, 20); !maps.Equal(got, want) {
-			t.Errorf("version %s: %v, want %v", version, got, want)
-		}
+		got := snapshot.BlobsOf(index, 20)
+		check.That(t, maps.Equal(got, want), "version %s: %v, want %v", version, got, want)
 	}
 }
 
@@ -40,9 +40,8 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x04\xff\xff\xff\xff" + strings.Repeat("\x80", 100)))
 	f.Add([]byte("DIRC"))
 	f.Fuzz(func(t *testing.T, index []byte) {
-		if named := snapshot.BlobsOf(index, 20); len(named)*62 > len(index) {
-			t.Errorf("%d names from %d bytes", len(named), len(index))
-		}
+		named := snapshot.BlobsOf(index, 20)
+		check.That(t, len(named)*62 <= len(index), "%d names from %d bytes", len(named), len(index))
 	})
 }
 
@@ -53,9 +52,7 @@ func TestIndex(t *testing.T) {
 	b.write("b", "one\n")
 	b.run("git init -q -b main && git add . && git commit -qm one")
 	first := b.keeper.Index()
-	if first == "" {
-		t.Fatal("there is none")
-	}
+	check.Must(t, first != "", "there is none")
 	for _, step := range []struct {
 		line string
 		same bool

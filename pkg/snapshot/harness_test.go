@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
@@ -35,10 +36,7 @@ func newBench(t testing.TB) *bench {
 	dir := t.TempDir()
 	b := &bench{t: t, dir: dir}
 	b.write(".orchestration/active_intents.yaml", "active_intents: []\n")
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(os.OpenRoot(dir))(t)
 	b.kept = kept.Open(root, kept.Options{Size: 1 << 30})
 	b.options = snapshot.Options{
 		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Contents: b.kept, Largest: 8 << 20, State: b.state,
@@ -66,9 +64,7 @@ func (b *bench) write(name, content string) {
 
 func (b *bench) must(err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, err)
 }
 
 // run runs a line in a shell.
@@ -77,9 +73,8 @@ func (b *bench) run(line string) {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.t.Fatalf("%s: %v\n%s", line, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(b.t, err == nil, "%s: %v\n%s", line, err, out)
 }
 
 func (b *bench) begin() *snapshot.Window {

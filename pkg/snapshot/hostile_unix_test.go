@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
 // TestHostileTree puts into the tree what could hold a walk up, or lead it out.
@@ -27,9 +29,8 @@ func TestHostileTree(t *testing.T) {
 	b.run(`mkdir -p "$(printf 'bad\377dir')" && echo x > "$(printf 'bad\377dir/\nname')"`)
 	d := b.changed(`echo y >> "$(printf 'bad\377dir/\nname')"; echo z > link/secret; truncate -s 900G sparse`)
 	b.want(d, "modified bad\xffdir/\nname", "created sparse")
-	if c := b.find(d, "sparse"); c.After.Hash != "" || c.After.Known {
-		t.Errorf("900 GB were read: %+v", c.After)
-	}
+	c := b.find(d, "sparse")
+	check.That(t, c.After.Hash == "" && !c.After.Known, "900 GB were read: %+v", c.After)
 }
 
 // TestDeepTree: what is too deep to be looked into is said, and a path longer than the system takes is no matter.
@@ -48,9 +49,7 @@ func TestDeepTree(t *testing.T) {
 	at.Close()
 	d := b.changed("echo x > top")
 	b.want(d, "created top")
-	if len(d.Gaps) != 1 || !strings.Contains(d.Gaps[0].Reason, "longer than 4096 bytes") {
-		t.Errorf("%v", d.Gaps)
-	}
+	check.That(t, len(d.Gaps) == 1 && strings.Contains(d.Gaps[0].Reason, "longer than 4096 bytes"), "%v", d.Gaps)
 }
 
 // TestUnreadable: a directory that a command closed to its own user is opened again, and looked into; one that was closed
@@ -72,9 +71,8 @@ func TestUnreadable(t *testing.T) {
 	if gaps := fmt.Sprint(d.Gaps); !strings.Contains(gaps, "own: permission denied") || strings.Contains(gaps, "closed") || strings.Contains(gaps, "new") {
 		t.Errorf("%v", d.Gaps)
 	}
-	if c := b.find(d, "closed"); c.Before.Mode == c.After.Mode {
-		t.Errorf("%+v", c)
-	}
+	c := b.find(d, "closed")
+	check.That(t, c.Before.Mode != c.After.Mode, "%+v", c)
 	for _, name := range []string{"file", "closed/in", "new/in"} {
 		b.find(d, name)
 	}
@@ -93,10 +91,7 @@ func again(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "test")
-	content, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(os.Args[0]))(t)
 	if err := os.WriteFile(binary, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +104,7 @@ func again(t *testing.T) {
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("%v\n%s", err, out)
-	}
+	check.That(t, err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())), "%v\n%s", err, out)
 }
 
 // TestTreeChangesWhileItIsLookedAt swaps directories for links and files come and go, under walks: none leaves the tree,
@@ -145,9 +138,7 @@ func TestTreeChangesWhileItIsLookedAt(t *testing.T) {
 	for range 30 {
 		d := b.end(b.begin())
 		for _, c := range d.Changes {
-			if strings.Contains(c.Path, "outside") {
-				t.Fatalf("the walk left the tree: %s", c.Path)
-			}
+			check.Must(t, !strings.Contains(c.Path, "outside"), "the walk left the tree: %s", c.Path)
 		}
 	}
 	close(stop)

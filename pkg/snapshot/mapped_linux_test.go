@@ -71,9 +71,7 @@ func (b *bench) mapped(a attack) *mapping {
 	} else {
 		b.must(f.Close())
 	}
-	if a.opened == "read before" && m.memory[0] != 'a' {
-		b.t.Fatal("another content")
-	}
+	check.Must(b.t, a.opened != "read before" || m.memory[0] == 'a', "another content")
 	if rights == unix.PROT_READ {
 		b.must(unix.Mprotect(m.memory, unix.PROT_READ|unix.PROT_WRITE))
 	}
@@ -259,9 +257,8 @@ func TestMappedByAnotherServersCommand(t *testing.T) {
 		b.keeper.Age()
 		w := b.begin()
 		b.run("echo more >> " + m.path)
-		if c := b.find(b.end(w), m.path); c.Before == nil || c.Before.Hash != want {
-			t.Error("the content before is not the one that was there")
-		}
+		c := b.find(b.end(w), m.path)
+		check.That(t, c.Before != nil && c.Before.Hash == want, "the content before is not the one that was there")
 	})
 }
 
@@ -305,9 +302,8 @@ func TestMappedAndKilled(t *testing.T) {
 		if before == want && m.path == "dir/x" {
 			return
 		}
-		if c := b.find(d, m.path); c.After == nil || c.After.Hash != want {
-			t.Error("another content than is told")
-		}
+		c := b.find(d, m.path)
+		check.That(t, c.After != nil && c.After.Hash == want, "another content than is told")
 	})
 }
 

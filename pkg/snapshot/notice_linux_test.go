@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -99,9 +100,7 @@ func TestNoNoticesWhileACommandRuns(t *testing.T) {
 	defer unix.Munmap(memory)
 	memory[0] = 'b'
 	second := b.begin()
-	if b.keeper.Partly() {
-		t.Error("only a part was looked at")
-	}
+	check.That(t, !b.keeper.Partly(), "only a part was looked at")
 	b.want(b.end(second))
 	b.want(b.end(running), "modified mapped")
 }
@@ -141,9 +140,7 @@ func TestNoticesChangeNothing(t *testing.T) {
 		if b.keeper.Partly() {
 			partly++
 		}
-		if deaf.Partly() {
-			t.Fatal("a keeper without notices looked at a part")
-		}
+		check.Must(t, !deaf.Partly(), "a keeper without notices looked at a part")
 		for range random.IntN(4) {
 			step()
 		}
@@ -154,7 +151,5 @@ func TestNoticesChangeNothing(t *testing.T) {
 			t.Fatalf("round %d: with notices\n  %s\nwithout\n  %s", round, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 		}
 	}
-	if partly < 50 {
-		t.Errorf("only %d of 60 looks were at a part", partly)
-	}
+	check.That(t, partly >= 50, "only %d of 60 looks were at a part", partly)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -91,26 +92,20 @@ func TestOverlap(t *testing.T) {
 	for _, c := range d.Changes {
 		marked[c.Path] = c.Shared
 	}
-	if !marked["both/new"] || !marked["b/x"] || marked["both/x"] {
-		t.Errorf("marked: %v", marked)
-	}
+	check.That(t, marked["both/new"] && marked["b/x"] && !marked["both/x"], "marked: %v", marked)
 	b.run("echo later > both/new")
 	d = b.end(two)
 	b.want(d, "modified both/new")
 	if c := b.find(d, "both/new"); c.Shared || c.Before.Hash != hash("new\n") {
 		t.Errorf("%+v", c)
 	}
-	if !slices.Contains(d.Given, "b/x") || !slices.Contains(d.Given, "both/new") {
-		t.Errorf("given: %v", d.Given)
-	}
+	check.That(t, slices.Contains(d.Given, "b/x") && slices.Contains(d.Given, "both/new"), "given: %v", d.Given)
 
 	left, right := b.scoped("a"), b.scoped("b")
 	b.run("echo left > a/x; echo right > b/x")
 	d = b.end(left)
 	b.want(d, "modified a/x")
-	if !slices.Equal(d.Given, []string{"b/x"}) {
-		t.Errorf("given: %v", d.Given)
-	}
+	check.That(t, slices.Equal(d.Given, []string{"b/x"}), "given: %v", d.Given)
 	b.want(b.end(right), "modified b/x")
 }
 
@@ -126,13 +121,9 @@ func TestNobodys(t *testing.T) {
 	b.run("echo 1 > new; echo 2 > rewritten; echo 1 > a/own")
 	d := b.end(short)
 	b.want(d, "created new", "created rewritten")
-	if !slices.Equal(d.Given, []string{"a/own"}) {
-		t.Errorf("given: %v", d.Given)
-	}
+	check.That(t, slices.Equal(d.Given, []string{"a/own"}), "given: %v", d.Given)
 	for _, c := range d.Changes {
-		if !c.Nobodys || !c.Shared || c.After.Ino == 0 && c.After.Dev == 0 {
-			t.Errorf("%+v", c)
-		}
+		check.That(t, c.Nobodys && c.Shared && (c.After.Ino != 0 || c.After.Dev != 0), "%+v", c)
 	}
 	taken := b.keeper.Writing([]snapshot.Write{{Path: "new", Before: hash("1\n")}})
 	b.must(os.Remove(filepath.Join(b.dir, "new")))
@@ -156,9 +147,7 @@ func TestDisplaced(t *testing.T) {
 	b.write("freed", "one\n")
 	d = b.changed("rm freed; echo another > other; echo one > freed")
 	for _, c := range d.Changes {
-		if c.Was != "" {
-			t.Errorf("%+v", c)
-		}
+		check.That(t, c.Was == "", "%+v", c)
 	}
 }
 
@@ -248,9 +237,8 @@ func TestManyAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got, want := told(d), []string{fmt.Sprintf("created %s%d", dir, n)}; !slices.Equal(got, want) {
-					t.Errorf("%v, want %v", got, want)
-				}
+				got, want := told(d), []string{fmt.Sprintf("created %s%d", dir, n)}
+				check.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 			}
 		})
 	}
@@ -272,9 +260,7 @@ func TestOthers(t *testing.T) {
 	}
 	b.keeper = snapshot.Open(o)
 	b.want(b.changed("echo 1 > theirs; echo 1 > ours"), "modified ours")
-	if !slices.Equal(asked, []string{"ours", "theirs"}) {
-		t.Errorf("asked about %v", asked)
-	}
+	check.That(t, slices.Equal(asked, []string{"ours", "theirs"}), "asked about %v", asked)
 }
 
 // TestOthersBefore: of what is told of others, nothing counts that was done before the content that a command found.
@@ -298,9 +284,8 @@ func TestOthersBefore(t *testing.T) {
 		b.write("file", after)
 		d := b.end(w)
 		b.want(d, "modified file")
-		if c := b.find(d, "file"); c.Before.Hash != hash(before) {
-			t.Errorf("%q begins with %s, not with %q", after, c.Before.Hash, before)
-		}
+		c := b.find(d, "file")
+		check.That(t, c.Before.Hash == hash(before), "%q begins with %s, not with %q", after, c.Before.Hash, before)
 	}
 }
 
@@ -340,7 +325,6 @@ func TestRunningElsewhere(t *testing.T) {
 	b.run("echo 1 > theirs/old; echo 1 > theirs/new; rm theirs/gone; echo 1 > nobodys/new")
 	d := b.end(w)
 	b.want(d, "created nobodys/new", "created ours/new", "created theirs/early")
-	if want := []string{"theirs/gone", "theirs/new", "theirs/old"}; !slices.Equal(d.Given, want) {
-		t.Errorf("left to the other: %v, want %v", d.Given, want)
-	}
+	want := []string{"theirs/gone", "theirs/new", "theirs/old"}
+	check.That(t, slices.Equal(d.Given, want), "left to the other: %v, want %v", d.Given, want)
 }

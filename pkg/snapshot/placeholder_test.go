@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
@@ -29,9 +30,7 @@ func TestPlaceholdersOfAllNames(t *testing.T) {
 	for _, change := range b.end(w).Changes {
 		paths = append(paths, change.Path)
 	}
-	if len(paths) != 2 || paths[0] != ".envrc" || paths[1] != "other" {
-		t.Errorf("%q", paths)
-	}
+	check.That(t, len(paths) == 2 && paths[0] == ".envrc" && paths[1] == "other", "%q", paths)
 }
 
 // TestPlaceholdersOnTheirWay: a command is not charged with what the sandbox of another makes and takes away at the same
@@ -51,9 +50,7 @@ func TestPlaceholdersOnTheirWay(t *testing.T) {
 	other := placeholder.NewTemporary()
 	b.write(other, "something else")
 	found := b.end(w).Changes
-	if len(found) != 1 || found[0].Path != other {
-		t.Errorf("%+v", found)
-	}
+	check.That(t, len(found) == 1 && found[0].Path == other, "%+v", found)
 	w = b.begin()
 	b.must(os.Remove(filepath.Join(b.dir, going)))
 	if found := b.end(w).Changes; len(found) != 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
@@ -34,14 +35,11 @@ func TestRecover(t *testing.T) {
 	d, err := recover()
 	b.must(err)
 	b.want(d, "modified .orchestration/active_intents.yaml -rw-r--r-- to -rw-------", "modified a", "moved b from dir/b", "deleted new/d", "created new/e")
-	if c := b.find(d, "a"); !c.Before.Known || string(c.Before.Bytes) != "edited between\n" {
-		t.Errorf("%+v", c.Before)
-	}
+	c := b.find(d, "a")
+	check.That(t, c.Before.Known && string(c.Before.Bytes) == "edited between\n", "%+v", c.Before)
 	// One that is in use is kept; one that nobody holds goes.
 	bases, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*.base"))
-	if len(bases) != 1 {
-		t.Fatalf("%v", bases)
-	}
+	check.Must(t, len(bases) == 1, "%v", bases)
 	abandoned := snapshot.FindAbandoned(state)
 	abandoned.Sweep()
 	abandoned.Close()
@@ -58,9 +56,8 @@ func TestRecover(t *testing.T) {
 	}
 	w.Discard()
 	b.keeper.Close()
-	if left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*")); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(b.dir, ".orchestration/state/snapshots/*"))
+	check.That(t, len(left) == 0, "left: %v", left)
 }
 
 // TestRecoverKeepsSecrets: after a kill it is found that a secret file changed, from a state that has no hash of it, and
@@ -88,9 +85,7 @@ func TestRecoverKeepsSecrets(t *testing.T) {
 	for path, secret := range map[string]bool{"copy2": false, "open": false, "out": true, "s/a": true} {
 		c := b.find(d, path)
 		hidden := c.After.Secret && !c.After.Known && c.After.Bytes == nil
-		if c.Secret != secret || hidden != (path != "open") {
-			t.Errorf("%s: %+v %+v", path, c, c.After)
-		}
+		check.That(t, c.Secret == secret && hidden == (path != "open"), "%s: %+v %+v", path, c, c.After)
 	}
 	if c := b.find(d, "open"); !c.Before.Known {
 		t.Error("what is not secret is not known either")
@@ -104,8 +99,7 @@ func TestRecoverKeepsSecrets(t *testing.T) {
 				t.Errorf("the state has the hash of %q (%v)", content, err)
 			}
 		}
-		if _, kept := b.kept.Get(gitdir.New(b.dir).BlobID([]byte(content))); kept {
-			t.Errorf("%q is kept", content)
-		}
+		_, kept := b.kept.Get(gitdir.New(b.dir).BlobID([]byte(content)))
+		check.That(t, !kept, "%q is kept", content)
 	}
 }

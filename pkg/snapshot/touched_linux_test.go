@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -52,18 +53,15 @@ func TestTouched(t *testing.T) {
 			for _, one := range d.Touched {
 				got = append(got, one.Path+": "+one.What)
 			}
-			if len(got) != len(c.want) {
-				t.Fatalf("told %q, want %q", got, c.want)
-			}
+			check.Must(t, len(got) == len(c.want), "told %q, want %q", got, c.want)
 			for i, want := range c.want {
 				path, what, _ := strings.Cut(want, ": ")
 				if !strings.HasPrefix(got[i], path+": ") || !strings.Contains(got[i], what) {
 					t.Errorf("told %q, want %q", got[i], want)
 				}
 			}
-			if again := b.changed("true"); len(again.Touched) > 0 {
-				t.Errorf("told again: %v", again.Touched)
-			}
+			again := b.changed("true")
+			check.That(t, len(again.Touched) == 0, "told again: %v", again.Touched)
 		})
 	}
 }
@@ -82,9 +80,8 @@ func TestTouchedByTwo(t *testing.T) {
 	b.must(err)
 	b.run("touch -d 1999-01-01 docs/a src/a")
 	for _, w := range []*snapshot.Window{one, two} {
-		if d := b.end(w); len(d.Touched) != 1 || d.Touched[0].Path != "docs/a" || !d.Touched[0].Shared {
-			t.Errorf("%v", d.Touched)
-		}
+		d := b.end(w)
+		check.That(t, len(d.Touched) == 1 && d.Touched[0].Path == "docs/a" && d.Touched[0].Shared, "%v", d.Touched)
 	}
 }
 

@@ -118,9 +118,7 @@ type reply struct {
 func (r reply) str(key string) string {
 	r.t.Helper()
 	s, ok := r.Object[key].(string)
-	if !ok {
-		r.t.Fatalf("no text %q in %v", key, r.Object)
-	}
+	check.Must(r.t, ok, "no text %q in %v", key, r.Object)
 	return s
 }
 
@@ -148,18 +146,14 @@ func (b *bench) call(tool string, arguments args) reply {
 func (b *bench) ok(tool string, arguments args) reply {
 	b.t.Helper()
 	r := b.call(tool, arguments)
-	if r.Error {
-		b.t.Fatalf("%s %v was refused: %s", tool, arguments, r.Text)
-	}
+	check.Must(b.t, !r.Error, "%s %v was refused: %s", tool, arguments, r.Text)
 	return r
 }
 
 func (b *bench) refused(code, tool string, arguments args) reply {
 	b.t.Helper()
 	r := b.call(tool, arguments)
-	if !r.Error || r.Object["error_type"] != code {
-		b.t.Fatalf("%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
-	}
+	check.Must(b.t, r.Error && r.Object["error_type"] == code, "%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
 	return r
 }
 
@@ -173,8 +167,6 @@ func (b *bench) holds(files map[string]string) {
 	b.t.Helper()
 	for name, want := range files {
 		got, err := os.ReadFile(filepath.Join(b.dir, name))
-		if want == "" && err == nil || want != "" && string(got) != want {
-			b.t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		check.That(b.t, (want != "" || err != nil) && (want == "" || string(got) == want), "%s is %q, want %q", name, got, want)
 	}
 }

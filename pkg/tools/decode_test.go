@@ -25,17 +25,13 @@ func shipped() map[string]hooks.Tool {
 // decode reads arguments as a call of the tool does; it gives the refusal, or nil.
 func decode(t *testing.T, tool hooks.Tool, arguments string) *refusal.Refusal {
 	t.Helper()
-	if tool == nil {
-		t.Fatal("there is no such tool")
-	}
+	check.Must(t, tool != nil, "there is no such tool")
 	_, err := tool.Decode(hooks.ReadArguments([]byte(arguments)))
 	if err == nil {
 		return nil
 	}
 	r, ok := refusal.As(err)
-	if !ok || r.Code() != refusal.InvalidArguments || len(r.Reason()) > 12_000 {
-		t.Errorf("%.60s: %.300v", arguments, err)
-	}
+	check.That(t, ok && r.Code() == refusal.InvalidArguments && len(r.Reason()) <= 12_000, "%.60s: %.300v", arguments, err)
 	return r
 }
 
@@ -80,9 +76,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 		"deep":                {"list_files", `{"deep":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "deep"},
 	} {
 		r := decode(t, all[c.tool], c.arguments)
-		if r == nil || !strings.Contains(r.Reason(), c.says) {
-			t.Errorf("%s: %.300v", name, r)
-		}
+		check.That(t, r != nil && strings.Contains(r.Reason(), c.says), "%s: %.300v", name, r)
 	}
 	for name, c := range map[string]struct{ tool, arguments string }{
 		"nulls":              {"read_file", `{"path":"x","limit":null,"offset":null,"mode":null}`},
@@ -115,9 +109,7 @@ func TestTextsAreBounded(t *testing.T) {
 		for argument, p := range schema.Properties {
 			isList := p.Items != nil
 			if isList {
-				if p.MaxItems == 0 {
-					t.Errorf("%s: %s has no maxItems", name, argument)
-				}
+				check.That(t, p.MaxItems != 0, "%s: %s has no maxItems", name, argument)
 				p = *p.Items
 			}
 			if p.Type != "string" || p.Enum != nil || slices.Contains(content, argument) {
@@ -135,9 +127,7 @@ func TestTextsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if seen < 60 {
-		t.Errorf("%d texts were looked at", seen)
-	}
+	check.That(t, seen >= 60, "%d texts were looked at", seen)
 }
 
 type property struct {

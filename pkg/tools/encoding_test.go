@@ -14,14 +14,12 @@ import (
 
 func utf16BOM(t *testing.T, s string) string {
 	t.Helper()
-	b := check.Value(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s))(t)
-	return b
+	return check.Value(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s))(t)
 }
 
 func latin1(t *testing.T, s string) string {
 	t.Helper()
-	b := check.Value(charmap.ISO8859_1.NewEncoder().String(s))(t)
-	return b
+	return check.Value(charmap.ISO8859_1.NewEncoder().String(s))(t)
 }
 
 // broken writes UTF-8 in which one byte is not.
@@ -156,9 +154,7 @@ func TestWholeFileWritesAreLiteral(t *testing.T) {
 	b.holds(map[string]string{"plain": "\ufeffmarked now\n"})
 
 	r := b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "l1", "content": "no € here\n"})
-	if !strings.Contains(r.str("error"), "€") {
-		t.Errorf("the refusal does not name the character: %s", r.Text)
-	}
+	check.That(t, strings.Contains(r.str("error"), "€"), "the refusal does not name the character: %s", r.Text)
 	b.holds(map[string]string{"l1": latin1(t, "naïve\n")})
 }
 
@@ -188,9 +184,7 @@ func TestReadEdges(t *testing.T) {
 			t.Errorf("%v: %v", c.args, o)
 		}
 		for _, line := range strings.Split(strings.TrimSuffix(c.content, "\n"), "\n") {
-			if !strings.Contains(r.Text, line) {
-				t.Errorf("%v: the text lacks %q", c.args, line)
-			}
+			check.That(t, strings.Contains(r.Text, line), "%v: the text lacks %q", c.args, line)
 		}
 	}
 	cut := b.ok("read_file", args{"path": "long", "offset": 2})
@@ -217,7 +211,5 @@ func TestBinariesAreNoMojibake(t *testing.T) {
 	}
 	check.Equal(t, r.str("content_hash"), string(workspace.HashOf([]byte(png))), "no hash of the image")
 	r = b.ok("read_file", args{"path": "a.o"})
-	if r.str("content") != "" || r.Image != nil || strings.Contains(r.Text, "ELF") {
-		t.Errorf("binary: %v", r.Object)
-	}
+	check.That(t, r.str("content") == "" && r.Image == nil && !strings.Contains(r.Text, "ELF"), "binary: %v", r.Object)
 }

@@ -124,9 +124,7 @@ func TestStaleOverTheBound(t *testing.T) {
 	check.Write(t, b.dir, "a", lines(100_000))
 	for range 2 {
 		r := b.refused("STALE_FILE", "write_to_file", args{"path": "a", "content": "y"})
-		if r.details()["content"] != nil || len(r.Text) > 10_000 {
-			t.Errorf("a refusal of %d bytes", len(r.Text))
-		}
+		check.That(t, r.details()["content"] == nil && len(r.Text) <= 10_000, "a refusal of %d bytes", len(r.Text))
 	}
 	b.ok("write_to_file", args{"path": "a", "content": "y", "expected_content_hash": string(workspace.HashOf([]byte(lines(100_000))))})
 }
@@ -191,9 +189,7 @@ func TestFreshness(t *testing.T) {
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": "mine\n"})
 	check.Write(t, b.dir, "src/a.txt", "outside again\n")
 	also := b.refused("STALE_FILE", "edit_file", args{"path": "src/a.txt", "old_string": "mine", "new_string": "x"})
-	if also.details()["also"] == nil {
-		t.Errorf("staleness hides that the edit does not match: %v", also.Object)
-	}
+	check.That(t, also.details()["also"] != nil, "staleness hides that the edit does not match: %v", also.Object)
 	zero := "sha256:" + strings.Repeat("0", 64)
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/missing.txt", "content": "x", "expected_content_hash": zero})
 	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "x", "expected_content_hash": zero})

@@ -45,9 +45,7 @@ func TestPatchSectionsCompose(t *testing.T) {
 			r := b.ok("apply_patch", call(c.patch...))
 			b.holds(c.want)
 			files := r.Object["files"].([]any)
-			if len(files) != len(c.ops) {
-				t.Fatalf("files: %v", files)
-			}
+			check.Must(t, len(files) == len(c.ops), "files: %v", files)
 			for i, op := range c.ops {
 				check.Equal[any](t, files[i].(map[string]any)["operation"], op, "operation")
 			}
@@ -145,9 +143,8 @@ func TestPatchOfTooManySections(t *testing.T) {
 	}
 	b.refused("TOO_LARGE", "apply_patch", call(adds(501)...))
 	b.holds(map[string]string{"many/0": ""})
-	if files := b.ok("apply_patch", call(adds(500)...)).Object["files"].([]any); len(files) != 500 {
-		t.Errorf("%d files, want 500", len(files))
-	}
+	files := b.ok("apply_patch", call(adds(500)...)).Object["files"].([]any)
+	check.That(t, len(files) == 500, "%d files, want 500", len(files))
 }
 
 // A refusal of an edit says that nothing was changed before it quotes anything, shows how texts that look alike
@@ -185,9 +182,7 @@ func TestRefusalsOfEdits(t *testing.T) {
 			c.args["path"] = "src/bars.txt"
 		}
 		r := b.refused(c.code, c.tool, c.args)
-		if !strings.Contains(r.str("error"), c.says) || !strings.Contains(r.str("suggestion"), c.advises) {
-			t.Errorf("%s: %s", name, r.Text)
-		}
+		check.That(t, strings.Contains(r.str("error"), c.says) && strings.Contains(r.str("suggestion"), c.advises), "%s: %s", name, r.Text)
 		if c.code == "DIFF_NOT_APPLIED" && c.tool == "apply_diff" && name != "malformed, apply_diff" && r.details()["failed_blocks"] == nil {
 			t.Errorf("%s: no failed blocks: %s", name, r.Text)
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -38,9 +39,7 @@ func put(t testing.TB, path, content string) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 func resolve(t testing.TB, w *workspace.Workspace, path string) *workspace.Target {
@@ -138,13 +137,9 @@ func TestEachOperation(t *testing.T) {
 				for i, want := range []string{"old", "bye", "moved", "changed"} {
 					b, err := io.ReadAll(s.Before(i))
 					must(t, err)
-					if string(b) != want {
-						t.Errorf("before-image %d is %q, want %q", i, b, want)
-					}
+					check.That(t, string(b) == want, "before-image %d is %q, want %q", i, b, want)
 				}
-				if s.Before(4) != nil {
-					t.Error("a created file has a before-image")
-				}
+				check.That(t, s.Before(4) == nil, "a created file has a before-image")
 				must(t, s.Close())
 				want := map[string]string{"a.txt": "new", "x/y/c.txt": "moved", "x/d.txt": "more", "n/e/w.txt": "fresh"}
 				if initialised {
@@ -170,9 +165,7 @@ func TestStaleChangesNothing(t *testing.T) {
 			workspace.Change{Op: change.Modified, Target: resolve(t, w, "c"), Before: hashOf("older"), After: []byte("x")},
 		)
 		var stale *workspace.StaleError
-		if !errors.As(err, &stale) || !errors.Is(err, workspace.ErrStale) {
-			t.Fatalf("got %v", err)
-		}
+		check.Must(t, errors.As(err, &stale) && errors.Is(err, workspace.ErrStale), "got %v", err)
 		if stale.Path != "c" || stale.Have != hashOf("3") || string(stale.Content) != "3" || stale.Want != hashOf("older") {
 			t.Errorf("%+v", stale)
 		}

@@ -41,9 +41,8 @@ func startEditor(t testing.TB, style string) *editor {
 }
 
 func (e *editor) write(delay time.Duration, path, content string) {
-	if _, err := fmt.Fprintln(e.send, int64(delay), path, content); err != nil {
-		e.t.Fatal(err)
-	}
+	_, err := fmt.Fprintln(e.send, int64(delay), path, content)
+	check.OK(e.t, err)
 }
 
 // wait returns when the write is done.
@@ -91,12 +90,8 @@ func TestForeignWriter(t *testing.T) {
 				if style == "truncate" {
 					bound = 1 + got.rounds/5000
 				}
-				if got.lost > bound {
-					t.Errorf("%d of %d foreign writes were lost", got.lost, got.rounds)
-				}
-				if !got.met() {
-					t.Error("the two writers never met: this run proves nothing")
-				}
+				check.That(t, got.lost <= bound, "%d of %d foreign writes were lost", got.lost, got.rounds)
+				check.That(t, got.met(), "the two writers never met: this run proves nothing")
 			})
 		}
 	}
@@ -107,14 +102,10 @@ func TestForeignWriter(t *testing.T) {
 func TestForeignWriterWithoutLease(t *testing.T) {
 	got := stress(t, "rename", compareAndSwap(t), workspace.WithoutLease())
 	t.Logf("rename: %+v", got)
-	if got.lost > 0 {
-		t.Errorf("%d of %d foreign writes were lost", got.lost, got.rounds)
-	}
+	check.That(t, got.lost <= 0, "%d of %d foreign writes were lost", got.lost, got.rounds)
 	got = stress(t, "truncate", compareAndSwap(t), workspace.WithoutLease())
 	t.Logf("truncate: %+v", got)
-	if got.lost*20 > got.rounds {
-		t.Errorf("%d of %d foreign writes were lost", got.lost, got.rounds)
-	}
+	check.That(t, got.lost*20 <= got.rounds, "%d of %d foreign writes were lost", got.lost, got.rounds)
 }
 
 // TestForeignWriterMeetsNaiveWriter shows that the stress is sharp enough to see a lost update.
@@ -127,9 +118,7 @@ func TestForeignWriterMeetsNaiveWriter(t *testing.T) {
 		return naiveWrite(path, []byte(after))
 	})
 	t.Logf("%+v", got)
-	if got.lost == 0 {
-		t.Error("even a plain check and rename lost nothing: the stress is blunt")
-	}
+	check.That(t, got.lost != 0, "even a plain check and rename lost nothing: the stress is blunt")
 }
 
 func compareAndSwap(t *testing.T) func(*workspace.Workspace, string, string) error {

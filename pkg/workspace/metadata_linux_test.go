@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 
 	"golang.org/x/sys/unix"
@@ -32,9 +33,8 @@ func TestMetadataIsKept(t *testing.T) {
 		must(t, unix.Setxattr(path, "system.posix_acl_access", acl, 0))
 		want := metadata(t, path)
 		done(t, w, modify(t, w))
-		if got := metadata(t, path); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		got := metadata(t, path)
+		check.That(t, got == want, "got %+v, want %+v", got, want)
 	})
 }
 
@@ -71,9 +71,7 @@ func TestNewFileInheritsFromItsDirectory(t *testing.T) {
 	done(t, w, workspace.Change{Op: change.Created, Target: resolve(t, w, "shared/new"), After: []byte("x")})
 	var st unix.Stat_t
 	must(t, unix.Stat(filepath.Join(shared, "new"), &st))
-	if int(st.Gid) != group || st.Mode&0o777 != 0o644 {
-		t.Errorf("group %d, mode %o", st.Gid, st.Mode)
-	}
+	check.That(t, int(st.Gid) == group && st.Mode&0o777 == 0o644, "group %d, mode %o", st.Gid, st.Mode)
 }
 
 // TestOtherUser runs as an ordinary user who may write the directory but does not own the file.
@@ -98,15 +96,12 @@ func TestOtherUser(t *testing.T) {
 		cmd.Env = append(os.Environ(), roleVariable+"=modify")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
 		out, err := cmd.CombinedOutput()
-		if !bytes.Contains(out, []byte(c.want)) {
-			t.Errorf("%s: %s, %v", c.file, out, err)
-		}
+		check.That(t, bytes.Contains(out, []byte(c.want)), "%s: %s, %v", c.file, out, err)
 		if c.file == "f" && (!bytes.Contains(out, []byte("no lease")) || !bytes.Contains(out, []byte("owner 0 could not be kept"))) {
 			t.Errorf("no warning: %s", out)
 		}
-		if b, _ := os.ReadFile(filepath.Join(dir, c.file)); string(b) != c.has {
-			t.Errorf("%s has %q", c.file, b)
-		}
+		b, _ := os.ReadFile(filepath.Join(dir, c.file))
+		check.That(t, string(b) == c.has, "%s has %q", c.file, b)
 	}
 }
 

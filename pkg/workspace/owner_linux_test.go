@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
@@ -33,7 +34,6 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	must(t, err)
 	a.Sweep(nil)
 	must(t, a.Close())
-	if found, _ := os.ReadDir(filepath.Dir(sign)); len(found) > 0 {
-		t.Errorf("left: %v", found)
-	}
+	found, _ := os.ReadDir(filepath.Dir(sign))
+	check.That(t, len(found) == 0, "left: %v", found)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -19,9 +20,7 @@ func temps(t *testing.T, dir string) []string {
 	var found []string
 	for _, place := range []string{"", "sub", "sub/deeper", ".orchestration/state/tmp"} {
 		entries, err := os.ReadDir(filepath.Join(dir, place))
-		if err != nil && place != "sub/deeper" {
-			t.Fatal(err)
-		}
+		check.Must(t, err == nil || place == "sub/deeper", "%v", err)
 		for _, e := range entries {
 			if workspace.IsTemp(e.Name()) || strings.HasSuffix(e.Name(), ".owner") {
 				found = append(found, filepath.Join(place, e.Name()))
@@ -57,9 +56,7 @@ func TestSweep(t *testing.T) {
 			prepare(dead, "sub/deeper/still")
 			mine := prepare(lives, "sub/mine")
 			before := temps(t, dir)
-			if len(before) != 6 {
-				t.Fatalf("%v: want four temporary files and two signs of life", before)
-			}
+			check.Must(t, len(before) == 6, "%v: want four temporary files and two signs of life", before)
 			sweep := func(plans ...change.Planned) []string {
 				a, err := looks.Abandoned()
 				must(t, err)

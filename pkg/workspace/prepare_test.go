@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -97,9 +98,8 @@ func TestStateIsNotFollowed(t *testing.T) {
 	must(t, os.Symlink(outside, filepath.Join(w.Dir(), ".orchestration/state")))
 	p, err := w.Prepare(context.Background(), []workspace.Change{{Op: change.Modified, Target: resolve(t, w, "f"), Before: hashOf("old"), After: []byte("new")}})
 	must(t, err)
-	if temp := p.Plan()[0].Temp; strings.Contains(temp, "/") || !workspace.IsTemp(temp) {
-		t.Errorf("the temporary file is %s", temp)
-	}
+	temp := p.Plan()[0].Temp
+	check.That(t, !strings.Contains(temp, "/") && workspace.IsTemp(temp), "the temporary file is %s", temp)
 	wantTree(t, outside, map[string]string{})
 	s, err := p.Commit(context.Background())
 	must(t, err)

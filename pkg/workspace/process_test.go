@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -175,9 +176,8 @@ func TestCounter(t *testing.T) {
 	}
 	b, err := os.ReadFile(filepath.Join(w.Dir(), "counter"))
 	must(t, err)
-	if want := fmt.Sprint((processes + goroutines) * perCounter); strings.TrimSpace(string(b)) != want {
-		t.Errorf("counted to %s, want %s", b, want)
-	}
+	want := fmt.Sprint((processes + goroutines) * perCounter)
+	check.That(t, strings.TrimSpace(string(b)) == want, "counted to %s, want %s", b, want)
 }
 
 // modifyOnce replaces "old" by "new" and says what came of it.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -28,9 +29,8 @@ func TestProtect(t *testing.T) {
 		},
 	} {
 		for _, path := range paths {
-			if got := workspace.Protect(path); got != want {
-				t.Errorf("%q: %v, want %v", path, got, want)
-			}
+			got := workspace.Protect(path)
+			check.That(t, got == want, "%q: %v, want %v", path, got, want)
 		}
 	}
 }
@@ -46,8 +46,7 @@ func TestProtectionThroughLinks(t *testing.T) {
 		"lib/.git/config": workspace.ProtectNever, "harmless/config": workspace.ProtectNever, "harmless/hooks/new": workspace.ProtectNever,
 		"store/config": workspace.ProtectNone, ".mcp.json": workspace.ProtectProgramConfig,
 	} {
-		if got := resolve(t, w, path).Protection(); got != want {
-			t.Errorf("%s: %v, want %v", path, got, want)
-		}
+		got := resolve(t, w, path).Protection()
+		check.That(t, got == want, "%s: %v, want %v", path, got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -118,13 +119,9 @@ func TestResolve(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			target, err := w.Resolve(c.requested)
 			if c.err != nil {
-				if !errors.Is(err, c.err) {
-					t.Fatalf("got %v, want %v", err, c.err)
-				}
+				check.Must(t, errors.Is(err, c.err), "got %v, want %v", err, c.err)
 				var named *workspace.PathError
-				if !errors.As(err, &named) || named.Path != c.requested {
-					t.Errorf("%v does not name the path", err)
-				}
+				check.That(t, errors.As(err, &named) && named.Path == c.requested, "%v does not name the path", err)
 				return
 			}
 			must(t, err)
@@ -242,9 +239,7 @@ func TestDirectorySwap(t *testing.T) {
 				}
 				p, err := w.Prepare(context.Background(), changes)
 				if moment == "after resolve" {
-					if !errors.Is(err, workspace.ErrChangedDir) {
-						t.Fatalf("got %v", err)
-					}
+					check.Must(t, errors.Is(err, workspace.ErrChangedDir), "got %v", err)
 				} else {
 					must(t, err)
 					c.swap(t, sub, outside)
@@ -263,9 +258,7 @@ func TestRead(t *testing.T) {
 	w := open(t, map[string]string{"a": "12345", "empty": ""})
 	c, err := resolve(t, w, "a").Read(5)
 	must(t, err)
-	if string(c.Bytes) != "12345" || c.Hash != hashOf("12345") || c.Info.Size() != 5 {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, string(c.Bytes) == "12345" && c.Hash == hashOf("12345") && c.Info.Size() == 5, "%+v", c)
 	if c, err := resolve(t, w, "empty").Read(5); err != nil || len(c.Bytes) != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}

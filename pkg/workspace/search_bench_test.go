@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
@@ -27,9 +28,8 @@ func BenchmarkSearch(b *testing.B) {
 			around := openAt(b, dir).OtherFiles(nil)
 			words := mutation.NewWords([]string{"parseNumber", "toNumber"})
 			for b.Loop() {
-				if found, err := around.Mention(context.Background(), words, func(string) bool { return false }); found != nil || err != nil {
-					b.Fatalf("%v %v", found, err)
-				}
+				found, err := around.Mention(context.Background(), words, func(string) bool { return false })
+				check.Must(b, found == nil && err == nil, "%v %v", found, err)
 			}
 			b.SetBytes(int64(files * len(content)))
 		})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -58,9 +59,7 @@ func TestSearch(t *testing.T) {
 			case found != nil:
 				got = fmt.Sprintf("%s:%d %s", found.Path, found.Line, found.What)
 			}
-			if got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
-			}
+			check.That(t, got == c.want, "%s, want %s", got, c.want)
 		})
 	}
 }
@@ -78,9 +77,7 @@ func TestSearchLooksIntoEachFile(t *testing.T) {
 		files[at] = "needle"
 		w := open(t, files)
 		found, err := w.Search(context.Background(), workspace.Search{Find: needle})
-		if err != nil || found == nil || found.Path != at {
-			t.Errorf("%s: %v %v", at, found, err)
-		}
+		check.That(t, err == nil && found != nil && found.Path == at, "%s: %v %v", at, found, err)
 		files[at] = "hay"
 	}
 }
@@ -91,9 +88,8 @@ func TestSearchFollowsNoLink(t *testing.T) {
 	put(t, filepath.Join(outside, "x"), "needle")
 	must(t, os.Symlink(outside, filepath.Join(w.Dir(), "a", "dir")))
 	must(t, os.Symlink(filepath.Join(outside, "x"), filepath.Join(w.Dir(), "a", "file")))
-	if found, err := w.Search(context.Background(), workspace.Search{Find: needle}); found != nil || err != nil {
-		t.Errorf("%v %v", found, err)
-	}
+	found, err := w.Search(context.Background(), workspace.Search{Find: needle})
+	check.That(t, found == nil && err == nil, "%v %v", found, err)
 }
 
 // A search that ends too early does not say that there is nothing.
@@ -101,7 +97,6 @@ func TestSearchThatIsGivenUp(t *testing.T) {
 	w := open(t, map[string]string{"a": "hay", "b": "needle"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if found, err := w.Search(ctx, workspace.Search{Find: needle}); found != nil || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v %v", found, err)
-	}
+	found, err := w.Search(ctx, workspace.Search{Find: needle})
+	check.That(t, found == nil && errors.Is(err, context.Canceled), "%v %v", found, err)
 }

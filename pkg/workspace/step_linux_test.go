@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -50,9 +51,7 @@ func TestForeignRenameBetweenTheSwaps(t *testing.T) {
 			_, err := commit(t, w, modify(t, w))
 			last := c.saves[len(c.saves)-1]
 			var stale *workspace.StaleError
-			if !errors.As(err, &stale) || string(stale.Content) != last {
-				t.Errorf("got %v, %+v", err, stale)
-			}
+			check.That(t, errors.As(err, &stale) && string(stale.Content) == last, "got %v, %+v", err, stale)
 			var kept []string
 			for name, content := range tree(t, w.Dir()) {
 				if strings.HasSuffix(name, ".kept") {
@@ -61,13 +60,10 @@ func TestForeignRenameBetweenTheSwaps(t *testing.T) {
 					t.Errorf("left over: %s", name)
 				}
 			}
-			if have, _ := os.ReadFile(path); string(have) != last || !slices.Equal(kept, c.kept) {
-				t.Errorf("the path has %q, kept aside is %q", have, kept)
-			}
+			have, _ := os.ReadFile(path)
+			check.That(t, string(have) == last && slices.Equal(kept, c.kept), "the path has %q, kept aside is %q", have, kept)
 			var named *workspace.KeptError
-			if len(c.kept) > 0 && !errors.As(err, &named) {
-				t.Errorf("the error does not say what was kept: %v", err)
-			}
+			check.That(t, len(c.kept) == 0 || errors.As(err, &named), "the error does not say what was kept: %v", err)
 		})
 	}
 }
@@ -89,9 +85,7 @@ func TestForeignRenameWithoutEnd(t *testing.T) {
 	for name, content := range tree(t, w.Dir()) {
 		last = last || len(content) == n && (name == "f" || strings.HasSuffix(name, ".kept"))
 	}
-	if !last {
-		t.Errorf("the last of %d saves is lost; the path has %d", n, len(have))
-	}
+	check.That(t, last, "the last of %d saves is lost; the path has %d", n, len(have))
 }
 
 // TestForeignRemovalBetweenTheSwaps: what was taken out goes back even if the path is gone by then.
@@ -106,9 +100,8 @@ func TestForeignRemovalBetweenTheSwaps(t *testing.T) {
 		}
 	}))
 	path = filepath.Join(w.Dir(), "f")
-	if _, err := commit(t, w, modify(t, w)); !errors.Is(err, workspace.ErrStale) {
-		t.Errorf("got %v", err)
-	}
+	_, err := commit(t, w, modify(t, w))
+	check.That(t, errors.Is(err, workspace.ErrStale), "got %v", err)
 	wantTree(t, w.Dir(), map[string]string{"f": "theirs", ".orchestration/active_intents.yaml": ""})
 }
 
@@ -183,9 +176,8 @@ func TestLateWriter(t *testing.T) {
 	must(t, os.Link(f, filepath.Join(w.Dir(), "same"))) // stands for the lookup
 	s, err := commit(t, w, modify(t, w))
 	must(t, err)
-	if warnings := strings.Join(s.Files()[0].Warnings, ""); !strings.Contains(warnings, "hard links") {
-		t.Errorf("warnings: %q", warnings)
-	}
+	warnings := strings.Join(s.Files()[0].Warnings, "")
+	check.That(t, strings.Contains(warnings, "hard links"), "warnings: %q", warnings)
 	e := startEditor(t, "truncate")
 	e.write(0, filepath.Join(w.Dir(), "same"), "theirs")
 	e.begun()
@@ -196,9 +188,7 @@ func TestLateWriter(t *testing.T) {
 	e.wait()
 	b, err := os.ReadFile(filepath.Join(w.Dir(), kept.Kept))
 	must(t, err)
-	if string(b) != "theirs" || kept.Path != "f" {
-		t.Errorf("%+v has %q", kept, b)
-	}
+	check.That(t, string(b) == "theirs" && kept.Path == "f", "%+v has %q", kept, b)
 	if b, _ := os.ReadFile(f); string(b) != "ours" {
 		t.Errorf("the path has %q", b)
 	}
@@ -220,9 +210,7 @@ func TestRollbackLeavesForeignContent(t *testing.T) {
 			must(t, s.Close())
 			e.wait()
 			files := tree(t, w.Dir())
-			if files["f"] != "theirs" || files["g"] != "1" {
-				t.Errorf("%q", files)
-			}
+			check.That(t, files["f"] == "theirs" && files["g"] == "1", "%q", files)
 			if err := s.Rollback(context.Background()); err == nil {
 				t.Error("taken back twice")
 			}

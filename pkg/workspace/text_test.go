@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -33,9 +34,7 @@ func TestDecode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := workspace.Decode([]byte(c.in))
 			must(t, err)
-			if got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
+			check.That(t, got == c.want, "got %+v, want %+v", got, c.want)
 		})
 	}
 }
@@ -52,9 +51,8 @@ func TestDecodeRefusesBinary(t *testing.T) {
 		"compressed":         "\x1f\x8b\x08\x04\x05\x06\x01\x02\x03\xff\xfe\xfd\x01\x02\x03",
 		"few zeros, 16 bits": "\x01\x00\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b",
 	} {
-		if got, err := workspace.Decode([]byte(in)); !errors.Is(err, workspace.ErrBinary) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		got, err := workspace.Decode([]byte(in))
+		check.That(t, errors.Is(err, workspace.ErrBinary), "%s: %+v, %v", name, got, err)
 	}
 }
 
@@ -84,8 +82,6 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := text.Encode(text.String)
-		if err != nil || !bytes.Equal(again, b) {
-			t.Errorf("%+v encodes to %q, %v", text, again, err)
-		}
+		check.That(t, err == nil && bytes.Equal(again, b), "%+v encodes to %q, %v", text, again, err)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -39,9 +40,7 @@ func TestWalk(t *testing.T) {
 		return nil
 	}))
 	want := []string{"a file one", "b directory", "b/2 file two", "b/c directory", "b/c/3 file three", "b/link symlink", "z file "}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "got %q, want %q", got, want)
 }
 
 func TestWalkStops(t *testing.T) {
@@ -66,9 +65,7 @@ func TestWalkStops(t *testing.T) {
 				}
 				return nil
 			})
-			if !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
-				t.Errorf("got %q, %v", got, err)
-			}
+			check.That(t, slices.Equal(got, c.want) && errors.Is(err, c.err), "got %q, %v", got, err)
 		})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -85,9 +82,8 @@ func TestReadDir(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"a", "b", "z"}; !slices.Equal(names, want) {
-		t.Errorf("got %q", names)
-	}
+	want := []string{"a", "b", "z"}
+	check.That(t, slices.Equal(names, want), "got %q", names)
 	if _, err := entries[0].Read(10); err == nil {
 		t.Error("an entry without its directory was read")
 	}

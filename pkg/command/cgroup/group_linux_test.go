@@ -21,13 +21,10 @@ import (
 func here(t *testing.T) *cgroup.Parent {
 	t.Helper()
 	parent, err := cgroup.Find()
-	if want := os.Getenv("MACHINE_LIMIT"); want != "" && (err == nil) != (want == "cgroup") {
-		t.Fatalf("the limit is to be %s: %v", want, err)
-	}
+	want := os.Getenv("MACHINE_LIMIT")
+	check.Must(t, want == "" || (err == nil) == (want == "cgroup"), "the limit is to be %s: %v", want, err)
 	if err != nil {
-		if !errors.Is(err, cgroup.ErrNone) {
-			t.Errorf("another kind of error: %v", err)
-		}
+		check.That(t, errors.Is(err, cgroup.ErrNone), "another kind of error: %v", err)
 		t.Logf("no groups here: %v", err)
 		return nil
 	}
@@ -64,18 +61,13 @@ func TestAGroupHoldsWhatIsStartedInIt(t *testing.T) {
 		t.Errorf("%d processes, %d refused", n, g.Refused())
 	}
 	for _, own := range g.Processes() {
-		if own == os.Getpid() {
-			t.Error("this process is in it too")
-		}
+		check.That(t, own != os.Getpid(), "this process is in it too")
 	}
 	g.Seal()
-	if err := g.Remove(); err == nil {
-		t.Error("a group was removed with what is in it")
-	}
+	err := g.Remove()
+	check.That(t, err != nil, "a group was removed with what is in it")
 	found := parent.Abandoned(func(name string) bool { return strings.HasPrefix(name, "test.") })
-	if len(found) != 1 {
-		t.Fatalf("found: %v", found)
-	}
+	check.Must(t, len(found) == 1, "found: %v", found)
 	for _, left := range found {
 		check.Equal(t, left.Kill(), parent.Version() == 2)
 		for _, id := range left.Processes() {
@@ -107,8 +99,6 @@ func TestWhereThereIsNoPlace(t *testing.T) {
 		write(filepath.Join(dir, "mountinfo"), c.mounts)
 		write(filepath.Join(dir, "cgroup.subtree_control"), c.control)
 		_, err := cgroup.FindIn(dir, filepath.Join(dir, "no systemd"))
-		if !errors.Is(err, cgroup.ErrNone) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.what, err)
-		}
+		check.That(t, errors.Is(err, cgroup.ErrNone) && strings.Contains(err.Error(), c.want), "%s: %v", c.what, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/complaint"
 )
 
@@ -41,12 +42,9 @@ func TestFind(t *testing.T) {
 				first = found[0].Names[0]
 			}
 		}
-		if got != c.kind || c.first != "" && first != c.first {
-			t.Errorf("%q: %q about %q", c.output, got, first)
-		}
+		check.That(t, got == c.kind && (c.first == "" || first == c.first), "%q: %q about %q", c.output, got, first)
 	}
-	if n := len(complaint.Find(strings.Repeat("x: Permission denied\n", 1000))); n > 50 {
-		t.Errorf("%d complaints", n)
-	}
+	n := len(complaint.Find(strings.Repeat("x: Permission denied\n", 1000)))
+	check.That(t, n <= 50, "%d complaints", n)
 	complaint.Find(strings.Repeat("'", 1<<20) + "\xff: Read-only file system")
 }

@@ -21,9 +21,8 @@ import (
 // inLayer runs a shell line over a directory with a layer, and gives the view.
 func inLayer(t *testing.T, dir, line string) layer.View {
 	t.Helper()
-	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
-		t.Fatalf("no level full here: %v", ability.NoFull)
-	}
+	ability := sandbox.Probe()
+	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	top := t.TempDir()
 	over := sandbox.Layer{Path: dir, Upper: filepath.Join(top, "a,b:c"), Work: filepath.Join(top, "work")}
 	for _, at := range []string{over.Upper, over.Work, filepath.Join(top, "temp")} {
@@ -84,9 +83,7 @@ func TestTouched(t *testing.T) {
 	for i := range want {
 		want[i] = strings.Replace(want[i], "_", " ", 1)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
 	for name, there := range map[string]bool{"stays": true, "removed": false, "whole/b/c": false, "again/old": false, "again/new": true, "again/kept/x": false, "file/in": true, "becomes/in": false, "fresh/deep/f": true, "nothing": false} {
 		check.Equal(t, v.Find(name).There, there, "%v", name)
 	}
@@ -104,12 +101,9 @@ func TestMarksAreNotTheCommands(t *testing.T) {
 	put(t, dir, "d/stays", "other")
 	v := inLayer(t, dir, `mknod d/w c 0 0 2>/dev/null && exit 1; setfattr -n user.overlay.opaque -v y d 2>/dev/null || true; touch d/t`)
 	for _, name := range []string{"d/stays", "other", "d/t"} {
-		if !v.Find(name).There {
-			t.Errorf("%s is gone", name)
-		}
+		check.That(t, v.Find(name).There, "%s is gone", name)
 	}
 	var value [2]byte
-	if n, err := unix.Lgetxattr(filepath.Join(v.Upper, "d"), "user.overlay.opaque", value[:]); err == nil && string(value[:n]) == "y" {
-		t.Error("the command made a directory opaque")
-	}
+	n, err := unix.Lgetxattr(filepath.Join(v.Upper, "d"), "user.overlay.opaque", value[:])
+	check.That(t, err != nil || string(value[:n]) != "y", "the command made a directory opaque")
 }

@@ -82,9 +82,7 @@ func TestListingsAgree(t *testing.T) {
 		}
 		for j, req := range requests {
 			got, want := box(t, m, req), box(t, profile.New(root, environ), req)
-			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("step %d, request %d:\n%+v, without memory\n%+v", i, j, got, want)
-			}
+			check.Must(t, reflect.DeepEqual(got, want), "step %d, request %d:\n%+v, without memory\n%+v", i, j, got, want)
 		}
 	}
 }

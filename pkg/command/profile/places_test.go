@@ -47,9 +47,7 @@ func TestPlaces(t *testing.T) {
 				r := check.Value(m.Make(profile.Request{Level: level, Scope: []string{"a"}, Dir: test.dir}))(t)
 				check.Equal(t, sorted(strings.Join(r.Places, " ")), sorted(test.places), "%v", level)
 				for _, place := range r.Places {
-					if !slices.Contains(r.Sandbox.Writable, filepath.Join(root, place)) {
-						t.Errorf("%s: %s is not writable", level, place)
-					}
+					check.That(t, slices.Contains(r.Sandbox.Writable, filepath.Join(root, place)), "%s: %s is not writable", level, place)
 				}
 				check.OK(t, r.Close())
 			}
@@ -158,9 +156,7 @@ func TestTooManyMasks(t *testing.T) {
 	}
 	root := tree(t, names...)
 	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/*.ts", "gen/*.ts"}})
-	if got != "gen src/a.ts" || len(r.Warnings) == 0 {
-		t.Errorf("%d bytes: %.200s, %q", len(got), got, r.Warnings)
-	}
+	check.That(t, got == "gen src/a.ts" && len(r.Warnings) != 0, "%d bytes: %.200s, %q", len(got), got, r.Warnings)
 }
 
 // TestGuardedNamesAreProtected: the list here and the law of file tools agree.
@@ -192,23 +188,19 @@ func TestEnvironment(t *testing.T) {
 				values = append(values, value)
 			}
 		}
-		if len(values) != 1 || !strings.HasPrefix(values[0], want) {
-			t.Errorf("%s: %q, want %s", name, values, want)
-		}
+		check.That(t, len(values) == 1 && strings.HasPrefix(values[0], want), "%s: %q, want %s", name, values, want)
 	}
 	check.OK(t, os.MkdirAll(filepath.Join(r.Sandbox.Temp, "a/b"), 0o755))
 	check.OK(t, os.Chmod(filepath.Join(r.Sandbox.Temp, "a"), 0))
 	check.OK(t, r.Close())
-	if _, err := os.Stat(r.Sandbox.Temp); !os.IsNotExist(err) {
-		t.Errorf("the temporary directory is still there: %v", err)
-	}
+	_, err := os.Stat(r.Sandbox.Temp)
+	check.That(t, os.IsNotExist(err), "the temporary directory is still there: %v", err)
 }
 
 // TestNoLevel: what holds nothing has a temporary directory all the same.
 func TestNoLevel(t *testing.T) {
 	r := check.Value(profile.New(tree(t), nil).Make(profile.Request{Level: sandbox.None, Dir: "."}))(t)
-	if env := r.Environment(nil); r.Sandbox != nil || len(env) != 3 {
-		t.Errorf("%v, %q", r.Sandbox, env)
-	}
+	env := r.Environment(nil)
+	check.That(t, r.Sandbox == nil && len(env) == 3, "%v, %q", r.Sandbox, env)
 	check.OK(t, r.Close())
 }

@@ -42,9 +42,7 @@ func git(t *testing.T, dir string, arguments ...string) string {
 	cmd := exec.Command("git", arguments...)
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", arguments, err, out)
-	}
+	check.Must(t, err == nil, "git %v: %v\n%s", arguments, err, out)
 	return string(out)
 }
 
@@ -82,9 +80,8 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 			for path := range before {
 				contents[path], _ = os.ReadFile(path)
 			}
-			if n := len(before); n < 20 || names(before[slices.Sorted(maps.Keys(before))[0]]) != 2 {
-				t.Fatalf("%d objects that are not shared", n)
-			}
+			n := len(before)
+			check.Must(t, n >= 20 && names(before[slices.Sorted(maps.Keys(before))[0]]) == 2, "%d objects that are not shared", n)
 			r := made(t, top, profile.Request{Level: c.level, Git: c.git})
 			after := files(t, objects)
 			for path, was := range before {
@@ -116,9 +113,8 @@ func TestCopyOfAWholeRepository(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(outside, "mine"), []byte("mine"), 0o600))
 	check.OK(t, os.Link(filepath.Join(outside, "mine"), filepath.Join(outside, "too")))
 	check.OK(t, os.Symlink(outside, filepath.Join(top, ".git/objects/aa-link")))
-	if out, err := exec.Command("cp", "-al", top, copied).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := exec.Command("cp", "-al", top, copied).CombinedOutput()
+	check.Must(t, err == nil, "%v: %s", err, out)
 	r := made(t, top, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
 	for path, info := range files(t, filepath.Join(top, ".git")) {
 		if names(info) > 1 && r.CanWrite(path) {
@@ -126,18 +122,13 @@ func TestCopyOfAWholeRepository(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"large", "config", "hooks/x"} {
-		if r.CanWrite(filepath.Join(top, ".git", name)) {
-			t.Errorf("%s can be written", name)
-		}
+		check.That(t, !r.CanWrite(filepath.Join(top, ".git", name)), "%s can be written", name)
 	}
 	for _, name := range []string{"index", "HEAD", "refs/heads/main", "objects/new"} {
-		if !r.CanWrite(filepath.Join(top, ".git", name)) {
-			t.Errorf("%s cannot be written", name)
-		}
+		check.That(t, r.CanWrite(filepath.Join(top, ".git", name)), "%s cannot be written", name)
 	}
-	if mine := files(t, outside)[filepath.Join(outside, "mine")]; names(mine) != 2 {
-		t.Error("a link out of .git was followed")
-	}
+	mine := files(t, outside)[filepath.Join(outside, "mine")]
+	check.That(t, names(mine) == 2, "a link out of .git was followed")
 	git(t, top, "fsck", "--strict")
 	git(t, copied, "fsck", "--strict")
 }
@@ -172,9 +163,8 @@ func TestNoStoreForCopies(t *testing.T) {
 		}
 		r := made(t, top, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: profile.GitOpen})
 		told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
-		if open := r.CanWrite(filepath.Join(top, ".git/index")); told != shared || open == shared {
-			t.Errorf("shared %v: open %v, %q", shared, open, r.Warnings)
-		}
+		open := r.CanWrite(filepath.Join(top, ".git/index"))
+		check.That(t, told == shared && open != shared, "shared %v: open %v, %q", shared, open, r.Warnings)
 	}
 }
 
@@ -252,9 +242,8 @@ func TestKilledWhileCopying(t *testing.T) {
 			}
 		}
 		git(t, top, "prune", "--expire=now")
-		if temps, _ := filepath.Glob(filepath.Join(store, "tmp_obj_*")); len(temps) > 0 {
-			t.Errorf("git leaves %q", temps)
-		}
+		temps, _ := filepath.Glob(filepath.Join(store, "tmp_obj_*"))
+		check.That(t, len(temps) == 0, "git leaves %q", temps)
 	}
 }
 

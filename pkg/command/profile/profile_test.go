@@ -250,16 +250,12 @@ func TestTouched(t *testing.T) {
 	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Touched: &profile.Touched{
 		Files: map[string]bool{"docs/one": true, "docs/new": true, "docs/link": true}, Dirs: map[string]bool{"docs": true},
 	}})
-	if got != "-docs/deep/ -docs/two docs src" || r.Crowded {
-		t.Errorf("%s, crowded: %v", got, r.Crowded)
-	}
+	check.That(t, got == "-docs/deep/ -docs/two docs src" && !r.Crowded, "%s, crowded: %v", got, r.Crowded)
 }
 
 // TestGitUnderEverything: the repository is open in a workspace that is.
 func TestGitUnderEverything(t *testing.T) {
 	root := tree(t, "a", ".git/HEAD", ".git/info/x", ".git/objects/info/")
 	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
-	if strings.Contains(got, "-.git/ ") || !slices.Contains(r.Sandbox.Writable, filepath.Join(root, ".git")) {
-		t.Error(got)
-	}
+	check.That(t, !strings.Contains(got, "-.git/ ") && slices.Contains(r.Sandbox.Writable, filepath.Join(root, ".git")), "%v", got)
 }

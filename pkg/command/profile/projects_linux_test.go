@@ -45,9 +45,7 @@ func TestProjectsAsAnOrdinaryUser(t *testing.T) {
 	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestProject/go/full")) {
-		t.Errorf("as user %d: %v\n%s", nobody, err, out)
-	}
+	check.That(t, err == nil && bytes.Contains(out, []byte("--- PASS: TestProject/go/full")), "as user %d: %v\n%s", nobody, err, out)
 }
 
 // project is an ordinary project, and what its people type.
@@ -91,9 +89,7 @@ func projects() []project {
 // setting, without a network; and the rest stays as it is.
 func TestProject(t *testing.T) {
 	ability := sandbox.Probe()
-	if ability.Level != sandbox.Full {
-		t.Fatalf("no level full here: %v", ability.NoFull)
-	}
+	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	for _, p := range projects() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,9 +153,8 @@ func (p project) root(t *testing.T, home string) string {
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir, cmd.Env = root, env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		check.Must(t, err == nil, "git %v: %v\n%s", args, err, out)
 	}
 	return root
 }
@@ -197,16 +192,14 @@ func (s *shell) run(line string, git profile.Git) command.Result {
 
 func (s *shell) passes(line string) {
 	s.t.Helper()
-	if r := s.run(line, profile.GitOpen); r.ExitCode != 0 {
-		s.t.Errorf("%s: exit code %d\n%s", line, r.ExitCode, r.Output)
-	}
+	r := s.run(line, profile.GitOpen)
+	check.That(s.t, r.ExitCode == 0, "%s: exit code %d\n%s", line, r.ExitCode, r.Output)
 }
 
 func (s *shell) fails(line string) {
 	s.t.Helper()
-	if r := s.run(line, profile.GitOpen); r.ExitCode == 0 {
-		s.t.Errorf("%s: it passed\n%s", line, r.Output)
-	}
+	r := s.run(line, profile.GitOpen)
+	check.That(s.t, r.ExitCode != 0, "%s: it passed\n%s", line, r.Output)
 }
 
 // git: a commit works where the level can keep hooks and configuration apart, or where the operator trusts.
@@ -234,9 +227,8 @@ func (s *shell) git(level sandbox.Level) {
 	}
 	cmd := exec.Command("git", "fsck")
 	cmd.Dir, cmd.Env = s.root, s.env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		s.t.Errorf("git fsck: %v\n%s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.That(s.t, err == nil, "git fsck: %v\n%s", err, out)
 }
 
 // publish puts a module into what a user has downloaded.

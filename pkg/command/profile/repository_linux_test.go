@@ -32,9 +32,8 @@ func linkedTree(t *testing.T, bare bool) (common, tree, other string) {
 // in runs command lines at level full in a work tree.
 func in(t *testing.T, tree string) *shell {
 	t.Helper()
-	if ability := sandbox.Probe(); ability.Level != sandbox.Full {
-		t.Fatalf("no level full here: %v", ability.NoFull)
-	}
+	ability := sandbox.Probe()
+	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	env := environment(t.TempDir())
 	s := &shell{t: t, root: tree, env: env, maker: profile.New(tree, env), req: profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Dir: "."}}
 	var err error
@@ -86,23 +85,20 @@ func TestLinkedWorkTree(t *testing.T) {
 			} {
 				s.fails(strings.ReplaceAll(line, "COMMON", common))
 			}
-			if r := s.run("echo x > "+common+"/x", profile.GitClosed); r.ExitCode == 0 {
-				t.Error("the shared directory was written without a git command")
-			}
+			r := s.run("echo x > "+common+"/x", profile.GitClosed)
+			check.That(t, r.ExitCode != 0, "the shared directory was written without a git command")
 			after := stateOf(t, common)
 			for path, content := range before {
 				check.Equal(t, after[path], content, "%v", path)
 			}
 			for path := range after {
-				if _, was := before[path]; !was {
-					t.Errorf("%s is new", path)
-				}
+				_, was := before[path]
+				check.That(t, was, "%s is new", path)
 			}
 			git(t, tree, "fsck", "--strict", "--no-dangling")
 			check.Equal(t, git(t, other, "status", "--short"), "")
-			if log := git(t, tree, "log", "--format=%s", "work"); !strings.Contains(log, "merged") || !strings.Contains(log, "three") {
-				t.Errorf("the branch has %q", log)
-			}
+			log := git(t, tree, "log", "--format=%s", "work")
+			check.That(t, strings.Contains(log, "merged") && strings.Contains(log, "three"), "the branch has %q", log)
 		})
 	}
 }
@@ -145,9 +141,8 @@ func TestPointersThatStayClosed(t *testing.T) {
 				r := made(t, tree, profile.Request{Level: sandbox.Full, Git: git})
 				open := r.CanWrite(filepath.Join(common, "objects/x")) || r.CanWrite(filepath.Join(common, "worktrees/tree/index"))
 				told := strings.Contains(strings.Join(r.Warnings, "\n"), "cannot write .git")
-				if good := strings.HasSuffix(name, "as good"); open != good || told == good {
-					t.Errorf("open %v, told %v: %q", open, told, r.Warnings)
-				}
+				good := strings.HasSuffix(name, "as good")
+				check.That(t, open == good && told != good, "open %v, told %v: %q", open, told, r.Warnings)
 				check.OK(t, r.Close())
 			}
 		})

@@ -96,9 +96,7 @@ func TestNamesElsewhere(t *testing.T) {
 			told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
 			closes := len(c.want) > 0 && c.name != "two out of scope"
 			check.Equal(t, told, closes, "%v", r.Warnings)
-			if len(r.Sandbox.Frozen) > 300 {
-				t.Errorf("%d masks", len(r.Sandbox.Frozen))
-			}
+			check.That(t, len(r.Sandbox.Frozen) <= 300, "%d masks", len(r.Sandbox.Frozen))
 		})
 	}
 }

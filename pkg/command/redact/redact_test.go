@@ -46,9 +46,7 @@ func TestRules(t *testing.T) {
 			want = line
 		}
 		got, redacted := redact.Line(line)
-		if got != want || redacted != secret {
-			t.Errorf("%q\n got %q (%v)\nwant %q", line, got, redacted, want)
-		}
+		check.That(t, got == want && redacted == secret, "%q\n got %q (%v)\nwant %q", line, got, redacted, want)
 	}
 }
 
@@ -56,14 +54,10 @@ func TestRules(t *testing.T) {
 func TestRulesAreDocumented(t *testing.T) {
 	page := check.Value(os.ReadFile("README.md"))(t)
 	for _, r := range redact.Rules() {
-		if !strings.Contains(string(page), "\n- "+r.Name+"\n") {
-			t.Errorf("README.md does not have the rule %q", r.Name)
-		}
+		check.That(t, strings.Contains(string(page), "\n- "+r.Name+"\n"), "README.md does not have the rule %q", r.Name)
 	}
 	for _, pattern := range command.SecretPatterns() {
-		if !strings.Contains(string(page), "`"+pattern+"`") {
-			t.Errorf("README.md does not have the variables %s", pattern)
-		}
+		check.That(t, strings.Contains(string(page), "`"+pattern+"`"), "README.md does not have the variables %s", pattern)
 	}
 }
 
@@ -75,12 +69,8 @@ func FuzzAgain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		once, redacted := redact.Line(line)
 		twice, again := redact.Line(once)
-		if redacted != (once != line) && !strings.Contains(line, redact.Mark) {
-			t.Errorf("%q: %v %q", line, redacted, once)
-		}
-		if again && twice == once {
-			t.Errorf("%q is said to be redacted once more: %q", line, once)
-		}
+		check.That(t, redacted == (once != line) || strings.Contains(line, redact.Mark), "%q: %v %q", line, redacted, once)
+		check.That(t, !again || twice != once, "%q is said to be redacted once more: %q", line, once)
 	})
 }
 

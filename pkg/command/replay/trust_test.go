@@ -54,15 +54,13 @@ func TestTrustAfterAKill(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(dir, "run-X"), nil, 0o600))
 	trusts(t, trust, "a b", "a")
 	trusts(t, trust, "a b c", "a c")
-	if left, _ := filepath.Glob(filepath.Join(dir, "run-*")); len(left) > 0 {
-		t.Errorf("left: %q", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(dir, "run-*"))
+	check.That(t, len(left) == 0, "left: %q", left)
 }
 
 func TestTrustInADamagedFile(t *testing.T) {
 	trust, dir := newTrust(t)
 	check.OK(t, os.WriteFile(filepath.Join(dir, "tips.json"), []byte("{"), 0o600))
-	if _, err := trust.Trusted(t.Context(), []string{"a"}); err == nil || !strings.Contains(err.Error(), "tips.json") {
-		t.Errorf("%v", err)
-	}
+	_, err := trust.Trusted(t.Context(), []string{"a"})
+	check.That(t, err != nil && strings.Contains(err.Error(), "tips.json"), "%v", err)
 }

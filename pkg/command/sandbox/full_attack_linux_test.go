@@ -29,9 +29,8 @@ func TestFullRefusesSystemCalls(t *testing.T) {
 	w.inScope("src")
 	before := surroundings(t, w.path("src"), w.root, w.outside)
 	for attack, want := range cases {
-		if out, code := w.run("attack " + attack); code == 0 || !strings.Contains(out, want) {
-			t.Errorf("%s: %d %s", attack, code, out)
-		}
+		out, code := w.run("attack " + attack)
+		check.That(t, code != 0 && strings.Contains(out, want), "%s: %d %s", attack, code, out)
 	}
 	check.Equal(t, surroundings(t, w.path("src"), w.root, w.outside), before)
 }
@@ -70,14 +69,12 @@ func TestFullDeniesUDP(t *testing.T) {
 	w.profile.DenyNetwork = true
 	w.run(fmt.Sprint("attack udp ", port))
 	w.profile.DenyNetwork = false
-	if out, code := w.run(fmt.Sprintf("sleep 0; attack udp %d", port)); code != 0 {
-		t.Errorf("with the network: %d %s", code, out)
-	}
+	out, code := w.run(fmt.Sprintf("sleep 0; attack udp %d", port))
+	check.That(t, code == 0, "with the network: %d %s", code, out)
 	// Had the first arrived, there were two.
 	packet := make([]byte, 16)
-	if n, _, err := listener.ReadFrom(packet); err != nil || n != 1 {
-		t.Errorf("%d %v", n, err)
-	}
+	n, _, err := listener.ReadFrom(packet)
+	check.That(t, err == nil && n == 1, "%d %v", n, err)
 	w.run("true")
 	check.Equal(t, pending(t, listener), 0)
 }
@@ -93,9 +90,7 @@ func TestFullKeepsFromOthersSockets(t *testing.T) {
 		"abstract":     "@orchestra-test-" + filepath.Base(w.outside) + fmt.Sprint(port(t)),
 	}
 	for name, address := range named {
-		if len(address) > 100 {
-			t.Fatalf("the path is too long for a socket: %s", address)
-		}
+		check.Must(t, len(address) <= 100, "the path is too long for a socket: %s", address)
 		listener, err := net.Listen("unix", address)
 		if err != nil {
 			t.Fatal(name, err)

@@ -29,9 +29,7 @@ func tries(t *testing.T, chapter string) map[string]string {
 		}
 		lines[name] = strings.ReplaceAll(line, `\n`, "\n")
 	}
-	if len(lines) < 10 {
-		t.Fatalf("only %d lines: %s", len(lines), chapter)
-	}
+	check.Must(t, len(lines) >= 10, "only %d lines: %s", len(lines), chapter)
 	return lines
 }
 
@@ -44,9 +42,8 @@ func TestFullHolds(t *testing.T) {
 			w := newWorkspace(t)
 			w.inScope("src")
 			before := surroundings(t, w.path("src"), w.root, w.outside)
-			if _, code := w.run(line); code == 0 {
-				t.Error("it succeeded")
-			}
+			_, code := w.run(line)
+			check.That(t, code != 0, "it succeeded")
 			check.Equal(t, surroundings(t, w.path("src"), w.root, w.outside), before)
 		})
 	}
@@ -66,9 +63,8 @@ func TestFullHoldsInsideWhatIsWritable(t *testing.T) {
 			w := newWorkspace(t)
 			w.everything()
 			before := governed(w)
-			if _, code := w.run(line); code == 0 {
-				t.Error("it succeeded")
-			}
+			_, code := w.run(line)
+			check.That(t, code != 0, "it succeeded")
 			check.Equal(t, governed(w), before)
 			for _, f := range w.profile.Frozen {
 				if _, err := os.Lstat(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,17 +90,14 @@ func TestFullLetsThroughWhatIsWritable(t *testing.T) {
 		`cat docs/out.md .git/config .orchestration/active_intents.yaml > all && test -s all`,
 		`git --version > /dev/null; ps > /dev/null; cat /proc/self/stat > /dev/null; ls .git > /dev/null`,
 	} {
-		if out, code := w.run(line); code != 0 {
-			t.Errorf("%s: %d %s", line, code, out)
-		}
+		out, code := w.run(line)
+		check.That(t, code == 0, "%s: %d %s", line, code, out)
 	}
 	if content, err := os.ReadFile(w.path("newer/dir/f")); err != nil || string(content) != "y\n" {
 		t.Errorf("%q %v", content, err)
 	}
 	info, err := os.Stat(w.path("l"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
-	}
+	check.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", info, err)
 }
 
 // TestFullHides tries to read what is hidden.
@@ -117,9 +110,8 @@ func TestFullHides(t *testing.T) {
 			w.profile.Hidden = []string{w.path("secret.env"), w.path("src/keys")}
 			hidden := func() string { return surroundings(t, "", w.path("secret.env"), w.path("src/keys")) }
 			before := hidden()
-			if out, code := w.run(line); code == 0 || strings.Contains(out, "secret.env\n") && !strings.Contains(out, ":") {
-				t.Errorf("%d %s", code, out)
-			}
+			out, code := w.run(line)
+			check.That(t, code != 0 && (!strings.Contains(out, "secret.env\n") || strings.Contains(out, ":")), "%d %s", code, out)
 			check.Equal(t, hidden(), before)
 		})
 	}
@@ -132,11 +124,9 @@ func TestFullGivesNothingOfTheHostsTemp(t *testing.T) {
 	defer os.Remove(theirs.Name())
 	w := newWorkspace(t)
 	w.inScope("src")
-	if out, code := w.run(`ls ` + theirs.Name()); code == 0 {
-		t.Error(out)
-	}
+	out, code := w.run(`ls ` + theirs.Name())
+	check.That(t, code != 0, "%v", out)
 	w.run(`echo x > ` + theirs.Name())
-	if info, err := os.Stat(theirs.Name()); err != nil || info.Size() != 0 {
-		t.Errorf("%v %v", info, err)
-	}
+	info, err := os.Stat(theirs.Name())
+	check.That(t, err == nil && info.Size() == 0, "%v %v", info, err)
 }

@@ -32,9 +32,7 @@ type running struct {
 func (w *workspace) begin(line string) *running {
 	w.t.Helper()
 	read, write, err := os.Pipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	r := &running{t: w.t, cmd: exec.Command("/bin/sh", "-c", line), out: bufio.NewReader(read), end: make(chan struct{}), done: make(chan struct{})}
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = w.root, write, write
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
@@ -65,9 +63,8 @@ func (r *running) finish() {
 	r.cmd.Process.Kill()
 	close(r.end)
 	<-r.done
-	if _, err := io.Copy(io.Discard, r.out); err != nil {
-		r.t.Error(err)
-	}
+	_, err := io.Copy(io.Discard, r.out)
+	check.NoError(r.t, err)
 }
 
 func TestFullTellsHowACommandEnded(t *testing.T) {
@@ -104,9 +101,8 @@ func TestFullCommandIsAskedToEnd(t *testing.T) {
 	w.inScope("src")
 	r := w.begin(`trap 'exit 9' TERM; echo; while :; do sleep 0.01; done`)
 	check.OK(t, syscall.Kill(-r.cmd.Process.Pid, syscall.SIGTERM))
-	if status, known := r.held.Status(); !known || status.ExitStatus() != 9 {
-		t.Errorf("%v %#x", known, status)
-	}
+	status, known := r.held.Status()
+	check.That(t, known && status.ExitStatus() == 9, "%v %#x", known, status)
 	r.finish()
 }
 
@@ -136,9 +132,7 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 				is = sandbox.ErrMoved
 			}
 			err := inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, sandbox.Full, space.profile) })
-			if !errors.Is(err, is) || !strings.Contains(err.Error(), c.want) {
-				t.Error(err)
-			}
+			check.That(t, errors.Is(err, is) && strings.Contains(err.Error(), c.want), "%v", err)
 			absent(t, space.path("src/ran"))
 			noPlaceholders(t, space.root)
 		})
@@ -148,9 +142,8 @@ func TestFullSaysWhichStepFailed(t *testing.T) {
 func absent(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is there (%v)", path, err)
-		}
+		_, err := os.Lstat(path)
+		check.That(t, errors.Is(err, fs.ErrNotExist), "%s is there (%v)", path, err)
 	}
 }
 
@@ -169,9 +162,8 @@ func noPlaceholders(t *testing.T, root string) {
 
 func isPlaceholder(t *testing.T, path string) {
 	t.Helper()
-	if info, err := os.Lstat(path); err != nil || !placeholder.Marked(info.Mode(), info.Size(), info.ModTime()) {
-		t.Errorf("%s: %v %v", path, info, err)
-	}
+	info, err := os.Lstat(path)
+	check.That(t, err == nil && placeholder.Marked(info.Mode(), info.Size(), info.ModTime()), "%s: %v %v", path, info, err)
 }
 
 // serve is a server with one command in a profile, for a test that kills it.
@@ -225,13 +217,9 @@ func TestFullLeavesNoRights(t *testing.T) {
 	out, code := w.run(`grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\t'; su -c true nobody < /dev/null`)
 	for _, want := range []string{"CapInh:0000000000000000", "CapPrm:0000000000000000", "CapEff:0000000000000000",
 		"CapBnd:0000000000000000", "CapAmb:0000000000000000", "NoNewPrivs:1", "Seccomp:2"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%s is not in %s", want, out)
-		}
+		check.That(t, strings.Contains(out, want), "%s is not in %s", want, out)
 	}
-	if code == 0 {
-		t.Error("su worked")
-	}
+	check.That(t, code != 0, "su worked")
 }
 
 // TestFullHoldsWhatTheOperatorReplaces: a file that is saved by renaming takes its mask away, which comes back.
@@ -251,13 +239,11 @@ func TestFullHoldsWhatTheOperatorReplaces(t *testing.T) {
 		check.OK(t, os.Rename(space.path("c"), space.path(name)))
 	}
 	files(t, space.path("src"), "replaced")
-	if status, known := r.held.Status(); !known || status.ExitStatus() != 0 {
-		t.Errorf("%v %#x", known, status)
-	}
+	status, known := r.held.Status()
+	check.That(t, known && status.ExitStatus() == 0, "%v %#x", known, status)
 	r.finish()
 	for _, name := range []string{".git/config", ".intentignore", "secret.env"} {
-		if content, err := os.ReadFile(space.path(name)); err != nil || string(content) != "# operator\n" {
-			t.Errorf("%s: %q %v", name, content, err)
-		}
+		content, err := os.ReadFile(space.path(name))
+		check.That(t, err == nil && string(content) == "# operator\n", "%s: %q %v", name, content, err)
 	}
 }

@@ -69,9 +69,7 @@ func TestFullAsAnOrdinaryUser(t *testing.T) {
 	if bytes.Contains(out, []byte("--- SKIP: TestFullHolds")) {
 		t.Skipf("only root has namespaces here:\n%s", out)
 	}
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestFullHolds/")) {
-		t.Errorf("as user %d: %v\n%s", nobody, err, out)
-	}
+	check.That(t, err == nil && bytes.Contains(out, []byte("--- PASS: TestFullHolds/")), "as user %d: %v\n%s", nobody, err, out)
 }
 
 func copyOfSelf(path string) error {

@@ -21,9 +21,8 @@ func TestFullWhereOnlyOthersMayWrite(t *testing.T) {
 	space := newWorkspace(t)
 	space.profile.Writable = []string{"/usr/share"}
 	space.profile.Frozen = []sandbox.Frozen{{Path: "/usr/share/orchestra-test"}}
-	if out, code := space.run("touch /usr/share/orchestra-test; test ! -e /usr/share/orchestra-test"); code != 0 {
-		t.Errorf("%d %s", code, out)
-	}
+	out, code := space.run("touch /usr/share/orchestra-test; test ! -e /usr/share/orchestra-test")
+	check.That(t, code == 0, "%d %s", code, out)
 }
 
 func TestFullPlaceholdersGoWithTheLastCommand(t *testing.T) {
@@ -36,9 +35,8 @@ func TestFullPlaceholdersGoWithTheLastCommand(t *testing.T) {
 	}
 	first.finish()
 	for _, line := range []string{`echo x > .intentignore`, `mkdir .git/modules/x`, `echo x > .git/commondir`} {
-		if out, code := space.run(line); code == 0 {
-			t.Errorf("%s: %s", line, out)
-		}
+		out, code := space.run(line)
+		check.That(t, code != 0, "%s: %s", line, out)
 	}
 	isPlaceholder(t, space.path(".intentignore"))
 	second.finish()
@@ -58,9 +56,8 @@ func TestFullPlaceholdersAreTheOperators(t *testing.T) {
 	r.finish()
 	noPlaceholders(t, space.root)
 	for _, name := range []string{".intentignore", ".git/modules/a/config", ".git/config.worktree"} {
-		if _, err := os.Lstat(space.path(name)); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Lstat(space.path(name))
+		check.NoError(t, err)
 	}
 }
 
@@ -75,9 +72,7 @@ func TestFullPlaceholdersDoNoHarm(t *testing.T) {
 		cmd.Dir = space.root
 		cmd.Env = append(os.Environ(), "HOME="+space.outside, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(space.root))
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("git %v: %v\n%s", arguments, err, out)
-		}
+		check.That(t, err == nil, "git %v: %v\n%s", arguments, err, out)
 		return string(out)
 	}
 	for _, line := range []string{"init -q", "config user.email a@example.com", "config user.name a", "add src", "commit -qm one"} {
@@ -108,9 +103,7 @@ func TestFullManyAtOnce(t *testing.T) {
 			cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf(`echo x > made%d; test -f .intentignore && ! echo x > .intentignore`, i))
 			cmd.Dir = space.root
 			err := inThread(cmd, func() (*sandbox.Held, error) { return sandbox.Start(cmd, sandbox.Full, space.profile) })
-			if err != nil || !cmd.ProcessState.Success() {
-				t.Errorf("command %d: %v %v", i, err, cmd.ProcessState)
-			}
+			check.That(t, err == nil && cmd.ProcessState.Success(), "command %d: %v %v", i, err, cmd.ProcessState)
 		})
 	}
 	all.Wait()

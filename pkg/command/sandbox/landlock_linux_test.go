@@ -29,9 +29,8 @@ func ended(t *testing.T, cmd *exec.Cmd, start func() (*sandbox.Held, error)) (ou
 	t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := inThread(cmd, start); err != nil {
-		t.Fatalf("start: %v", err)
-	}
+	err := inThread(cmd, start)
+	check.Must(t, err == nil, "start: %v", err)
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
@@ -53,9 +52,7 @@ func inThread(cmd *exec.Cmd, start func() (*sandbox.Held, error)) error {
 func landlockHere(t *testing.T) sandbox.Ability {
 	t.Helper()
 	a := sandbox.Probe()
-	if a.NoLandlock != nil {
-		t.Fatalf("no Landlock: %v", a.NoLandlock)
-	}
+	check.Must(t, a.NoLandlock == nil, "no Landlock: %v", a.NoLandlock)
 	return a
 }
 
@@ -90,9 +87,8 @@ func TestLandlockHolds(t *testing.T) {
 // TestLandlockDeniesSockets: with the network denied there is none of any kind,
 // and pairs of a program and its child stay.
 func TestLandlockDeniesSockets(t *testing.T) {
-	if a := landlockHere(t); !a.Sockets {
-		t.Fatal("sockets cannot be denied here")
-	}
+	a := landlockHere(t)
+	check.Must(t, a.Sockets, "sockets cannot be denied here")
 	listener := check.Value(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 	defer listener.Close()
 	for program, passes := range map[string]bool{
@@ -105,9 +101,7 @@ func TestLandlockDeniesSockets(t *testing.T) {
 		for _, deny := range []bool{true, false} {
 			profile := &sandbox.Profile{Workspace: t.TempDir(), Temp: t.TempDir(), DenyNetwork: deny}
 			output, code := held(t, sandbox.Landlock, profile, "python3 -c \""+program+"\"")
-			if (code == 0) != (passes || !deny) {
-				t.Errorf("%s, denied: %v: code %d\n%s", program, deny, code, output)
-			}
+			check.That(t, (code == 0) == (passes || !deny), "%s, denied: %v: code %d\n%s", program, deny, code, output)
 		}
 	}
 }

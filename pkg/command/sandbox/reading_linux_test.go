@@ -49,9 +49,7 @@ func inMounts(t *testing.T, level sandbox.Level) {
 	// Commands at Landlock that other tests ran have closed it, for users too.
 	check.OK(t, unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0))
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestReadingInMounts") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	check.That(t, err == nil && strings.Contains(string(out), "--- PASS: TestReadingInMounts"), "%v\n%s", err, out)
 }
 
 // secrets are the files that nobody may read, below /mnt.
@@ -156,9 +154,7 @@ func TestReadingInMounts(t *testing.T) {
 		}
 	}
 	out, code := held(t, level, profile, "python3 - <<'E'\nimport io, sys\nsys.stdin = io.StringIO('''"+strings.Join(places(), "\n")+"''')\n"+readers+"\nE")
-	if code != 0 {
-		t.Fatal(out)
-	}
+	check.Must(t, code == 0, "%v", out)
 	for line := range strings.Lines(out) {
 		if level == sandbox.Landlock && (strings.Contains(line, "/src/keys/id") || strings.Contains(line, "/src/dir/key")) {
 			continue // exposed
@@ -232,9 +228,8 @@ func TestLandlockSaysWhatItCannotHide(t *testing.T) {
 		profile.Hidden = append(profile.Hidden, filepath.Join(dir, name))
 	}
 	want := []string{filepath.Join(dir, "many/deep/secret"), filepath.Join(dir, "many/secret")}
-	if exposed := sandbox.Exposed(sandbox.Landlock, profile); !slices.Equal(exposed, want) {
-		t.Errorf("exposed: %q", exposed)
-	}
+	exposed := sandbox.Exposed(sandbox.Landlock, profile)
+	check.That(t, slices.Equal(exposed, want), "exposed: %q", exposed)
 	begun := filepath.Join(profile.Temp, "begun")
 	check.OK(t, unix.Mkfifo(begun, 0o600))
 	go func() { // it goes on when the command runs, and the command when the files are there

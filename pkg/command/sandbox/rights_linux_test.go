@@ -21,9 +21,8 @@ func TestLandlockKeepsFromTerminals(t *testing.T) {
 	check.OK(t, unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0))
 	number := check.Value(unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN))(t)
 	terminal := fmt.Sprint("/dev/pts/", number)
-	if _, err := control.WriteString("typed\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := control.WriteString("typed\n")
+	check.OK(t, err)
 	read := func(path string) string { return "dd bs=1 count=1 iflag=nonblock status=none if=" + path }
 	profile := &sandbox.Profile{Workspace: t.TempDir(), Temp: t.TempDir()}
 	for _, line := range []string{
@@ -32,9 +31,8 @@ func TestLandlockKeepsFromTerminals(t *testing.T) {
 		read("/dev/tty0"), read("/dev/console"), read("/dev/vcs"), read("/dev/mem"), read("/dev/kmsg"), read("/dev/vda"), read("/dev/sda"),
 		"python3 -c \"import fcntl; fcntl.ioctl(0, 0x5412, b'x')\"", "python3 -c \"import fcntl; fcntl.ioctl(0, 0x541c, b'x')\"",
 	} {
-		if out, code := held(t, sandbox.Landlock, profile, line); code == 0 {
-			t.Errorf("%s: %s", line, out)
-		}
+		out, code := held(t, sandbox.Landlock, profile, line)
+		check.That(t, code != 0, "%s: %s", line, out)
 	}
 }
 
@@ -48,9 +46,8 @@ func TestLandlockLeavesFewRights(t *testing.T) {
 	for line := range strings.Lines(out) {
 		var name string
 		var rights uint64
-		if _, err := fmt.Sscanf(line, "%s %x", &name, &rights); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscanf(line, "%s %x", &name, &rights)
+		check.OK(t, err)
 		if name == "CapBnd:" && os.Getuid() != 0 {
 			continue // nobody gets these without a program that gives them, which no_new_privs undoes
 		}

@@ -19,9 +19,7 @@ import (
 // versions of Landlock's interface: of Debian 12, of Ubuntu 24.04, and of this kernel.
 func versions(t *testing.T) []int {
 	a := landlockHere(t)
-	if !a.Signals {
-		t.Fatal("signals cannot be held here")
-	}
+	check.Must(t, a.Signals, "signals cannot be held here")
 	var all []int
 	for _, abi := range []int{2, 4} {
 		if abi < a.ABI {
@@ -60,9 +58,7 @@ func TestLandlockKeepsSignalsIn(t *testing.T) {
 			if abi >= 6 {
 				output = strings.ReplaceAll(output, "REACHED kill of all\n", "") // all that it may signal
 			}
-			if code != 0 || output != "" {
-				t.Errorf("%d %s", code, output)
-			}
+			check.That(t, code == 0 && output == "", "%d %s", code, output)
 		})
 	}
 }
@@ -142,15 +138,13 @@ for _ in range(3):
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if output, code := heldAs(t, 2, preamble+storm, "1", "1"); code != 0 {
-				t.Errorf("%d %s", code, output)
-			}
+			output, code := heldAs(t, 2, preamble+storm, "1", "1")
+			check.That(t, code == 0, "%d %s", code, output)
 		})
 	}
 	all.Wait()
-	if now := listeners(t); now > before {
-		t.Errorf("%d listeners, %d before", now, before)
-	}
+	now := listeners(t)
+	check.That(t, now <= before, "%d listeners, %d before", now, before)
 }
 
 // listeners counts the descriptors of filters that are listened to.

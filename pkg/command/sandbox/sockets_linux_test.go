@@ -50,9 +50,8 @@ func TestFullConnectsItsOwn(t *testing.T) {
 		w.inScope("src")
 		w.profile.DenyNetwork = denied
 		check.OK(t, os.WriteFile(w.path("src/own.py"), []byte(socketsOwn), 0o644))
-		if out, code := w.run("cd src && python3 own.py " + parts); code != 0 || out != "worked\n" {
-			t.Errorf("network denied %v: %d %s", denied, code, out)
-		}
+		out, code := w.run("cd src && python3 own.py " + parts)
+		check.That(t, code == 0 && out == "worked\n", "network denied %v: %d %s", denied, code, out)
 	}
 }
 
@@ -64,9 +63,7 @@ func TestFullKeepsBoxesApart(t *testing.T) {
 	other := w.begin("exec python3 -c \"" + listen + "\"")
 	out, code := w.run("attack connect src/other")
 	other.finish()
-	if code != 1 || out != "permission denied\n" {
-		t.Errorf("%d %s", code, out)
-	}
+	check.That(t, code == 1 && out == "permission denied\n", "%d %s", code, out)
 }
 
 // TestFullWithoutSupervisor: where nobody can connect sockets for a command, it has none but connected pairs.
@@ -110,12 +107,9 @@ func reachOutside(t *testing.T, w *workspace, level sandbox.Level) (hits []strin
 		t.Fatalf("%v in %q", err, all)
 	}
 	last := strings.LastIndex(output, "attempts ")
-	if last < 0 {
-		t.Fatalf("the attack did not end: %s", output)
-	}
+	check.Must(t, last >= 0, "the attack did not end: %s", output)
 	fmt.Sscanf(output[last:], "attempts %d", &attempts)
-	if reached := strings.Count(output, "REACHED"); reached > len(hits) {
-		t.Errorf("inside %d answers came:\n%s", reached, output)
-	}
+	reached := strings.Count(output, "REACHED")
+	check.That(t, reached <= len(hits), "inside %d answers came:\n%s", reached, output)
 	return hits, attempts
 }

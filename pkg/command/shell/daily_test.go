@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -17,13 +18,10 @@ func TestDailyLines(t *testing.T) {
 	}
 	for _, line := range daily() {
 		r := shell.Read(line, shell.Bash)
-		if len(r.Unjudged) > 0 && !known[line] {
-			t.Errorf("%q is unjudged: %q", line, r.Unjudged)
-		}
+		check.That(t, len(r.Unjudged) == 0 || known[line], "%q is unjudged: %q", line, r.Unjudged)
 	}
-	if n := len(daily()); n < 150 {
-		t.Errorf("only %d lines", n)
-	}
+	n := len(daily())
+	check.That(t, n >= 150, "only %d lines", n)
 }
 
 func daily() []string {

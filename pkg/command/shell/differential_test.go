@@ -46,9 +46,7 @@ func TestRealShells(t *testing.T) {
 				judged, ran = judged+is, ran+did
 			}
 			t.Logf("%d lines, %d judged whole, %d programs and files seen", *lines, judged, ran)
-			if judged < *lines/20 || ran < *lines/4 {
-				t.Errorf("the lines do not test much: %d judged, %d seen", judged, ran)
-			}
+			check.That(t, judged >= *lines/20 && ran >= *lines/4, "the lines do not test much: %d judged, %d seen", judged, ran)
 		})
 	}
 }

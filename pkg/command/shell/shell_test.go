@@ -75,9 +75,8 @@ func TestPrograms(t *testing.T) {
 		"":    "",
 	} {
 		r := shell.Read(line, shell.Bash)
-		if got := names(r); !sameNames(got, want) || len(r.Unjudged) > 0 {
-			t.Errorf("%q: %q, want %q; unjudged %q", line, got, want, r.Unjudged)
-		}
+		got := names(r)
+		check.That(t, sameNames(got, want) && len(r.Unjudged) == 0, "%q: %q, want %q; unjudged %q", line, got, want, r.Unjudged)
 	}
 }
 
@@ -101,9 +100,8 @@ func TestUnjudged(t *testing.T) {
 		"cd $x && > y", "cd && > y", ". x; > y", "a b\r\n", "a\x00b", "a\xff", "su\u00a0do x", "x\u200b", "if", "a'b", "((", "a )", "a | ", "mapfile -C rm x", "enable -f x y", "complete -C rm x", "let 'a[$(rm)]'; command let 'a[$(rm)]'",
 		"# x\\\n# <<E\nrm y\nE", "builtin $x", "exec $x", "command $x", "nice --unknown rm", "ssh-agent rm", "parallel rm ::: x", "find . -fprint $x", "while read x; do $x; done",
 	} {
-		if r := shell.Read(line, shell.Bash); len(r.Unjudged) == 0 {
-			t.Errorf("%q: judged: %v", line, r.Programs)
-		}
+		r := shell.Read(line, shell.Bash)
+		check.That(t, len(r.Unjudged) != 0, "%q: judged: %v", line, r.Programs)
 	}
 }
 
@@ -209,14 +207,10 @@ func FuzzRead(f *testing.F) {
 		}
 		r := shell.Read(line, dialect)
 		for _, why := range r.Unjudged {
-			if strings.Contains(why, "cannot be read:") {
-				t.Errorf("%q panicked: %s", line, why)
-			}
+			check.That(t, !strings.Contains(why, "cannot be read:"), "%q panicked: %s", line, why)
 		}
 		for _, p := range r.Programs {
-			if len(p.Literal()) > len(p.Args) || strings.ContainsAny(p.Path, "\x00\r") {
-				t.Errorf("%q: %+v", line, p)
-			}
+			check.That(t, len(p.Literal()) <= len(p.Args) && !strings.ContainsAny(p.Path, "\x00\r"), "%q: %+v", line, p)
 		}
 	})
 }

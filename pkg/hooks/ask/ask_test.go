@@ -293,7 +293,6 @@ func TestNobodyToAsk(t *testing.T) {
 	w := newWorld(t, "")
 	c := w.call()
 	_, err := w.Ask(t.Context(), c, []hooks.Question{{Hook: "scope", Policy: hooks.PolicyAsk, Refusal: refusal.New(refusal.ScopeViolation, "out of scope")}})
-	if r, _ := refusal.As(err); r == nil || !strings.Contains(r.Hint()+r.Suggestion(), "HOME") {
-		t.Errorf("%v", err)
-	}
+	r, _ := refusal.As(err)
+	check.That(t, r != nil && strings.Contains(r.Hint()+r.Suggestion(), "HOME"), "%v", err)
 }

@@ -16,9 +16,8 @@ func TestResumed(t *testing.T) {
 		{opts, "", "[options]\n\tstrategy = ours\n\tstrategy-option = theirs\n\tno-commit = true\n"},
 		{".git/rebase-merge/message", "", "exec x\n"}, {".git/refs/replace/1", "", "1"},
 	} {
-		if reason := observe.Resumed(harmless[0], harmless[1], harmless[2], true); reason != "" {
-			t.Errorf("%q: %s", harmless, reason)
-		}
+		reason := observe.Resumed(harmless[0], harmless[1], harmless[2], true)
+		check.That(t, reason == "", "%q: %s", harmless, reason)
 	}
 	for _, planted := range [][3]string{
 		{todo, "", "exec id\n"}, {todo, "", "x id"}, {todo, "", "pick 1\n \texec\tid\r\n"}, {todo, "exec make\n", "exec id\n"}, {todo, "", "x\tid\n"},
@@ -35,8 +34,7 @@ func TestGitState(t *testing.T) {
 		".git/shallow": true, "sub/.git/refs/tags/v1": true, ".git/rebase-merge/git-rebase-todo": true,
 		".git/refs/remotes/origin/main": false, ".git/config": false, ".git/info/attributes": false, ".git/remotes/origin": false, ".git/refs/heads": false, "refs/heads/x": false,
 	} {
-		if got := observe.GitState(name); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
+		got := observe.GitState(name)
+		check.That(t, got == want, "%s: %v", name, got)
 	}
 }

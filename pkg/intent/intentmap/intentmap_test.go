@@ -44,9 +44,7 @@ func (w workspace) write(text string) {
 func (w workspace) expect(want string) {
 	w.t.Helper()
 	got := check.Value(os.ReadFile(w.file))(w.t)
-	if string(got) != want {
-		w.t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
+	check.That(w.t, string(got) == want, "got:\n%s\nwant:\n%s", got, want)
 }
 
 func (w workspace) record(id, name string, at time.Time, paths ...string) {
@@ -146,14 +144,10 @@ func TestSectionsOfAnEarlierToolAreTakenOver(t *testing.T) {
 			check.OK(t, intentmap.Update(context.Background(), w.root, []intentmap.Entry{entry("INT-001", "Weather", day, "src/a.ts", "src/c.ts")}))
 			got := check.Value(os.ReadFile(w.file))(t)
 			for _, path := range []string{"src/b.ts", "docs/x.md"} {
-				if strings.Contains(tt.want, path) && !strings.Contains(string(got), path) {
-					t.Errorf("%s is lost:\n%s", path, got)
-				}
+				check.That(t, !strings.Contains(tt.want, path) || strings.Contains(string(got), path), "%s is lost:\n%s", path, got)
 			}
 			for _, id := range []string{"INT-001:", "INT-002:"} {
-				if strings.Count(string(got), "## "+id) > 1 {
-					t.Errorf("%s has two headings:\n%s", id, got)
-				}
+				check.That(t, strings.Count(string(got), "## "+id) <= 1, "%s has two headings:\n%s", id, got)
 			}
 		})
 	}
@@ -166,9 +160,7 @@ func TestBrokenMarkersAreLeftAlone(t *testing.T) {
 		w := newWorkspace(t)
 		w.write(text)
 		err := intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("I", "N", day, "a")}, nil)
-		if !errors.Is(err, intentmap.ErrMarkers) {
-			t.Errorf("%q: %v", text, err)
-		}
+		check.That(t, errors.Is(err, intentmap.ErrMarkers), "%q: %v", text, err)
 		w.expect(text)
 	}
 }
@@ -180,13 +172,10 @@ func TestHostileNames(t *testing.T) {
 	name := "line\nbreak <!-- " + strings.TrimSpace(end)
 	w.record("I", name, day, paths...)
 	first := check.Value(os.ReadFile(w.file))(t)
-	if n := strings.Count(string(first), "\n"); n != 2+2+2+1+len(paths)+1 {
-		t.Errorf("%d lines:\n%s", n, first)
-	}
+	n := strings.Count(string(first), "\n")
+	check.That(t, n == 2+2+2+1+len(paths)+1, "%d lines:\n%s", n, first)
 	for line := range strings.SplitSeq(string(first), "\n") {
-		if strings.HasPrefix(line, "- ") && strings.Count(line, "`") != 2 {
-			t.Errorf("code span broken: %s", line)
-		}
+		check.That(t, !strings.HasPrefix(line, "- ") || strings.Count(line, "`") == 2, "code span broken: %s", line)
 	}
 	w.record("J", "", day) // reading back and writing again changes nothing of I
 	w.record("I", name, day, paths...)
@@ -196,9 +185,8 @@ func TestHostileNames(t *testing.T) {
 func TestNoDirectory(t *testing.T) {
 	w := newWorkspace(t)
 	check.OK(t, os.Remove(filepath.Dir(w.file)))
-	if err := intentmap.Update(context.Background(), w.root, nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
+	err := intentmap.Update(context.Background(), w.root, nil)
+	check.That(t, errors.Is(err, fs.ErrNotExist), "%v", err)
 }
 
 func TestConcurrentRecordsAllSurvive(t *testing.T) {
@@ -213,9 +201,8 @@ func TestConcurrentRecordsAllSurvive(t *testing.T) {
 		check.OK(t, <-errs)
 	}
 	got := check.Value(os.ReadFile(w.file))(t)
-	if n := strings.Count(string(got), "- `"); n != 20 {
-		t.Errorf("%d paths:\n%s", n, got)
-	}
+	n := strings.Count(string(got), "- `")
+	check.That(t, n == 20, "%d paths:\n%s", n, got)
 }
 
 // Names and statuses are those of now, also of intents that nothing is added to; a map is not made for them alone.
@@ -225,9 +212,8 @@ func TestStatusesAreThoseOfNow(t *testing.T) {
 		return func(id string) (string, string, bool) { return "Now", status, id != "GONE" }
 	}
 	check.OK(t, intentmap.Record(context.Background(), w.root, nil, known("TODO")))
-	if _, err := os.Stat(w.file); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("a map of nothing: %v", err)
-	}
+	_, err := os.Stat(w.file)
+	check.Must(t, errors.Is(err, fs.ErrNotExist), "a map of nothing: %v", err)
 	check.OK(t, intentmap.Record(context.Background(), w.root, []intentmap.Entry{entry("A", "Old", day, "a"), entry("GONE", "Was", day, "g")}, known("TODO")))
 	check.OK(t, intentmap.Record(context.Background(), w.root, nil, known("DONE")))
 	want := "# Intent map\n\n" + begin + "## A: Now\n\nDONE, last change 2026-02-18\n\n- `a` (2026-02-18)\n\n" +

@@ -26,9 +26,7 @@ func schemas(t testing.TB) (open, closed *jsonschema.Schema) {
 	t.Helper()
 	document := check.Value(os.ReadFile("testdata/agent-trace-0.1.0.site.schema.json"))(t)
 	mended := bytes.ReplaceAll(document, []byte(`\\\\.`), []byte(`\\.`))
-	if bytes.Equal(mended, document) {
-		t.Fatal("the pattern of the site's schema needs no mending any more")
-	}
+	check.Must(t, !bytes.Equal(mended, document), "the pattern of the site's schema needs no mending any more")
 	return compile(t, read(t, "../testdata/agent-trace-0.1.0.schema.json")), compile(t, mended)
 }
 
@@ -104,24 +102,17 @@ func TestLinesAreValidAgainstBothSchemas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := entry(t, record)
 			loose := check.Value(agenttrace.Line(e, false))(t)
-			if !bytes.Equal(loose, e.Raw) {
-				t.Errorf("the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
-			}
+			check.That(t, bytes.Equal(loose, e.Raw), "the loose line is not the ledger's:\n%s\n%s", loose, e.Raw)
 			strict := check.Value(agenttrace.Line(e, true))(t)
 			for _, c := range []struct {
 				schema *jsonschema.Schema
 				line   []byte
 			}{{open, loose}, {open, strict}, {closed, strict}} {
-				if err := valid(t, c.schema, c.line); err != nil {
-					t.Errorf("%v\n%s", err, c.line)
-				}
+				err := valid(t, c.schema, c.line)
+				check.That(t, err == nil, "%v\n%s", err, c.line)
 			}
-			if valid(t, closed, loose) == nil {
-				t.Error("the closed schema accepts the loose line: it tests nothing")
-			}
-			if bytes.ContainsRune(strict, '\n') {
-				t.Error("a line has a newline")
-			}
+			check.That(t, valid(t, closed, loose) != nil, "the closed schema accepts the loose line: it tests nothing")
+			check.That(t, !bytes.ContainsRune(strict, '\n'), "a line has a newline")
 		})
 	}
 }
@@ -137,15 +128,12 @@ func TestStrictLosesNothing(t *testing.T) {
 		ours := whole["metadata"].(map[string]any)["orchestra-mcp"].(map[string]any)
 		moved := ours["moved"].(map[string]any)
 		delete(ours, "moved")
-		if got := merge(whole, moved); !reflect.DeepEqual(got, any(original)) {
-			t.Errorf("%s: put together again it is\n%v\nwas\n%v", name, got, original)
-		}
+		got := merge(whole, moved)
+		check.That(t, reflect.DeepEqual(got, any(original)), "%s: put together again it is\n%v\nwas\n%v", name, got, original)
 		if moved["intent_id"] != nil && moved["intent_id"] != record.IntentID || moved["prev"] == nil || moved["files"] == nil {
 			t.Errorf("%s: moved is %v", name, moved)
 		}
-		if !bytes.Contains(strict, []byte(`"big":1152921504606846977`)) {
-			t.Errorf("%s: a large number changed: %s", name, strict)
-		}
+		check.That(t, bytes.Contains(strict, []byte(`"big":1152921504606846977`)), "%s: a large number changed: %s", name, strict)
 	}
 }
 
@@ -187,13 +175,9 @@ func TestWhatIsNotExported(t *testing.T) {
 	for want, r := range map[bool]record.Record{
 		true: rec, false: {Kind: record.KindMutation, Changes: []record.Change{{Change: change.Change{Op: change.Unchanged, Path: "x"}}}},
 	} {
-		if agenttrace.Changed(record.Entry{Record: r}) != want {
-			t.Errorf("%+v changed files: want %v", r, want)
-		}
+		check.That(t, agenttrace.Changed(record.Entry{Record: r}) == want, "%+v changed files: want %v", r, want)
 	}
-	if agenttrace.Changed(record.Entry{Files: []string{"x"}}) {
-		t.Error("a line of another tool is exported as ours")
-	}
+	check.That(t, !agenttrace.Changed(record.Entry{Files: []string{"x"}}), "a line of another tool is exported as ours")
 }
 
 // A line that is valid in the ledger gives a line that is valid as Agent Trace, or an error.

@@ -46,9 +46,8 @@ func FuzzLine(f *testing.F) {
 			Command: &record.Command{Command: command}, Decision: &record.Decision{Outcome: outcome, ErrorType: call, Paths: []string{path}},
 			Detail: map[string]any{"undoes": path},
 		}})
-		if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || len(line) > 8000 {
-			t.Errorf("%d bytes, %q at %d", len(line), line, i)
-		}
+		i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) })
+		check.That(t, i < 0 && len(line) <= 8000, "%d bytes, %q at %d", len(line), line, i)
 	})
 }
 

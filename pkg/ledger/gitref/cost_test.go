@@ -51,9 +51,8 @@ func TestCostOfAChange(t *testing.T) {
 	if pack/changes > bound {
 		t.Errorf("%d bytes a change, want at most %d", pack/changes, bound)
 	}
-	if taken := after.disk - before.disk; taken > loose {
-		t.Errorf("loose objects take %d bytes, want at most %d", taken, loose)
-	}
+	taken := after.disk - before.disk
+	check.That(t, taken <= loose, "loose objects take %d bytes, want at most %d", taken, loose)
 }
 
 // tenLineChanges records that many changes of ten lines each, in source files, by one agent that commits after every four.

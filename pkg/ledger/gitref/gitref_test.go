@@ -51,18 +51,16 @@ func TestSync(t *testing.T) {
 			}
 			b.sync()
 			b.want(6)
-			if branches := git(t, forge, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"); branches != "refs/heads/main" {
-				t.Errorf("the forge has the branches %s", branches)
-			}
+			branches := git(t, forge, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+			check.That(t, branches == "refs/heads/main", "the forge has the branches %s", branches)
 			for _, args := range [][]string{{"--depth=1"}, {"--filter=blob:none"}, {}} {
 				other := newClone(t, "file://"+forge, args...)
 				other.sync()
 				other.want(6)
 				check.OK(t, tryOnly(tryGit(other.dir, "fsck", "--strict")))
 			}
-			if packs, err := filepath.Glob(filepath.Join(a.dir, ".git", "objects", "pack", "*.pack")); err != nil || len(packs) == 0 {
-				t.Errorf("nothing was packed: %v", err)
-			}
+			packs, err := filepath.Glob(filepath.Join(a.dir, ".git", "objects", "pack", "*.pack"))
+			check.That(t, err == nil && len(packs) != 0, "nothing was packed: %v", err)
 			bare := filepath.Join(t.TempDir(), "bare.git")
 			git(t, filepath.Dir(bare), "clone", "-q", "--bare", forge, bare)
 			tree := filepath.Join(t.TempDir(), "tree")
@@ -171,9 +169,8 @@ func push(t *testing.T, forge, entries string) {
 	index := "GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")
 	cmd := exec.Command("git", "update-index", "--index-info")
 	cmd.Dir, cmd.Env, cmd.Stdin = forge, append(os.Environ(), index), strings.NewReader(entries)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(t, err == nil, "%v: %s", err, out)
 	cmd = exec.Command("git", "write-tree")
 	cmd.Dir, cmd.Env = forge, append(os.Environ(), index)
 	tree := check.Value(cmd.Output())(t)
@@ -199,9 +196,8 @@ func TestCycle(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(content))
 	push(t, forge, good+"\n100644 blob "+git(t, forge, "hash-object", "-w", name)+"\t"+key+"-"+sum[:2]+"/"+sum[2:]+".jsonl.zst\n")
 	b := newClone(t, forge)
-	if done := b.sync(); len(done.Aside) > 0 {
-		t.Errorf("set aside: %+v", done.Aside)
-	}
+	done := b.sync()
+	check.That(t, len(done.Aside) == 0, "set aside: %+v", done.Aside)
 	b.record(1)
 	report, err := verify.Verify(context.Background(), b.root)
 	if err != nil || report.Records != 6 || report.Withheld[record.KindMutation] != 3 || len(report.Problems) > 0 {
@@ -228,9 +224,7 @@ func TestWithheld(t *testing.T) {
 		t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
 	}
 	_, err := locate.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
-		if bytes.Contains(line.Data, []byte("call ")) {
-			t.Errorf("sent: %s", line.Data)
-		}
+		check.That(t, !bytes.Contains(line.Data, []byte("call ")), "sent: %s", line.Data)
 		return nil
 	})
 	check.OK(t, err)
@@ -298,9 +292,7 @@ func TestConflictingRecord(t *testing.T) {
 	}
 	a.sync()
 	done := b.sync()
-	if len(done.Aside) != 1 || !strings.Contains(done.Aside[0].Reason, id) {
-		t.Errorf("set aside: %+v", done.Aside)
-	}
+	check.That(t, len(done.Aside) == 1 && strings.Contains(done.Aside[0].Reason, id), "set aside: %+v", done.Aside)
 	b.want(1)
 }
 

@@ -36,9 +36,7 @@ func (r *repository) rotate() {
 	l := check.Value(ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize}))(r.t)
 	check.OK(r.t, l.Rotate(context.Background()))
 	check.OK(r.t, l.Close(context.Background()))
-	if len(r.archives()) == before {
-		r.t.Fatal("nothing was rotated")
-	}
+	check.Must(r.t, len(r.archives()) != before, "nothing was rotated")
 }
 
 func (r *repository) archives() []string {
@@ -191,9 +189,7 @@ func TestLostLinesOfArchives(t *testing.T) {
 	check.OK(t, os.Remove(r.archives()[0]))
 	r.commit("drop")
 	lines := lost()
-	if len(lines) < 20 {
-		t.Fatalf("%d lines are lost", len(lines))
-	}
+	check.Must(t, len(lines) >= 20, "%d lines are lost", len(lines))
 	check.OK(t, mend.PutBack(context.Background(), r.root, lines))
 	if report := r.verify(); len(report.Problems) != 0 {
 		t.Errorf("problems %+v", first(report.Problems))

@@ -47,9 +47,7 @@ func newRepository(t *testing.T, layout ledger.Layout, below string) *repository
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.tryGit(args...)
-	if err != nil {
-		r.t.Fatalf("git %v: %v", args, err)
-	}
+	check.Must(r.t, err == nil, "git %v: %v", args, err)
 	return out
 }
 

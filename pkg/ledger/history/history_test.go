@@ -154,9 +154,7 @@ func TestDroppedLines(t *testing.T) {
 				report := r.verify()
 				check.Equal(t, len(report.Problems), h.dropped, "dropped lines")
 				for _, p := range report.Problems {
-					if p.Kind != history.ProblemDropped || p.Line == 0 || len(p.Record) != 64 {
-						t.Errorf("problem %+v", p)
-					}
+					check.That(t, p.Kind == history.ProblemDropped && p.Line != 0 && len(p.Record) == 64, "problem %+v", p)
 				}
 			})
 		}
@@ -175,9 +173,7 @@ func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
 		for _, p := range report.Problems {
 			numbers = append(numbers, p.Line)
 		}
-		if !slices.Equal(numbers, []int{2, 5, 6}) {
-			t.Errorf("holding %d: lines %v, want 2, 5 and 6", limit+1, numbers)
-		}
+		check.That(t, slices.Equal(numbers, []int{2, 5, 6}), "holding %d: lines %v, want 2, 5 and 6", limit+1, numbers)
 	}
 }
 
@@ -186,18 +182,16 @@ func TestNotDetectedARebaseThatDropsTheLastCommit(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "")
 	r.record("a", "b")
 	r.git("reset", "-q", "--hard", "HEAD~1")
-	if report := r.verify(); len(report.Problems) != 0 {
-		t.Errorf("it is detected now: %+v; say so in the documentation", report.Problems)
-	}
+	report := r.verify()
+	check.That(t, len(report.Problems) == 0, "it is detected now: %+v; say so in the documentation", report.Problems)
 }
 
 func TestTheWorkspaceBelowTheTopOfTheRepository(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "sub dir/ö")
 	r.record("a", "b")
 	r.git("revert", "--no-edit", "HEAD")
-	if report := r.verify(); len(report.Problems) != 1 || report.Commits != 3 {
-		t.Errorf("%+v", report)
-	}
+	report := r.verify()
+	check.That(t, len(report.Problems) == 1 && report.Commits == 3, "%+v", report)
 }
 
 // A commit that takes back exactly what another one did is a revert; one that only says so, or takes back records alone, is not.
@@ -231,9 +225,8 @@ func TestReverts(t *testing.T) {
 			r.write("src/a.txt", "done\n")
 			r.record("b")
 			c.does(r)
-			if report := r.verify(); len(report.Problems) != 1 || report.Problems[0].Kind != c.want {
-				t.Errorf("%+v, want %s", report.Problems, c.want)
-			}
+			report := r.verify()
+			check.That(t, len(report.Problems) == 1 && report.Problems[0].Kind == c.want, "%+v, want %s", report.Problems, c.want)
 		})
 	}
 }
@@ -249,9 +242,7 @@ func TestBaseLimitsTheRange(t *testing.T) {
 	}
 	report, err := verify("base")
 	check.OK(t, err)
-	if report.Commits != 1 || len(report.Problems) != 0 {
-		t.Errorf("from base: %+v", report)
-	}
+	check.That(t, report.Commits == 1 && len(report.Problems) == 0, "from base: %+v", report)
 	if report, err = verify("base~1"); err != nil || report.Commits != 2 || len(report.Problems) != 1 {
 		t.Errorf("from before the revert: %v %+v", err, report)
 	}
@@ -320,9 +311,7 @@ func TestWithoutAHistory(t *testing.T) {
 	r.git("add", "x")
 	r.git("commit", "-q", "-m", "no ledger")
 	report := r.verify()
-	if len(report.Unproven) != 1 || !strings.Contains(report.Unproven[0], "has no ledger") {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, len(report.Unproven) == 1 && strings.Contains(report.Unproven[0], "has no ledger"), "%+v", report)
 	t.Setenv("PATH", t.TempDir())
 	if err := verify(r.root); !errors.Is(err, history.ErrNoHistory) || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("no git: %v", err)
@@ -339,10 +328,8 @@ func TestNothingOfTheRepositorySteersGit(t *testing.T) {
 	}
 	r.write(".git/info/attributes", "* filter=x diff=x\n")
 	t.Setenv("GIT_DIR", filepath.Join(t.TempDir(), "elsewhere"))
-	if report := r.verify(); report.Commits != 2 || len(report.Problems) != 0 {
-		t.Errorf("%+v", report)
-	}
-	if _, err := os.Stat(trap + ".sprung"); err == nil {
-		t.Error("a program that the repository names was run")
-	}
+	report := r.verify()
+	check.That(t, report.Commits == 2 && len(report.Problems) == 0, "%+v", report)
+	_, err := os.Stat(trap + ".sprung")
+	check.That(t, err != nil, "a program that the repository names was run")
 }

@@ -74,8 +74,7 @@ func newGitDriver(t *testing.T, layout ledger.Layout, seed uint64) *gitDriver {
 }
 
 func (d *gitDriver) open(segmentSize int64) *ledger.Ledger {
-	l, err := ledger.Open(d.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: d.layout, SegmentSize: segmentSize})
-	check.OK(d.t, err)
+	l := check.Value(ledger.Open(d.root, ledger.Options{Durability: ledger.DurabilityOS, Layout: d.layout, SegmentSize: segmentSize}))(d.t)
 	return l
 }
 
@@ -98,9 +97,8 @@ func (d *gitDriver) run(args ...string) error {
 
 func (d *gitDriver) must(args ...string) {
 	d.t.Helper()
-	if err := d.run(args...); err != nil {
-		d.t.Fatalf("git %v: %v", args, err)
-	}
+	err := d.run(args...)
+	check.Must(d.t, err == nil, "git %v: %v", args, err)
 }
 
 // append adds some records, by the server or by another process that comes and goes, and changes a file.
@@ -169,9 +167,7 @@ func (d *gitDriver) drive(steps int) {
 		all := d.steps()
 		all[d.random.IntN(len(all))]()
 		d.check()
-		if d.t.Failed() {
-			d.t.Fatalf("after step %d", i+1)
-		}
+		check.Must(d.t, !d.t.Failed(), "after step %d", i+1)
 	}
 	d.restore()
 	d.check()
@@ -189,9 +185,8 @@ func (d *gitDriver) switchDirty() {
 	d.append()
 	before := d.worktree()
 	err := d.run("switch", "-q", d.pick(d.branches()))
-	if after := d.worktree(); err != nil && len(after) < len(before) {
-		d.t.Errorf("git refused the switch and lines are lost")
-	}
+	after := d.worktree()
+	check.That(d.t, err == nil || len(after) >= len(before), "git refused the switch and lines are lost")
 	d.save("dirty")
 }
 
@@ -220,9 +215,8 @@ func (d *gitDriver) mergeOf(branches []string) {
 		if _, was := dropped[id]; was {
 			continue
 		}
-		if _, ok := have[id]; !ok {
-			d.t.Errorf("the merge of %v lost line %s", branches, id)
-		}
+		_, ok := have[id]
+		check.That(d.t, ok, "the merge of %v lost line %s", branches, id)
 	}
 }
 
@@ -286,9 +280,8 @@ func (d *gitDriver) stash() {
 	}
 	have := d.worktree()
 	for id := range before {
-		if _, ok := have[id]; !ok {
-			d.t.Errorf("the stash lost line %s", id)
-		}
+		_, ok := have[id]
+		check.That(d.t, ok, "the stash lost line %s", id)
 	}
 	d.save("unstashed")
 }
@@ -315,9 +308,8 @@ func (d *gitDriver) restore() {
 	d.script = append(d.script, fmt.Sprintf("restore %d lines", len(lines)))
 	check.OK(d.t, mend.PutBack(context.Background(), d.root, lines))
 	d.save("restored")
-	if report := d.verify(); len(report.Problems) > 0 {
-		d.t.Errorf("after restoring: %+v", report.Problems)
-	}
+	report := d.verify()
+	check.That(d.t, len(report.Problems) == 0, "after restoring: %+v", report.Problems)
 }
 
 // finishOrAbort goes on with what stopped at conflicts, and reports whether it came to its end.
@@ -357,9 +349,7 @@ func (d *gitDriver) resolve(what string) {
 		unmerged = nil
 	}
 	done, err := mend.Conflicts(context.Background(), d.root, unmerged)
-	if err != nil {
-		d.t.Fatalf("resolve: %v", err)
-	}
+	check.Must(d.t, err == nil, "resolve: %v", err)
 	if len(done) > 0 {
 		d.script = append(d.script, "ledger merge")
 	}

@@ -77,16 +77,14 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	if !reflect.DeepEqual(found[0].Entry, want) || found[0].Doubt {
 		t.Errorf("got %+v, want %+v", found[0].Entry, want)
 	}
-	if again, err := third.Orphans(); !errors.Is(err, journal.ErrSettling) || len(again) != 0 {
-		t.Errorf("a third process got %v, %v while the second settles", again, err)
-	}
+	again, err := third.Orphans()
+	check.That(t, errors.Is(err, journal.ErrSettling) && len(again) == 0, "a third process got %v, %v while the second settles", again, err)
 	found[0].Release()
 	found = orphans(t, third)
 	check.Equal(t, len(found), 1, "entries after one was given back")
 	check.OK(t, found[0].Drop())
-	if left := slots(t, dir); len(left) != 0 {
-		t.Errorf("left %v", left)
-	}
+	left := slots(t, dir)
+	check.That(t, len(left) == 0, "left %v", left)
 }
 
 // TestNobodyOverlooksWhatAnotherTakes: of several who look at once, one has the entry and all others know.
@@ -129,9 +127,7 @@ func TestDoubtIsKept(t *testing.T) {
 	check.OK(t, f.Doubt())
 	f.Leave()
 	found := orphans(t, one) // the process itself settles what it gave up
-	if len(found) != 1 || !found[0].Doubt {
-		t.Fatalf("%+v", found)
-	}
+	check.Must(t, len(found) == 1 && found[0].Doubt, "%+v", found)
 	check.OK(t, found[0].Drop())
 }
 
@@ -152,9 +148,8 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	check.Equal(t, len(slots(t, dir)), 1, "files after the directory was deleted")
 	f.Done()
 	check.OK(t, j.Close())
-	if left := slots(t, dir); len(left) != 0 {
-		t.Errorf("Close left %v", left)
-	}
+	left := slots(t, dir)
+	check.That(t, len(left) == 0, "Close left %v", left)
 	check.Fails(j.Begin(entryOf("c")))(t, journal.ErrClosed)
 }
 
@@ -186,9 +181,8 @@ func TestTornEntryIsSetAside(t *testing.T) {
 	if found := orphans(t, open(t, torn)); len(found) != 0 {
 		t.Error("an entry with another content than its checksum was taken")
 	}
-	if left := slots(t, torn); len(left) != 1 || filepath.Ext(left[0]) != ".unreadable" {
-		t.Errorf("it was not set aside: %v", left)
-	}
+	left := slots(t, torn)
+	check.That(t, len(left) == 1 && filepath.Ext(left[0]) == ".unreadable", "it was not set aside: %v", left)
 }
 
 // After a failed write or flush nothing is taken until the journal is opened
@@ -206,9 +200,8 @@ func TestFailedFlushPoisons(t *testing.T) {
 			f := check.Value(j.Begin(entryOf("a")))(t)
 			f.Done()
 			fail(j)
-			if _, err := j.Begin(entryOf("b")); !errors.Is(err, journal.ErrUnavailable) || !errors.Is(err, full) {
-				t.Fatal(err)
-			}
+			_, err := j.Begin(entryOf("b"))
+			check.Must(t, errors.Is(err, journal.ErrUnavailable) && errors.Is(err, full), "%v", err)
 			check.Fails(j.Begin(entryOf("c")))(t, journal.ErrUnavailable, "the next entry was taken")
 			if found := orphans(t, open(t, dir)); len(found) != 0 {
 				t.Errorf("an entry that never began was taken: %+v", found[0].Entry)
@@ -221,9 +214,8 @@ func TestLinkInPlaceOfTheDirectoryIsRefused(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	check.OK(t, os.Symlink(elsewhere, filepath.Join(dir, "inflight")))
 	check.Fails(open(t, dir).Begin(entryOf("a")))(t, journal.ErrUnavailable)
-	if left, _ := os.ReadDir(elsewhere); len(left) != 0 {
-		t.Error("the entry went through the link")
-	}
+	left, _ := os.ReadDir(elsewhere)
+	check.That(t, len(left) == 0, "the entry went through the link")
 }
 
 // TestFilesAsEarlierVersionsWroteThem: what a server of an earlier version had in flight when it died is read, and what this
@@ -239,12 +231,9 @@ func TestFilesAsEarlierVersionsWroteThem(t *testing.T) {
 		var files journal.Files
 		check.OK(t, json.Unmarshal([]byte(text), &files))
 		for _, f := range files {
-			if f.Op != op || (f.Op == change.Modified) != (f.After.Mode != "") {
-				t.Errorf("%s is read as %+v", text, f)
-			}
+			check.That(t, f.Op == op && (f.Op == change.Modified) == (f.After.Mode != ""), "%s is read as %+v", text, f)
 		}
-		if back, err := json.Marshal(files); err != nil || string(back) != text {
-			t.Errorf("%s is written as %s, %v", text, back, err)
-		}
+		back, err := json.Marshal(files)
+		check.That(t, err == nil && string(back) == text, "%s is written as %s, %v", text, back, err)
 	}
 }

@@ -23,9 +23,8 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	if found, err := other.Orphans(); !errors.Is(err, journal.ErrSettling) || len(found) > 0 {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if seen := look(t, dir); len(seen) != 1 || !seen[0].Gone {
-		t.Errorf("seen: %+v", seen)
-	}
+	seen := look(t, dir)
+	check.That(t, len(seen) == 1 && seen[0].Gone, "seen: %+v", seen)
 	f.Abandon() // the child is another program now
 	found := orphans(t, other)
 	check.Equal(t, len(found), 1)

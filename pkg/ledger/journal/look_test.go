@@ -17,9 +17,8 @@ func look(t *testing.T, dir string) []journal.Seen {
 	defer state.Close()
 	before := contents(t, dir)
 	found := check.Value(journal.Look(state))(t)
-	if after := contents(t, dir); !slices.Equal(before, after) {
-		t.Errorf("looking changed %q to %q", before, after)
-	}
+	after := contents(t, dir)
+	check.That(t, slices.Equal(before, after), "looking changed %q to %q", before, after)
 	return found
 }
 
@@ -40,9 +39,7 @@ func TestLookSeesWhatIsInFlight(t *testing.T) {
 	one := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }})
 	f := check.Value(one.Begin(entryOf("a")))(t)
 	found := look(t, dir)
-	if len(found) != 1 || found[0].PID != os.Getpid() || found[0].Torn || found[0].Aside {
-		t.Errorf("found %+v", found)
-	}
+	check.That(t, len(found) == 1 && found[0].PID == os.Getpid() && !found[0].Torn && !found[0].Aside, "found %+v", found)
 	name := slots(t, dir)[0]
 	content := check.Value(os.ReadFile(name))(t)
 	f.Done()
@@ -68,9 +65,7 @@ func TestLookSeesWhatIsTorn(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(inflight, "x.entry"), []byte("inflight 1 P- 00"), 0o600))
 	check.OK(t, os.WriteFile(filepath.Join(inflight, "y.entry.unreadable"), nil, 0o600))
 	found := look(t, dir)
-	if len(found) != 2 || !found[0].Torn || found[0].Aside || !found[1].Aside {
-		t.Errorf("found %+v", found)
-	}
+	check.That(t, len(found) == 2 && found[0].Torn && !found[0].Aside && found[1].Aside, "found %+v", found)
 	check.OK(t, os.Remove(filepath.Join(inflight, "x.entry")))
 	check.OK(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
 	state := check.Value(os.OpenRoot(dir))(t)

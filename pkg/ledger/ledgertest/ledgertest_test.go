@@ -36,9 +36,7 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 		last := map[string]string{}
 		l := check.Value(ledger.Open(root, ledger.Options{}))(t)
 		found, err := l.Query(context.Background(), record.Filter{Kinds: record.ChangeKinds()})
-		if err != nil || len(found.Entries) < shape.Records/2 {
-			t.Fatalf("%s: %d changes, %v", layout, len(found.Entries), err)
-		}
+		check.Must(t, err == nil && len(found.Entries) >= shape.Records/2, "%s: %d changes, %v", layout, len(found.Entries), err)
 		for _, e := range found.Entries {
 			for _, c := range e.Changes {
 				check.Equal(t, c.Before.Hash, last[c.Path], "%s: %s of %s follows the change before", layout, e.ID, c.Path)
@@ -51,7 +49,6 @@ func TestWhatIsWrittenIsALedger(t *testing.T) {
 func TestFailuresAreReported(t *testing.T) {
 	root := workspace(t)
 	check.OK(t, root.Mkdir(".orchestration/agent_trace.jsonl", 0o755))
-	if err := ledgertest.Write(context.Background(), root, ledgertest.Shape{Records: 100}); err == nil {
-		t.Error("a ledger that cannot be written is no error")
-	}
+	err := ledgertest.Write(context.Background(), root, ledgertest.Shape{Records: 100})
+	check.That(t, err != nil, "a ledger that cannot be written is no error")
 }

@@ -187,9 +187,8 @@ func TestAttacksAreDetectedByTheStrengthThatIsPromised(t *testing.T) {
 				requiring: w.verifyWith(seal.VerifyOptions{Required: own}).Problems,
 			}
 			for s, problems := range found {
-				if detected := len(problems) > 0; detected != (s >= attack.first) {
-					t.Errorf("strength %d: detected is %v: %v", s, detected, problems)
-				}
+				detected := len(problems) > 0
+				check.That(t, detected == (s >= attack.first), "strength %d: detected is %v: %v", s, detected, problems)
 			}
 		})
 	}

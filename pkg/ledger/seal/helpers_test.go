@@ -83,8 +83,7 @@ func (w *workspace) seal() seal.Created {
 func (w *workspace) sealBy(key *seal.Key) seal.Created {
 	w.t.Helper()
 	w.at = w.at.Add(time.Minute)
-	made := check.Value(seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }}))(w.t)
-	return made
+	return check.Value(seal.Create(context.Background(), w.root, key, seal.CreateOptions{Now: func() time.Time { return w.at }}))(w.t)
 }
 
 func (w *workspace) lines() []string {
@@ -101,9 +100,7 @@ func (w *workspace) archived() []string {
 	slices.SortStableFunc(names, func(a, b string) int { // of one millisecond their names say no order
 		return strings.Compare(w.unpacked(b)[0][:10], w.unpacked(a)[0][:10]) // {"prev":[] before {"prev":["
 	})
-	if len(names) < 2 || !strings.Contains(strings.Join(w.unpacked(names[0]), ""), `"call":"two"`) {
-		w.t.Fatalf("archives %v", names)
-	}
+	check.Must(w.t, len(names) >= 2 && strings.Contains(strings.Join(w.unpacked(names[0]), ""), `"call":"two"`), "archives %v", names)
 	return names
 }
 

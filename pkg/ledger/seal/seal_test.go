@@ -24,25 +24,18 @@ func TestSealAndVerify(t *testing.T) {
 	w := newWorkspace(t)
 	w.append("one", "two", "three")
 	made := w.seal()
-	if made.Lines != 3 || len(made.Heads) != 1 || made.Already {
-		t.Errorf("sealed %+v", made)
-	}
+	check.That(t, made.Lines == 3 && len(made.Heads) == 1 && !made.Already, "sealed %+v", made)
 	digest := sha256.Sum256([]byte(w.read(made.File)))
 	check.Equal(t, made.File, fmt.Sprintf("%s/20260218T183100Z-%x.note", sealsPath, digest[:6]), "the seal is")
 	report := w.verify()
-	if report.Sealed != 3 || report.Unsealed != 0 || len(report.Problems)+len(report.Unproven) != 0 {
-		t.Errorf("%+v", report)
-	}
-	if again := w.seal(); !again.Already || again.File != made.File {
-		t.Errorf("sealed again: %+v", again)
-	}
+	check.That(t, report.Sealed == 3 && report.Unsealed == 0 && len(report.Problems)+len(report.Unproven) == 0, "%+v", report)
+	again := w.seal()
+	check.That(t, again.Already && again.File == made.File, "sealed again: %+v", again)
 	w.append("four")
 	w.seal()
 	w.append("five", "six")
 	report = w.verify()
-	if report.Sealed != 4 || report.Unsealed != 2 || len(report.Seals) != 2 || len(report.Problems) != 0 {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, report.Sealed == 4 && report.Unsealed == 2 && len(report.Seals) == 2 && len(report.Problems) == 0, "%+v", report)
 }
 
 // Two people who seal the same heads in the same second do not stand in each other's way.
@@ -51,12 +44,10 @@ func TestSealsOfSeveralKeysStandBesideEachOther(t *testing.T) {
 	w.append("one")
 	first := w.seal()
 	w.key = newKey(t, t.TempDir(), "other")
-	if second := w.seal(); second.Already || second.File == first.File {
-		t.Errorf("%+v beside %+v", second, first)
-	}
-	if report := w.verify(); len(report.Seals) != 2 || len(report.Problems) != 0 {
-		t.Errorf("%+v", report)
-	}
+	second := w.seal()
+	check.That(t, !second.Already && second.File != first.File, "%+v beside %+v", second, first)
+	report := w.verify()
+	check.That(t, len(report.Seals) == 2 && len(report.Problems) == 0, "%+v", report)
 }
 
 func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
@@ -77,9 +68,8 @@ func TestKeysThatTheReaderDoesNotTrustProveNothing(t *testing.T) {
 	if report.Sealed != 0 || s.Trust != seal.RepositoryKey || !s.Holds || len(report.Problems) != 0 {
 		t.Errorf("with the repository's key: %+v", report)
 	}
-	if said := strings.Join(report.Unproven, "\n"); !strings.Contains(said, w.key.Public().ID()) {
-		t.Errorf("not proven: %s", said)
-	}
+	said := strings.Join(report.Unproven, "\n")
+	check.That(t, strings.Contains(said, w.key.Public().ID()), "not proven: %s", said)
 	check.OK(t, os.RemoveAll(w.path(sealsPath+"/keys")))
 	report = w.verifyWith(seal.VerifyOptions{})
 	if s = report.Seals[0]; report.Sealed != 0 || s.Trust != seal.UnknownKey || s.Holds || s.Key != w.key.Public().ID() {
@@ -100,9 +90,8 @@ func TestKeysOfOthersAreTrustedOnceTheUserHasThem(t *testing.T) {
 	check.OK(t, os.Mkdir(known, 0o700))
 	check.OK(t, os.WriteFile(filepath.Join(known, "bob"), []byte(bob.Public().String()+"\n"), 0o600))
 	keys := check.Value(seal.KnownKeys(w.user))(t)
-	if report := w.verifyWith(seal.VerifyOptions{Trusted: keys}); len(keys) != 2 || report.Sealed != 1 {
-		t.Errorf("%d keys, %d sealed", len(keys), report.Sealed)
-	}
+	report := w.verifyWith(seal.VerifyOptions{Trusted: keys})
+	check.That(t, len(keys) == 2 && report.Sealed == 1, "%d keys, %d sealed", len(keys), report.Sealed)
 	check.OK(t, os.WriteFile(filepath.Join(known, "broken"), []byte("bob+1+x"), 0o600))
 	if _, err := seal.KnownKeys(w.user); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a broken key: %v", err)
@@ -135,18 +124,15 @@ func TestBranchesSealedApartStayProven(t *testing.T) {
 		t.Errorf("merged: %+v", report)
 	}
 	made := w.seal()
-	if len(made.Heads) != 2 || made.Lines != 6 {
-		t.Errorf("sealed %+v", made)
-	}
+	check.That(t, len(made.Heads) == 2 && made.Lines == 6, "sealed %+v", made)
 	w.append("join")
 	if report := w.verify(); report.Sealed != 6 || report.Unsealed != 1 || len(report.Problems) != 0 {
 		t.Errorf("joined: %+v", report)
 	}
 	w.write(tracePath, strings.Replace(w.read(tracePath), ours[0], "", 1))
 	report := w.verify()
-	if got, want := kinds(report.Problems), "[missing_predecessor sealed_record_missing sealed_record_missing]"; got != want {
-		t.Errorf("problems %s, want %s", got, want)
-	}
+	got, want := kinds(report.Problems), "[missing_predecessor sealed_record_missing sealed_record_missing]"
+	check.That(t, got == want, "problems %s, want %s", got, want)
 	if report.Sealed != 4 { // their branch still stands
 		t.Errorf("%d sealed, want 4", report.Sealed)
 	}
@@ -192,9 +178,8 @@ func TestForeignLinesAreSealedAndNamed(t *testing.T) {
 	if report.Foreign != 1 || report.Leaves != 1 || !strings.Contains(strings.Join(report.Unproven, "\n"), "other tools") {
 		t.Errorf("%+v", report)
 	}
-	if made := w.seal(); made.Lines != 2 {
-		t.Errorf("sealed %+v", made)
-	}
+	made := w.seal()
+	check.That(t, made.Lines == 2, "sealed %+v", made)
 	w.write(tracePath, strings.Replace(w.read(tracePath), foreign, "", 1))
 	check.Equal(t, kinds(w.verify().Problems), "[sealed_record_missing]", "problems")
 }
@@ -220,9 +205,8 @@ func TestHostileSealDirectories(t *testing.T) {
 			w.append("one")
 			w.seal()
 			arrange(w)
-			if report := w.verify(); len(report.Problems) == 0 {
-				t.Errorf("no problem: %+v", report)
-			}
+			report := w.verify()
+			check.That(t, len(report.Problems) != 0, "no problem: %+v", report)
 		})
 	}
 }
@@ -236,9 +220,8 @@ func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
 	signer := check.Value(note.NewSigner(first))(t)
 	signed := check.Value(note.Sign(&note.Note{Text: "something else\n" + made.Text()}, signer))(t)
 	w.write(made.File, string(signed))
-	if report := w.verify(); report.Sealed != 0 || kinds(report.Problems) != "[seal_malformed]" {
-		t.Errorf("%+v", report)
-	}
+	report := w.verify()
+	check.That(t, report.Sealed == 0 && kinds(report.Problems) == "[seal_malformed]", "%+v", report)
 }
 
 func TestPrivateKey(t *testing.T) {
@@ -248,12 +231,10 @@ func TestPrivateKey(t *testing.T) {
 	if want := "Al-ice-x-..--+"; !strings.HasPrefix(key.Public().ID(), want) {
 		t.Errorf("the key is %s, want %s…", key.Public().ID(), want)
 	}
-	if again := newKey(t, user, "other"); again.Public().String() != key.Public().String() {
-		t.Error("a second key replaced the first")
-	}
-	if got := entries(t, user); !slices.Equal(got, []string{"seal.key"}) {
-		t.Errorf("files %v", got)
-	}
+	again := newKey(t, user, "other")
+	check.That(t, again.Public().String() == key.Public().String(), "a second key replaced the first")
+	got := entries(t, user)
+	check.That(t, slices.Equal(got, []string{"seal.key"}), "files %v", got)
 	file := filepath.Join(user, "seal.key")
 	if runtime.GOOS != "windows" {
 		info := check.Value(os.Stat(file))(t)
@@ -269,9 +250,8 @@ func TestPrivateKey(t *testing.T) {
 		"empty": "", "garbage": "x\ny\n", "one line": secret, "another's public key": secret + "\n" + other.Public().String() + "\n",
 	} {
 		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
-		if _, err := seal.LoadKey(user); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		_, err := seal.LoadKey(user)
+		check.That(t, err != nil, "%s: accepted", name)
 	}
 }
 
@@ -280,9 +260,7 @@ func TestWithoutAnOrchestrationDirectory(t *testing.T) {
 	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
 	report := check.Value(seal.Verify(context.Background(), root, seal.VerifyOptions{}))(t)
-	if report.Records != 0 || len(report.Problems) != 0 || report.Seals == nil || report.Heads == nil {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, report.Records == 0 && len(report.Problems) == 0 && report.Seals != nil && report.Heads != nil, "%+v", report)
 	check.Fails(mend.Repair(context.Background(), root))(t, ledger.ErrNotInitialized, "repair")
 }
 
@@ -301,9 +279,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := seal.Parse(text)
 		if err != nil {
-			if !errors.Is(err, seal.ErrMalformed) {
-				t.Errorf("error %v", err)
-			}
+			check.That(t, errors.Is(err, seal.ErrMalformed), "error %v", err)
 			return
 		}
 		check.Equal(t, s.Text(), text, "it is written")

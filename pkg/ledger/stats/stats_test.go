@@ -112,9 +112,8 @@ func TestOrderMeansNothing(t *testing.T) {
 	for range 50 {
 		all := entries()
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		if got := report(stats.Options{Top: 3}, all); !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %+v, want %+v", got, want)
-		}
+		got := report(stats.Options{Top: 3}, all)
+		check.Must(t, reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
 	}
 }
 
@@ -132,9 +131,7 @@ func TestPathCountsItsOwnChanges(t *testing.T) {
 func TestTopSaysWhatItLeavesOut(t *testing.T) {
 	r := report(stats.Options{Top: 2}, entries())
 	want := map[string]int{"intents": 1, "classes": 1, "paths": 4}
-	if !reflect.DeepEqual(r.Omitted, want) || len(r.Paths) != 2 || len(r.Kinds) != 3 {
-		t.Errorf("omitted %v of %v", r.Omitted, r.Paths)
-	}
+	check.That(t, reflect.DeepEqual(r.Omitted, want) && len(r.Paths) == 2 && len(r.Kinds) == 3, "omitted %v of %v", r.Omitted, r.Paths)
 }
 
 // Hostile records can hold any number of different names: memory stays bounded and the sums stay right.
@@ -150,9 +147,8 @@ func TestNamesAreBounded(t *testing.T) {
 	if len(r.Paths) != 101 || r.Paths[0].Path != stats.Other || r.Paths[0].Records != 900 || r.Changed.Records != 1000 || r.Sessions != 101 {
 		t.Errorf("%d paths, the first %+v; %+v", len(r.Paths), r.Paths[0], r.Changed)
 	}
-	if want := []string{"intents", "classes", "models", "paths", "days", "sessions"}; !reflect.DeepEqual(r.Merged, want) {
-		t.Errorf("merged %v, want %v", r.Merged, want)
-	}
+	want := []string{"intents", "classes", "models", "paths", "days", "sessions"}
+	check.That(t, reflect.DeepEqual(r.Merged, want), "merged %v, want %v", r.Merged, want)
 }
 
 // What is kept does not grow with the number of records.
@@ -187,7 +183,6 @@ func TestBackgroundCountsOnce(t *testing.T) {
 	} {
 		c.Add(record.Entry{Record: record.Record{Kind: record.KindCommand, IntentID: "INT-1", Command: &command}})
 	}
-	if r := c.Report(); r.Commands != (stats.Commands{Runs: 2, Failed: 1}) || r.Intents[0].Commands != 2 {
-		t.Errorf("%+v %+v", r.Commands, r.Intents)
-	}
+	r := c.Report()
+	check.That(t, r.Commands == (stats.Commands{Runs: 2, Failed: 1}) && r.Intents[0].Commands == 2, "%+v %+v", r.Commands, r.Intents)
 }

@@ -42,9 +42,7 @@ func newProject(t testing.TB) *project {
 	t.Cleanup(func() {
 		check.OK(t, p.ledger.Close(context.Background()))
 		report := check.Value(verify.Verify(context.Background(), p.root))(t)
-		if len(report.Problems) > 0 {
-			t.Errorf("the ledger ends with %+v", report.Problems)
-		}
+		check.That(t, len(report.Problems) == 0, "the ledger ends with %+v", report.Problems)
 		p.root.Close()
 	})
 	p.git("init", "-q")
@@ -55,9 +53,8 @@ func (p *project) git(args ...string) {
 	p.t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.safecrlf=false"}, args...)...)
 	cmd.Dir = p.top
-	if out, err := cmd.CombinedOutput(); err != nil {
-		p.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.Must(p.t, err == nil, "git %v: %v\n%s", args, err, out)
 }
 
 func (p *project) write(name, content string) {
@@ -275,8 +272,7 @@ func BenchmarkStaged(b *testing.B) {
 	p.edit("B", "f", "b\n")
 	p.git("add", "sub dir/f")
 	for b.Loop() {
-		if got := p.staged(); !slices.Equal(got, []string{"B"}) {
-			b.Fatal(got)
-		}
+		got := p.staged()
+		check.Must(b, slices.Equal(got, []string{"B"}), "%v", got)
 	}
 }

@@ -88,9 +88,8 @@ func TestAWaitLearnsThatItsTurnWasEnded(t *testing.T) {
 	result := make(chan error)
 	go func() { result <- waiting.Wait(context.Background()) }()
 	waiting.Done()
-	if err := <-result; !errors.Is(err, order.ErrReleased) {
-		t.Fatal(err)
-	}
+	err := <-result
+	check.Must(t, errors.Is(err, order.ErrReleased), "%v", err)
 }
 
 // model is the order by its definition, without any cleverness.
@@ -187,9 +186,8 @@ func (m *model) live() []*modelTurn {
 func cancelled(t *testing.T, turn *order.Turn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := turn.Wait(ctx); err == nil {
-		t.Error("a cancelled call started")
-	}
+	err := turn.Wait(ctx)
+	check.That(t, err != nil, "a cancelled call started")
 }
 
 func randomTicket(r *rand.Rand) (order.Ticket, []string) {

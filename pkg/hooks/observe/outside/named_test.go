@@ -91,7 +91,7 @@ func TestNamed(t *testing.T) {
 			for _, each := range c.want {
 				want = append(want, fill(each))
 			}
-			check.That(t, slices.Equal(got, want) && len(short) <= 0, "%s %q: %q, want %q; short of %q", c.line, c.words, got, want, short)
+			check.That(t, slices.Equal(got, want) && len(short) == 0, "%s %q: %q, want %q; short of %q", c.line, c.words, got, want, short)
 		})
 	}
 }

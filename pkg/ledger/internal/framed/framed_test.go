@@ -60,9 +60,7 @@ func TestTextComesBack(t *testing.T) {
 			t.Run(fmt.Sprint(name, " by ", piece), func(t *testing.T) {
 				file := compress(t, text, piece)
 				got, err := whole(open(t, file))
-				if err != nil || !bytes.Equal(got, text) {
-					t.Fatalf("%d bytes came back of %d: %v", len(got), len(text), err)
-				}
+				check.Must(t, err == nil && bytes.Equal(got, text), "%d bytes came back of %d: %v", len(got), len(text), err)
 				s := check.Value(framed.NewStream(bytes.NewReader(file)))(t)
 				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
 					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
@@ -85,9 +83,7 @@ func TestReadAtAnyPlace(t *testing.T) {
 		p := make([]byte, mathrand.IntN(600<<10))
 		n, err := r.ReadAt(p, int64(off))
 		want := text[off:min(len(text), off+len(p))]
-		if !bytes.Equal(p[:n], want) || (n < len(p)) != errors.Is(err, io.EOF) {
-			t.Fatalf("%d bytes at %d: %d, %v", len(p), off, n, err)
-		}
+		check.Must(t, bytes.Equal(p[:n], want) && (n < len(p)) == errors.Is(err, io.EOF), "%d bytes at %d: %d, %v", len(p), off, n, err)
 	}
 }
 
@@ -113,17 +109,13 @@ func readAround(t *testing.T, r *framed.Reader, text []byte, lost int, what stri
 	got, damages := 0, 0
 	for from := int64(0); from < r.Size(); {
 		piece, err := io.ReadAll(io.NewSectionReader(r, from, r.Size()-from))
-		if !bytes.Contains(text, piece) {
-			t.Fatalf("%s: another text was read", what)
-		}
+		check.Must(t, bytes.Contains(text, piece), "%s: another text was read", what)
 		got += len(piece)
 		if err == nil {
 			break
 		}
 		var d *framed.Damage
-		if !errors.As(err, &d) || d.To <= from {
-			t.Fatalf("%s: %v", what, err)
-		}
+		check.Must(t, errors.As(err, &d) && d.To > from, "%s: %v", what, err)
 		damages++
 		from = d.To
 	}
@@ -164,9 +156,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		r := open(t, file)
 		text, err := whole(r)
 		var d *framed.Damage
-		if len(text) > 0 || !errors.As(err, &d) {
-			t.Errorf("%s: %d bytes, %v", name, len(text), err)
-		}
+		check.That(t, len(text) == 0 && errors.As(err, &d), "%s: %d bytes, %v", name, len(text), err)
 	}
 	full := bytes.Repeat(compress(t, make([]byte, 1<<20), 1<<20), 1025)
 	for name, file := range map[string][]byte{"too many frames": bytes.Repeat(one, 1<<14+1), "more than a GiB": full} {
@@ -219,8 +209,6 @@ func FuzzReader(f *testing.F) {
 				from = d.To
 			}
 		}
-		if read > size {
-			t.Fatalf("%d bytes read of %d", read, size)
-		}
+		check.Must(t, read <= size, "%d bytes read of %d", read, size)
 	})
 }

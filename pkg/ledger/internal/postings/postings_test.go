@@ -44,9 +44,8 @@ func TestRunGivesWhatWasAdded(t *testing.T) {
 		b, span, want := random(r, n)
 		run := open(t, b.Encode(span))
 		least, greatest := b.Times()
-		if a, z := run.Times(); run.Span() != span || run.Len() != n || a != least || z != greatest {
-			t.Fatalf("%d rows: the header does not come back", n)
-		}
+		a, z := run.Times()
+		check.Must(t, run.Span() == span && run.Len() == n && a == least && z == greatest, "%d rows: the header does not come back", n)
 		for k, rows := range want {
 			found, err := run.Find(k)
 			held, _ := b.Find(k)
@@ -59,14 +58,10 @@ func TestRunGivesWhatWasAdded(t *testing.T) {
 		}
 		for i := range n {
 			page, first, err := run.Page(i)
-			if err != nil || page[i-first] != b.Rows[i] {
-				t.Fatalf("row %d: %v", i, err)
-			}
+			check.Must(t, err == nil && page[i-first] == b.Rows[i], "row %d: %v", i, err)
 		}
 		loaded, err := run.Load()
-		if err != nil || !bytes.Equal(loaded.Encode(span), b.Encode(span)) {
-			t.Errorf("%d rows: loading changes the run: %v", n, err)
-		}
+		check.That(t, err == nil && bytes.Equal(loaded.Encode(span), b.Encode(span)), "%d rows: loading changes the run: %v", n, err)
 	}
 }
 
@@ -88,9 +83,7 @@ func TestAppendedRunsAreOne(t *testing.T) {
 			part.Add(row, keysOf(whole, i))
 		}
 		parts[0].Append(&parts[1], shift)
-		if !bytes.Equal(parts[0].Encode(span), whole.Encode(span)) {
-			t.Errorf("cut at %d, the run is another", cut)
-		}
+		check.That(t, bytes.Equal(parts[0].Encode(span), whole.Encode(span)), "cut at %d, the run is another", cut)
 	}
 }
 

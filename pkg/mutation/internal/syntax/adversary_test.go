@@ -49,8 +49,7 @@ func TestAdversary(t *testing.T) {
 			continue
 		}
 		t.Run(language.extension, func(t *testing.T) {
-			data, err := os.ReadFile("testdata/adversary/programs." + language.extension + ".txt")
-			check.OK(t, err)
+			data := check.Value(os.ReadFile("testdata/adversary/programs." + language.extension + ".txt"))(t)
 			check.Needs(t, language.needs)
 			programs := strings.Split(string(data), "-- program --\n")
 			edits := check.Rounds(language.usual, language.usual*40)
@@ -92,8 +91,7 @@ func run(t *testing.T, needs, how string, programs []string) (printed []string) 
 	if !strings.HasPrefix(how, "testdata/") {
 		return runEach(t, how, programs)
 	}
-	input, err := json.Marshal(programs)
-	check.OK(t, err)
+	input := check.Value(json.Marshal(programs))(t)
 	cmd := exec.CommandContext(t.Context(), needs, how)
 	cmd.Stdin = bytes.NewReader(input)
 	out, err := cmd.Output()

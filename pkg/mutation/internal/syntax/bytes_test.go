@@ -64,9 +64,8 @@ func TestNotLayout(t *testing.T) {
 		{"a.ts", "let a = (1;\n", "let a = (1 ;\n"},
 		{"A.cs", "#if A\nclass B {}\n#endif\n", "/*\n#if A\n*/class B {}\n#endif\n"},
 	} {
-		if got := evidence(t, c.path, c.before, c.after); got == verdict.Proven || got == verdict.ProvenLocal {
-			t.Errorf("%s: %q and %q: %s", c.path, c.before, c.after, got)
-		}
+		got := evidence(t, c.path, c.before, c.after)
+		check.That(t, got != verdict.Proven && got != verdict.ProvenLocal, "%s: %q and %q: %s", c.path, c.before, c.after, got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/syntax"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -24,10 +25,7 @@ func TestNearIsWhole(t *testing.T) {
 		edits = 2000
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Value(os.ReadFile(name))(t)
 		if syntax.Of(name) == "" {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -17,13 +18,9 @@ func BenchmarkParse(b *testing.B) {
 			var parsers treesitter.Parsers
 			defer parsers.Release()
 			for b.Loop() {
-				tree, err := parsers.Parse(context.Background(), language, text)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if at, faulty := tree.Fault(); faulty {
-					b.Fatalf("a fault at byte %d", at)
-				}
+				tree := check.Value(parsers.Parse(context.Background(), language, text))(b)
+				at, faulty := tree.Fault()
+				check.Must(b, !faulty, "a fault at byte %d", at)
 			}
 		})
 	}
@@ -35,9 +32,8 @@ func BenchmarkFirst(b *testing.B) {
 		b.Run(string(language), func(b *testing.B) {
 			for b.Loop() {
 				var parsers treesitter.Parsers
-				if _, err := parsers.Parse(context.Background(), language, []byte(hello()[language])); err != nil {
-					b.Fatal(err)
-				}
+				_, err := parsers.Parse(context.Background(), language, []byte(hello()[language]))
+				check.OK(b, err)
 				parsers.Release()
 			}
 		})

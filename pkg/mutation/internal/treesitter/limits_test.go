@@ -11,26 +11,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
 func TestNothingIsLoadedBeforeTheFirstText(t *testing.T) {
 	var parsers treesitter.Parsers
-	if parsers.Loaded() != 0 {
-		t.Error("modules are loaded before a text was parsed")
-	}
+	check.That(t, parsers.Loaded() == 0, "modules are loaded before a text was parsed")
 	parsers.Release() // of nothing
 	for range 2 {
-		if _, err := parsers.Parse(context.Background(), treesitter.Java, []byte("class A {}")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := parsers.Parse(context.Background(), treesitter.Java, []byte("class A {}"))
+		check.OK(t, err)
 		if parsers.Loaded() != 1 {
 			t.Errorf("%d modules are loaded for one language", parsers.Loaded())
 		}
 		parsers.Release()
-		if parsers.Loaded() != 0 {
-			t.Error("modules stay loaded after the release")
-		}
+		check.That(t, parsers.Loaded() == 0, "modules stay loaded after the release")
 	}
 }
 
@@ -83,12 +79,8 @@ func TestHostileTexts(t *testing.T) {
 			begin := time.Now()
 			tree, err := parsers.Parse(context.Background(), language, text)
 			known := errors.Is(err, treesitter.ErrTime) || errors.Is(err, treesitter.ErrFault)
-			if err != nil && !known {
-				t.Errorf("%s, %s: %v", language, name, err)
-			}
-			if err == nil && int(tree.Nodes[0].Next) != len(tree.Nodes) {
-				t.Errorf("%s, %s: not a tree", language, name)
-			}
+			check.That(t, err == nil || known, "%s, %s: %v", language, name, err)
+			check.That(t, err != nil || int(tree.Nodes[0].Next) == len(tree.Nodes), "%s, %s: not a tree", language, name)
 			t.Logf("%s, %s: %s, %v", language, name, time.Since(begin), err)
 		}
 		if _, err := parsers.Parse(context.Background(), language, []byte("a = 1\n")); err != nil {
@@ -125,9 +117,7 @@ func TestParsersAreSharedByGoroutines(t *testing.T) {
 		group.Go(func() {
 			for range 5 {
 				tree, err := parsers.Parse(context.Background(), treesitter.Java, []byte("class A { int b; }"))
-				if err != nil || tree.Kind(0) != "program" {
-					t.Errorf("%v", err)
-				}
+				check.That(t, err == nil && tree.Kind(0) == "program", "%v", err)
 				if i == 0 {
 					parsers.Release()
 				}
@@ -141,9 +131,7 @@ func TestTree(t *testing.T) {
 	var parsers treesitter.Parsers
 	defer parsers.Release()
 	tree, err := parsers.Parse(context.Background(), treesitter.Python, []byte("def a(b): return b\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	definition := 1
 	if tree.Kind(definition) != "function_definition" {
 		t.Fatalf("the first child is %s", tree.Kind(definition))
@@ -153,16 +141,13 @@ func TestTree(t *testing.T) {
 		found = append(found, tree.FieldName(child)+"/"+tree.Source(child))
 	}
 	want := "/def name/a parameters/(b) /: body/return b"
-	if got := strings.Join(found, " "); got != want {
-		t.Errorf("children %q, want %q", got, want)
-	}
+	got := strings.Join(found, " ")
+	check.That(t, got == want, "children %q, want %q", got, want)
 	if _, faulty := tree.Fault(); faulty {
 		t.Error("a fault in a text without one")
 	}
 	tree, err = parsers.Parse(context.Background(), treesitter.Python, []byte("a = 1\ndef (b:\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if at, faulty := tree.Fault(); !faulty || at < 6 {
 		t.Errorf("a fault at %d: %t", at, faulty)
 	}

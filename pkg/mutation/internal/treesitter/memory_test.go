@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -25,10 +26,7 @@ func TestNothingOfOneTextIsLeft(t *testing.T) {
 			}
 		}
 	}
-	want, err := fresh.Parse(context.Background(), treesitter.Python, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Value(fresh.Parse(context.Background(), treesitter.Python, text))(t)
 	long := []byte(strings.Repeat("a = [b(c) for c in d if e]\n", 60000))
 	for range 2 {
 		soon, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
@@ -39,12 +37,7 @@ func TestNothingOfOneTextIsLeft(t *testing.T) {
 		if _, err := used.Parse(context.Background(), treesitter.JavaScript, []byte("`${{[(`")); err != nil {
 			t.Error(err)
 		}
-		got, err := used.Parse(context.Background(), treesitter.Python, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got.Nodes, want.Nodes) {
-			t.Errorf("%v, and in new memory %v", got.Nodes, want.Nodes)
-		}
+		got := check.Value(used.Parse(context.Background(), treesitter.Python, text))(t)
+		check.That(t, reflect.DeepEqual(got.Nodes, want.Nodes), "%v, and in new memory %v", got.Nodes, want.Nodes)
 	}
 }

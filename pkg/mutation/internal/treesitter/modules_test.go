@@ -13,6 +13,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -24,10 +25,7 @@ func TestModulesAreTheOnesSummed(t *testing.T) {
 		t.Errorf("%d sums for %d languages", len(sums), len(treesitter.Languages()))
 	}
 	for _, language := range treesitter.Languages() {
-		binary, err := treesitter.Module(language)
-		if err != nil {
-			t.Fatal(err)
-		}
+		binary := check.Value(treesitter.Module(language))(t)
 		sum := sha256.Sum256(binary)
 		if got := hex.EncodeToString(sum[:]); got != sums[string(language)+".wasm"] {
 			t.Errorf("%s: the embedded module has the sum %s, SHA256SUMS says %q", language, got, sums[string(language)+".wasm"])
@@ -37,10 +35,7 @@ func TestModulesAreTheOnesSummed(t *testing.T) {
 
 func readSums(t *testing.T) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("modules", "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := check.Value(os.ReadFile(filepath.Join("modules", "SHA256SUMS")))(t)
 	sums := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
 		sum, name, ok := strings.Cut(lines.Text(), "  ")
@@ -59,21 +54,13 @@ func TestModulesReachNothing(t *testing.T) {
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	defer runtime.Close(ctx)
 	for _, language := range treesitter.Languages() {
-		binary, err := treesitter.Module(language)
-		if err != nil {
-			t.Fatal(err)
-		}
-		module, err := runtime.CompileModule(ctx, binary)
-		if err != nil {
-			t.Fatal(err)
-		}
+		binary := check.Value(treesitter.Module(language))(t)
+		module := check.Value(runtime.CompileModule(ctx, binary))(t)
 		for _, imported := range module.ImportedFunctions() {
-			if from, name, _ := imported.Import(); from+"."+name != "host.stop" {
-				t.Errorf("%s imports %s.%s", language, from, name)
-			}
+			from, name, _ := imported.Import()
+			check.That(t, from+"."+name == "host.stop", "%s imports %s.%s", language, from, name)
 		}
-		if memories := module.ImportedMemories(); len(memories) > 0 {
-			t.Errorf("%s imports a memory", language)
-		}
+		memories := module.ImportedMemories()
+		check.That(t, len(memories) == 0, "%s imports a memory", language)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
@@ -37,8 +38,7 @@ func TestEveryLanguageIsParsed(t *testing.T) {
 			continue
 		}
 		t.Log(language, time.Since(begin), len(tree.Nodes), tree.Kind(0))
-		if at, faulty := tree.Fault(); faulty {
-			t.Errorf("%s: a fault at byte %d", language, at)
-		}
+		at, faulty := tree.Fault()
+		check.That(t, !faulty, "%s: a fault at byte %d", language, at)
 	}
 }

@@ -29,9 +29,7 @@ func TestPlanSurvivesItsWay(t *testing.T) {
 		}
 	}
 	var got helper.Plan
-	if !got.Decode(plan.Encode()) || !reflect.DeepEqual(&got, plan) {
-		t.Errorf("%+v", got)
-	}
+	check.That(t, got.Decode(plan.Encode()) && reflect.DeepEqual(&got, plan), "%+v", got)
 }
 
 // FuzzDecode: what is no whole plan is refused, in bounded memory.
@@ -47,9 +45,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		var again helper.Plan
-		if !again.Decode(plan.Encode()) || !reflect.DeepEqual(again, plan) {
-			t.Errorf("%+v %+v", plan, again)
-		}
+		check.That(t, again.Decode(plan.Encode()) && reflect.DeepEqual(again, plan), "%+v %+v", plan, again)
 	})
 }
 
@@ -57,9 +53,7 @@ func TestPlanIsWhole(t *testing.T) {
 	encoded := whole().Encode()
 	for length := range encoded {
 		var plan helper.Plan
-		if plan.Decode(encoded[:length]) {
-			t.Fatalf("%d of %d bytes were taken", length, len(encoded))
-		}
+		check.Must(t, !plan.Decode(encoded[:length]), "%d of %d bytes were taken", length, len(encoded))
 	}
 }
 
@@ -70,7 +64,5 @@ func TestSees(t *testing.T) {
 	} {
 		check.Equal(t, plan.Sees(path), want, "%v", path)
 	}
-	if !helper.Below("/a", "/") || helper.Below("/", "/") {
-		t.Error("what is below the root")
-	}
+	check.That(t, helper.Below("/a", "/") && !helper.Below("/", "/"), "what is below the root")
 }
