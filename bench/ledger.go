@@ -44,9 +44,8 @@ type longLedger struct {
 	length string
 }
 
-// start measures what a new server does first. The first record, which is that of the selection, has to know the
-// heads of the file that it goes to, and the first question what no server has indexed yet; that has no bound of its
-// own.
+// start measures what a new server does first. The first record, which is that of the selection, has to know the heads
+// of the file that it goes to, and the first question what no server has indexed yet; that has no bound of its own.
 func (l longLedger) start() {
 	first, _ := l.starts(l.dir, pick(l.short, 3, 20))
 	l.add(atMost("process start to the answer of initialize, "+l.length, ms(first.p50()), 60, milliseconds, first.String()))

@@ -70,8 +70,7 @@ func timed(fn func()) action {
 	}
 }
 
-// rate is how often the workers, each calling its own function again and again for some time, got through in a
-// second.
+// rate is how often the workers, each calling its own function again and again for some time, got through in a second.
 func rate(ctx context.Context, duration time.Duration, workers []func() error) (float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -35,8 +35,7 @@ func flushDir(path string) error {
 	return dir.Sync()
 }
 
-// fileSystem names what is below path. On tmpfs a flush costs nothing, and the rows that are about flushes mean
-// little.
+// fileSystem names what is below path. On tmpfs a flush costs nothing, and the rows that are about flushes mean little.
 func fileSystem(path string) string {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

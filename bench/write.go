@@ -27,8 +27,7 @@ func measureWrite(s *suite) {
 		fmt.Sprintf("governed %s; bare %s (4 flushes: journal, file, directory, ledger of %d bytes a record)", taken[0], taken[1], len(record))))
 }
 
-// governedWrite replaces one file with ever new content. What the session wrote counts as seen, so it may overwrite
-// it.
+// governedWrite replaces one file with ever new content. What the session wrote counts as seen, so it may overwrite it.
 func governedWrite(p *peer, session, path string) action {
 	variant := 0
 	return func() time.Duration {

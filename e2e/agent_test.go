@@ -15,8 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
-// client is an MCP client that we did not write. Methods are named as in the
-// TypeScript SDK.
+// client is an MCP client that we did not write. Methods are named as in the TypeScript SDK.
 type client interface {
 	request(method string, params any) (json.RawMessage, error)
 }
@@ -111,9 +110,8 @@ func (r answer) details() map[string]any {
 	return details
 }
 
-// user is the person at a client: it is shown a form, and says what it does
-// with it. ctx is done when nobody waits for the form any more. It may be
-// called concurrently.
+// user is the person at a client: it is shown a form, and says what it does with it. ctx is done when nobody waits for
+// the form any more. It may be called concurrently.
 type user func(ctx context.Context, f form) reply
 
 // form is what a server wants to have filled in.
@@ -180,15 +178,13 @@ active_intents:
     owned_scope: ["**"]
 `
 
-// workspace is a governed git repository, with a home of its own for the
-// programs that run on it.
+// workspace is a governed git repository, with a home of its own for the programs that run on it.
 type workspace struct {
 	t         *testing.T
 	dir, home string
 }
 
-// newWorkspace makes a workspace whose ledger is verified when the test has
-// ended and every process on it is gone.
+// newWorkspace makes a workspace whose ledger is verified when the test has ended and every process on it is gone.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: t.TempDir(), home: t.TempDir()}

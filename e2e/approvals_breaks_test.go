@@ -60,8 +60,7 @@ func (w *workspace) asksForCommands() {
 	w.write("note", "echo done >> docs/$1\n")
 }
 
-// noting is a call that is asked about: each time that it is carried out, it
-// adds a line.
+// noting is a call that is asked about: each time that it is carried out, it adds a line.
 func noting(session, name string) args {
 	return args{"session": session, "command": "sh note " + name}
 }
@@ -159,8 +158,7 @@ func TestClientGoesWhileAsked(t *testing.T) {
 	}
 }
 
-// What was put in a form can be answered in the inbox: the form is closed, and
-// the call goes on.
+// What was put in a form can be answered in the inbox: the form is closed, and the call goes on.
 func TestInboxAnswersForTheForm(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -222,9 +220,8 @@ func (w *workspace) dialedKillable(u user, sdk int, pin string, env ...string) (
 	}
 }
 
-// The server is killed while it asks: nothing has happened, what was asked can
-// be answered all the same, and the answer lets the call pass, once, at the
-// server that comes after it.
+// The server is killed while it asks: nothing has happened, what was asked can be answered all the same, and the answer
+// lets the call pass, once, at the server that comes after it.
 func TestServerKilledWhileItAsks(t *testing.T) {
 	for _, c := range []struct {
 		name string

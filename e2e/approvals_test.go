@@ -23,11 +23,10 @@ func subjects() []string {
 	return []string{"left", "denied", "declined", "once", "granted", "first", "beside"}
 }
 
-// TestEveryAskableRefusalIsAnsweredInEachWay is the table of SPEC 9: each row is
-// a refusal that the operator can lift, each column a client and the way in
-// which its operator is asked, and each field has all answers. With
-// ORCHESTRA_LONG=1 every column is tried and has every row; else one has, the
-// others have one of each kind, and under the race detector that one has these.
+// TestEveryAskableRefusalIsAnsweredInEachWay is the table of SPEC 9: each row is a refusal that the operator can lift,
+// each column a client and the way in which its operator is asked, and each field has all answers. With
+// ORCHESTRA_LONG=1 every column is tried and has every row; else one has, the others have one of each kind, and under
+// the race detector that one has these.
 func TestEveryAskableRefusalIsAnsweredInEachWay(t *testing.T) {
 	long := check.Long()
 	for _, column := range []struct {
@@ -151,8 +150,7 @@ func (o *operator) recorded(outcome string, do func()) {
 	check.Equal(o.t, len(o.w.records(parts...))-before, 1)
 }
 
-// leaves: a question that is put away leaves the call refused, and is in the
-// inbox still.
+// leaves: a question that is put away leaves the call refused, and is in the inbox still.
 func (o *operator) leaves(row askable) {
 	if _, waits := o.way.(inInboxMeanwhile); waits {
 		return // see TestTimeOut
@@ -218,8 +216,7 @@ func (o *operator) approvesForIntent(row askable) {
 	o.demand(row, r, "APPROVAL_REJECTED", "granted", 3)
 }
 
-// offersNoGrant: an answer that is not offered is none, in the inbox with a
-// reason.
+// offersNoGrant: an answer that is not offered is none, in the inbox with a reason.
 func (o *operator) offersNoGrant(row askable) {
 	if _, at := o.way.(inInbox); !at {
 		return // a client lets no answer pass that the form does not have: TestAnswersThatDoNotFit

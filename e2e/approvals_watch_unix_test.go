@@ -61,8 +61,7 @@ func (s *terminal) has(text string) bool {
 
 func (s *terminal) press(keys string) { _, _ = s.WriteString(keys) }
 
-// insist presses a key until a text comes: it is heard once what it answers
-// was on the screen for a while.
+// insist presses a key until a text comes: it is heard once what it answers was on the screen for a while.
 func (s *terminal) insist(key, text string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !s.has(text); time.Sleep(200 * time.Millisecond) {
@@ -84,8 +83,7 @@ func (s *terminal) forget() {
 	s.screen.Reset()
 }
 
-// An operator who watches answers with a key, while the calls wait: once, no with
-// a reason, and for the intent.
+// An operator who watches answers with a key, while the calls wait: once, no with a reason, and for the intent.
 func TestWatchAnswersWaitingCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

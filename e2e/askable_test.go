@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// askable is a refusal that the operator can lift (SPEC 9), as a call that is
-// stopped by it.
+// askable is a refusal that the operator can lift (SPEC 9), as a call that is stopped by it.
 type askable struct {
 	name string
 	// intent is selected for the call; "" if none is.
@@ -16,11 +15,9 @@ type askable struct {
 	call func(subject string, round int) args
 	// shows are texts that the operator has to be shown; %s is the subject.
 	shows []string
-	// took tells what became of the subject: what is there after the call of
-	// the round, and not before.
+	// took tells what became of the subject: what is there after the call of the round, and not before.
 	took func(w *workspace, subject string, round int) bool
-	// once says why the operator cannot approve it for the intent; "" if that
-	// is possible.
+	// once says why the operator cannot approve it for the intent; "" if that is possible.
 	once string
 	// brief: the row stands for others where not all are tried.
 	brief bool

@@ -16,8 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// driveExample connects a client to the example server in each way that the
-// SDKs have, for a user who can be asked.
+// driveExample connects a client to the example server in each way that the SDKs have, for a user who can be asked.
 func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, elicitation any) *typescript)) {
 	for _, way := range []struct {
 		name, transport, path string
@@ -194,12 +193,10 @@ func TestGoClientAnswers(t *testing.T) {
 	}
 }
 
-// serveExample is the environment variable that makes this test program the
-// example server on its standard streams.
+// serveExample is the environment variable that makes this test program the example server on its standard streams.
 const serveExample = "ORCHESTRA_E2E_EXAMPLE_SERVER"
 
-// example is a server that only asks: the protocol's side of an approval,
-// without what is approved.
+// example is a server that only asks: the protocol's side of an approval, without what is approved.
 type example struct{}
 
 // Arrive implements mcpbridge.ToolHandler.
@@ -220,8 +217,7 @@ func (example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Resul
 	}
 }
 
-// exampleForm has the fields of an approval; its message shows the call, so
-// that a mix-up shows.
+// exampleForm has the fields of an approval; its message shows the call, so that a mix-up shows.
 func exampleForm(call mcpbridge.Call) mcpbridge.Form {
 	return mcpbridge.Form{
 		Message: "May it? " + string(call.Arguments),

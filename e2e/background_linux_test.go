@@ -12,8 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// behind starts a command in the background and returns its id and that of its
-// output.
+// behind starts a command in the background and returns its id and that of its output.
 func (a agent) behind(session, line string) (id, artifact string) {
 	a.t.Helper()
 	r := a.ok("execute_command", args{"session": session, "command": line, "background": true})
@@ -58,10 +57,9 @@ func changed(fields map[string]any) (paths []string) {
 	return paths
 }
 
-// Two commands in the background overlap with each other and with a write of
-// the agent: each change is charged to whom it is, what is out of scope cannot
-// be written or is told as a violation when the command ends, and another
-// session can neither see nor end them.
+// Two commands in the background overlap with each other and with a write of the agent: each change is charged to whom
+// it is, what is out of scope cannot be written or is told as a violation when the command ends, and another session
+// can neither see nor end them.
 func TestBackgroundOutOfScope(t *testing.T) {
 	for _, m := range machines(t) {
 		t.Run(m.name, func(t *testing.T) {
@@ -142,9 +140,8 @@ func TestBackgroundOutput(t *testing.T) {
 	}
 }
 
-// A command in the background does not outlive its intent or its server,
-// however that ends. Below the level full, what a killed server leaves is ended
-// by the next.
+// A command in the background does not outlive its intent or its server, however that ends. Below the level full, what
+// a killed server leaves is ended by the next.
 func TestBackgroundEnds(t *testing.T) {
 	ends := map[string]func(w *workspace, p *process){
 		"end of input": func(_ *workspace, p *process) { p.end() },
@@ -198,9 +195,8 @@ func readAll(name string) string {
 	return string(content)
 }
 
-// Commands of two sessions, of one server and of two, run at the same time on a
-// workspace without a repository: each is charged with what is in its scope, what is in nobody's
-// stands as a violation, and each can be undone by itself.
+// Commands of two sessions, of one server and of two, run at the same time on a workspace without a repository: each is
+// charged with what is in its scope, what is in nobody's stands as a violation, and each can be undone by itself.
 func TestCommandsSideBySide(t *testing.T) {
 	for _, m := range machines(t) {
 		for _, servers := range []int{1, 2} {
@@ -257,8 +253,7 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	w.want("other/keep.md", "keep\n")
 }
 
-// What builds write into caches and places for it is recorded as build, and is
-// no violation.
+// What builds write into caches and places for it is recorded as build, and is no violation.
 func TestBuildsThatWriteCaches(t *testing.T) {
 	for _, m := range machines(t)[:1] {
 		w := newWorkspace(t)

@@ -146,9 +146,8 @@ func defuse(group *cgroup.Group) {
 	}
 }
 
-// meanwhile reads a file in another session until the answer to a call comes,
-// and says how often that was answered before, and how many processes of the
-// workspace were seen at most.
+// meanwhile reads a file in another session until the answer to a call comes, and says how often that was answered
+// before, and how many processes of the workspace were seen at most.
 func (p *process) meanwhile(id any, w *workspace, session string) (r answer, served, most int) {
 	p.t.Helper()
 	for i := 0; ; i++ {
@@ -172,8 +171,7 @@ func (p *process) meanwhile(id any, w *workspace, session string) (r answer, ser
 	}
 }
 
-// children are the processes that have the program as their parent and are in
-// one of the states.
+// children are the processes that have the program as their parent and are in one of the states.
 func children(t *testing.T, p *process, states string) (pids []string) {
 	t.Helper()
 	names := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)

@@ -16,8 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// daemons leaves processes behind in every way that a command has; each writes
-// its id to src/pids first.
+// daemons leaves processes behind in every way that a command has; each writes its id to src/pids first.
 const daemons = `say='echo $$ >> src/pids; exec sleep 600'; setsid -f sh -c "$say"; (sh -c "$say" &); env -i PATH="$PATH" sh -c "$say" & ` +
 	`env -i PATH="$PATH" setsid -f sh -c "(sh -c '$say' &) ; $say"; `
 
@@ -63,8 +62,7 @@ const (
 	unjudged = "ORCHESTRA_COMMANDS_UNJUDGED=allow"
 )
 
-// Whatever ends a command or the server ends the daemons of the command, in
-// the foreground and in the background.
+// Whatever ends a command or the server ends the daemons of the command, in the foreground and in the background.
 func TestDaemonsEnd(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		for name, tell := range map[string]func(*process){
@@ -119,8 +117,7 @@ func TestDaemonsEndWithTheirCommand(t *testing.T) {
 	}
 }
 
-// A server that is killed takes the shells with it; the next one ends the rest
-// and says so.
+// A server that is killed takes the shells with it; the next one ends the rest and says so.
 func TestDaemonsOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -186,8 +183,7 @@ func modernLine(t *testing.T, id any, tool string, arguments args) []byte {
 	return line
 }
 
-// A command has the three streams and nothing else: neither those of the
-// protocol nor the server's files and sockets.
+// A command has the three streams and nothing else: neither those of the protocol nor the server's files and sockets.
 func TestDescriptorsOfCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -213,8 +209,7 @@ func TestDescriptorsOfCommands(t *testing.T) {
 	}
 }
 
-// A hundred commands at once on one connection: they all run, some wait for
-// their turn, and reads are served meanwhile.
+// A hundred commands at once on one connection: they all run, some wait for their turn, and reads are served meanwhile.
 func TestHundredCommands(t *testing.T) {
 	w := newWorkspace(t)
 	p := w.start()

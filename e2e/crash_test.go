@@ -11,8 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// A handle outlives the program, however that ends; what was seen may be lost
-// with it, which costs a READ_REQUIRED.
+// A handle outlives the program, however that ends; what was seen may be lost with it, which costs a READ_REQUIRED.
 func TestHandleSurvivesKill(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -74,8 +74,7 @@ func TestRenameModule(t *testing.T) {
 	})
 }
 
-// eachSource gives the files of the repository, without what tools put beside
-// them.
+// eachSource gives the files of the repository, without what tools put beside them.
 func eachSource(t *testing.T, dir string, visit func(name string, content []byte)) {
 	t.Helper()
 	check.OK(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
@@ -98,13 +97,11 @@ func eachSource(t *testing.T, dir string, visit func(name string, content []byte
 	}))
 }
 
-// largestAnswer is what clients still read: the TypeScript client gives up a
-// stdio connection at 10 MB. Characters that JSON has to escape take six bytes
-// each, in text and structured content.
+// largestAnswer is what clients still read: the TypeScript client gives up a stdio connection at 10 MB. Characters that
+// JSON has to escape take six bytes each, in text and structured content.
 const largestAnswer = 4 << 20
 
-// Whatever is in the workspace, answers stay readable for a client and for a
-// model.
+// Whatever is in the workspace, answers stay readable for a client and for a model.
 func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
 	much, many := 1<<20, check.Rounds(2500, 5000)

@@ -18,9 +18,8 @@ func (w *workspace) temps() []string {
 	return found
 }
 
-// The private temporary directory of a command goes with it, also where the
-// command closed it; that of a killed server goes with the first command of
-// whatever server comes next, and no other does.
+// The private temporary directory of a command goes with it, also where the command closed it; that of a killed server
+// goes with the first command of whatever server comes next, and no other does.
 func TestPrivateTempsOfKilledServer(t *testing.T) {
 	for _, m := range machines(t) {
 		t.Run(m.name, func(t *testing.T) {
@@ -70,9 +69,8 @@ const generated = intentsYAML + `  - id: INT-006
     owned_scope: ["gen/*.pb.go"]
 `
 
-// New entries out of scope, where the boundary had to be wider than the scope,
-// are gone after the command, and result and record say so; what was there
-// before, or is in scope, stays as it is.
+// New entries out of scope, where the boundary had to be wider than the scope, are gone after the command, and result
+// and record say so; what was there before, or is in scope, stays as it is.
 func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 	all := machines(t)
 	if all[0].level != "full" {
@@ -132,8 +130,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 	}
 }
 
-// violations are the paths that a refusal names, and whether each was taken
-// back.
+// violations are the paths that a refusal names, and whether each was taken back.
 func violations(r answer) map[string]bool {
 	told := map[string]bool{}
 	list, _ := r.details()["violations"].([]any)

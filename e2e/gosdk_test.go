@@ -26,8 +26,7 @@ type goClient struct {
 	session *mcp.ClientSession
 }
 
-// dialGo connects over Streamable HTTP; version "" leaves the choice to the
-// client.
+// dialGo connects over Streamable HTTP; version "" leaves the choice to the client.
 func (w *workspace) dialGo(e endpoint, version string) client {
 	w.t.Helper()
 	return w.dialGoFor(nil, e, version)
@@ -162,8 +161,7 @@ func majorVersion(node string) int {
 	return n
 }
 
-// missing skips a test on a developer's machine; continuous integration has
-// no excuse.
+// missing skips a test on a developer's machine; continuous integration has no excuse.
 func missing(t *testing.T, what string) {
 	t.Helper()
 	check.Must(t, os.Getenv("CI") == "", "%v", what)
@@ -180,8 +178,7 @@ type driver struct {
 	Env       environ  `json:"env,omitempty"`
 	URL       string   `json:"url,omitempty"`
 	Token     string   `json:"token,omitempty"`
-	// Elicitation is the capability that the client declares; nil for none,
-	// or for forms if there is a user.
+	// Elicitation is the capability that the client declares; nil for none, or for forms if there is a user.
 	Elicitation any  `json:"elicitation,omitempty"`
 	User        user `json:"-"`
 }

@@ -16,14 +16,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// promptly is how soon a program ends that is told to. Tests allow ten times as
-// much: on a busy machine they are to find what waits for something, not what
-// is slow.
+// promptly is how soon a program ends that is told to. Tests allow ten times as much: on a busy machine they are to
+// find what waits for something, not what is slow.
 const promptly = 2 * time.Second
 
-// A program that is told to end, by the end of its input or by SIGTERM, ends
-// promptly, takes a running command with it, also what that put
-// into a session of its own, and lets a file call that is under way finish.
+// A program that is told to end, by the end of its input or by SIGTERM, ends promptly, takes a running command with it,
+// also what that put into a session of its own, and lets a file call that is under way finish.
 func TestEndWithCommandRunning(t *testing.T) {
 	for name, tell := range map[string]func(*process){
 		"end of input": func(p *process) { p.in.Close() },
@@ -49,8 +47,7 @@ func TestEndWithCommandRunning(t *testing.T) {
 	}
 }
 
-// A client that is killed takes the command of its call with it, although the
-// server finds nobody to write to any more.
+// A client that is killed takes the command of its call with it, although the server finds nobody to write to any more.
 func TestCommandEndsWithKilledClient(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -64,8 +61,7 @@ func TestCommandEndsWithKilledClient(t *testing.T) {
 	eventually(t, "the command's processes end", func() bool { return len(running(t, mark)) == 0 })
 }
 
-// running are the processes with a mark in their command lines, by the numbers
-// that they have outside of every sandbox.
+// running are the processes with a mark in their command lines, by the numbers that they have outside of every sandbox.
 func running(t *testing.T, mark string) []string {
 	t.Helper()
 	names := check.Value(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
@@ -92,9 +88,8 @@ func peakMemory(t *testing.T, p *process) int {
 	return 0
 }
 
-// A session that sends many commands, reads and writes at once waits for its
-// own: whatever of it waits or runs, other sessions on the same connection
-// read, write and list, and its calls take effect in the order sent.
+// A session that sends many commands, reads and writes at once waits for its own: whatever of it waits or runs, other
+// sessions on the same connection read, write and list, and its calls take effect in the order sent.
 func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -127,8 +122,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// As many commands as may run on one connection leave the places of file tools
-// free.
+// As many commands as may run on one connection leave the places of file tools free.
 func TestManyCommandsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -158,8 +152,7 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 // flood is a command that prints more than is kept.
 type flood struct {
 	line string // with a place for the number of bytes
-	// is reports whether the byte at a place is the right one; nil where nobody
-	// can know.
+	// is reports whether the byte at a place is the right one; nil where nobody can know.
 	is func(at int64, b byte) bool
 	// lines: the output has lines.
 	lines bool
@@ -177,9 +170,8 @@ func floods() []flood {
 // kept is how much of an output is kept, where the settings say nothing.
 const kept = 64 << 20
 
-// The memory of the server does not grow with what a command prints, lines
-// without end or one line without end. What is kept of it is whole up to the
-// cap, and can be paged through to its end.
+// The memory of the server does not grow with what a command prints, lines without end or one line without end. What is
+// kept of it is whole up to the cap, and can be paged through to its end.
 func TestOutputInBoundedMemory(t *testing.T) {
 	size, tried, on := int64(66<<20), floods()[:2], machines(t)[:1]
 	switch {
@@ -265,8 +257,7 @@ func (a agent) pages(session, artifact string, f flood) {
 	}
 }
 
-// busyTime is how long the processors have worked for a program, without its
-// children.
+// busyTime is how long the processors have worked for a program, without its children.
 func busyTime(t *testing.T, p *process) time.Duration {
 	t.Helper()
 	stat := readFile(t, fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))

@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// machine is what the program finds around it, which decides how it can hold
-// commands.
+// machine is what the program finds around it, which decides how it can hold commands.
 type machine struct {
 	name string
 	// level is the sandbox level that commands get there.
@@ -32,15 +31,13 @@ type machine struct {
 // nobody is the ordinary user where the test runs as root.
 const nobody = 65534
 
-// Lines that take something away from the machine, for the program and all
-// that it starts.
+// Lines that take something away from the machine, for the program and all that it starts.
 const (
 	noNamespaces = "echo 0 > /proc/sys/user/max_user_namespaces"
 	noGroups     = "if [ -d /sys/fs/cgroup ]; then mount -t tmpfs none /sys/fs/cgroup; fi"
 )
 
-// machines are those of each level that can be had here, without the last in
-// short tests.
+// machines are those of each level that can be had here, without the last in short tests.
 func machines(t *testing.T) []machine {
 	t.Helper()
 	all := []machine{
@@ -124,9 +121,8 @@ func (w *workspace) startedOn(m machine, env ...string) *process {
 	return w.startAs(w.serves(m), append(m.env, env...)...).initialized()
 }
 
-// left are the processes of the workspace that live, but the servers given:
-// those whose environment, directory or command line has the name of its
-// home or its directory.
+// left are the processes of the workspace that live, but the servers given: those whose environment, directory or
+// command line has the name of its home or its directory.
 func (w *workspace) left(but ...*process) (left []string) {
 	w.t.Helper()
 	dirs := check.Value(filepath.Glob("/proc/[0-9]*"))(w.t)

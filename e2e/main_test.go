@@ -1,8 +1,7 @@
-// Package e2e_test holds the program, as it is built and run by its users, to
-// clients that we did not write: the official TypeScript clients, version 1
-// and 2, the MCP inspector and the official Go client, over every transport
-// and in both eras of the protocol. Beside them stand the tests that need a
-// real process: what it leaves on its streams, how it ends, what it survives.
+// Package e2e_test holds the program, as it is built and run by its users, to clients that we did not write: the
+// official TypeScript clients, version 1 and 2, the MCP inspector and the official Go client, over every transport and
+// in both eras of the protocol. Beside them stand the tests that need a real process: what it leaves on its streams,
+// how it ends, what it survives.
 //
 // The Node clients are in clients/, pinned by a lock file; `npm ci` there
 // fetches them. Without them their tests are skipped, except where CI is set.
@@ -66,8 +65,7 @@ func run(m *testing.M) int {
 // endpoint is a program that serves HTTP.
 type endpoint struct{ url, token string }
 
-// serveHTTP starts the program and takes from its standard error where it
-// listens and for which token.
+// serveHTTP starts the program and takes from its standard error where it listens and for which token.
 func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
 	w.t.Helper()
 	cmd := exec.Command(program, "serve", "--workspace", w.dir, "--transport", transport, "--listen", "127.0.0.1:0")

@@ -48,8 +48,7 @@ func (w *workspace) writeHome(name, content string) {
 	check.OK(w.t, os.WriteFile(name, []byte(content), 0o600))
 }
 
-// inbox is the store of what is asked for, to look into without starting a
-// process; answers go through the program.
+// inbox is the store of what is asked for, to look into without starting a process; answers go through the program.
 func (w *workspace) inbox() *approval.Store {
 	w.t.Helper()
 	root := check.Value(os.OpenRoot(w.dir))(w.t)
@@ -98,8 +97,7 @@ type way interface {
 	settings() string
 	// via is the way's name in the ledger.
 	via() string
-	// put makes a call, which is asked about, has the reply be given, and
-	// returns what came of the call in the end.
+	// put makes a call, which is asked about, has the reply be given, and returns what came of the call in the end.
 	put(o *operator, tool string, arguments args, r reply) (answer, displayed)
 	// unasked fails the test if somebody was asked about a call that was made.
 	unasked(t *testing.T)
@@ -158,8 +156,7 @@ func (f *inForm) unasked(t *testing.T) {
 	}
 }
 
-// inInbox is the inbox, for clients without forms. Their calls have come back
-// before the operator looks.
+// inInbox is the inbox, for clients without forms. Their calls have come back before the operator looks.
 type inInbox struct {
 	// resume: the agent goes on with resume_approval, else with the same call.
 	resume bool

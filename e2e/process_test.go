@@ -99,8 +99,7 @@ func (p *process) send(lines ...string) {
 	check.Value(io.WriteString(p.in, strings.Join(lines, "\n")+"\n"))(p.t)
 }
 
-// next is the program's next message. Anything else on standard output is a
-// fault.
+// next is the program's next message. Anything else on standard output is a fault.
 func (p *process) next() (message, bool) {
 	p.t.Helper()
 	select {
@@ -118,8 +117,7 @@ func (p *process) next() (message, bool) {
 	return message{}, false
 }
 
-// await is the answer to a request. Answers come in any order: those to others
-// are kept for their turn.
+// await is the answer to a request. Answers come in any order: those to others are kept for their turn.
 func (p *process) await(id any) message {
 	p.t.Helper()
 	answers := func(m message) bool { return fmt.Sprint(m.ID) == fmt.Sprint(id) && m.Method == "" }
@@ -187,8 +185,7 @@ func (p *process) end() {
 	p.exits()
 }
 
-// exits waits for the program's end, which must be a good one, and returns how
-// long that took.
+// exits waits for the program's end, which must be a good one, and returns how long that took.
 func (p *process) exits() time.Duration {
 	p.t.Helper()
 	p.ended = true

@@ -27,10 +27,8 @@ const rivalLine = "touch OWN/ready; for i in $(seq 2000); do [ -e OTHER/ready ] 
 	"chmod 777 OTHER/page; rm -rf OWN/swapped; ln -s ../OTHER OWN/swapped; echo x | tee OWN/swapped/through; " +
 	"for i in $(seq 40); do echo $i | tee OTHER/page OWN/mine; done; echo done | tee OWN/mine"
 
-// TestPrincipalsAttackEachOther: two principals with intents of their own run
-// commands in each other's scope at the same time. At the level full each
-// keeps what it has; where nothing holds them, all that changed is in the
-// ledger.
+// TestPrincipalsAttackEachOther: two principals with intents of their own run commands in each other's scope at the
+// same time. At the level full each keeps what it has; where nothing holds them, all that changed is in the ledger.
 func TestPrincipalsAttackEachOther(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.None} {
 		if level == sandbox.Full && sandbox.Probe().Level != level {

@@ -21,8 +21,7 @@ type connection struct {
 	connect func(w *workspace, env ...string) client
 }
 
-// connections are all clients on all transports in the long form, else each
-// transport once in each of its revisions.
+// connections are all clients on all transports in the long form, else each transport once in each of its revisions.
 func connections() []connection {
 	return slices.DeleteFunc(connectionsFor(nil, nil), func(c connection) bool {
 		return !check.Long() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
@@ -244,8 +243,7 @@ func TestGreeting(t *testing.T) {
 		"instructions: %s", g.Instructions)
 }
 
-// An application sees a command's output while it runs, and ends it by giving
-// up the call.
+// An application sees a command's output while it runs, and ends it by giving up the call.
 func TestProgressAndAbort(t *testing.T) {
 	for _, c := range connections() {
 		if !strings.HasPrefix(c.name, "typescript") {

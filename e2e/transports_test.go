@@ -16,8 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// Whatever happens, standard output carries messages only: process.next holds
-// each line to that.
+// Whatever happens, standard output carries messages only: process.next holds each line to that.
 func TestNothingButProtocol(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -32,8 +31,7 @@ func TestNothingButProtocol(t *testing.T) {
 	check.That(t, strings.Contains(p.log.String(), "ORCHESTRA_NO_SUCH_THING"), "standard error lacks the warning: %s", p.log)
 }
 
-// A write right behind the selection sees it, and the end of input, even
-// without a final newline, loses neither.
+// A write right behind the selection sees it, and the end of input, even without a final newline, loses neither.
 func TestPipelinedCallsBeforeEndOfInput(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -102,8 +102,7 @@ func (c *classifyCommand) print(j classification) {
 	})
 }
 
-// versions reads the two sides: of one file, or of all files below two
-// directories.
+// versions reads the two sides: of one file, or of all files below two directories.
 func (c *classifyCommand) versions(before, after string) (files []mutation.File, err error) {
 	beforePath, afterPath := c.at(before), c.at(after)
 	if isDir(beforePath) && isDir(afterPath) {
@@ -144,8 +143,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// trees pairs the regular files of two directories by their paths; .git and
-// .orchestration are no part of them.
+// trees pairs the regular files of two directories by their paths; .git and .orchestration are no part of them.
 func trees(before, after string) ([]mutation.File, error) {
 	byPath := map[string]*mutation.File{}
 	var paths []string
@@ -211,9 +209,8 @@ func readVersion(path string) ([]byte, error) {
 	return content, nil
 }
 
-// among opens the files around those that are compared: of two directories, the
-// second; of two files, the workspace in which the second is, if there is one.
-// around is nil where there are none.
+// among opens the files around those that are compared: of two directories, the second; of two files, the workspace in
+// which the second is, if there is one. around is nil where there are none.
 func (c *classifyCommand) among(before, after string) (around mutation.OtherFiles, done func(), err error) {
 	dir := c.at(after)
 	if !isDir(dir) {

@@ -186,8 +186,7 @@ func (a *app) logger(level settings.Choice) zerolog.Logger {
 	return zerolog.New(a.err).Level(parsed).With().Timestamp().Logger()
 }
 
-// reportSettings says what did not take effect: an operator who trusts a file
-// has to know when it does not count.
+// reportSettings says what did not take effect: an operator who trusts a file has to know when it does not count.
 func (a *app) reportSettings(log zerolog.Logger, loaded settings.Loaded) {
 	for _, w := range loaded.Warnings {
 		log.Warn().Msg(w)

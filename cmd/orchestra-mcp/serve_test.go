@@ -166,8 +166,7 @@ func TestBaseURLIsOneToConnectTo(t *testing.T) {
 	}
 }
 
-// The names by which clients may call a server are the one that it listens at,
-// and those of its certificate.
+// The names by which clients may call a server are the one that it listens at, and those of its certificate.
 func TestServeKnowsItsNames(t *testing.T) {
 	home(t)
 	example := httptest.NewTLSServer(nil)

@@ -9,8 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// What show prints of a command: its programs, that a secret was left out, and
-// what is known of one in the background.
+// What show prints of a command: its programs, that a secret was left out, and what is known of one in the background.
 func TestShowCommand(t *testing.T) {
 	for _, c := range []struct {
 		command record.Command

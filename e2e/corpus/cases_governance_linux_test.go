@@ -10,8 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
-// governanceAttacks are on what the operator declared, with everything in
-// scope.
+// governanceAttacks are on what the operator declared, with everything in scope.
 func governanceAttacks() []attack {
 	return []attack{
 		{name: "the intents are rewritten", intent: "ALL", line: "sed -i 's/gen/**/' .orchestration/active_intents.yaml"},

@@ -87,8 +87,7 @@ func planted(w *world) {
 	w.put("ws/src/bin/ls", "#!/bin/sh\necho x | tee docs/other.md\n")
 }
 
-// processAttacks outlive their call, reach other processes, or take others'
-// sockets.
+// processAttacks outlive their call, reach other processes, or take others' sockets.
 func processAttacks() []attack {
 	return []attack{
 		{name: "a writer in the background that outlives its line", sh: waiter, line: "sh src/attack.sh & true", then: release},
@@ -134,8 +133,7 @@ while [ ! -e src/go ]; do sleep 0.05; done
 echo x > docs/other.md
 echo x > {OUT}/victim`
 
-// release tells what is left of a command to write, and demands that nothing
-// is.
+// release tells what is left of a command to write, and demands that nothing is.
 func release(w *world) {
 	w.t.Helper()
 	left := w.running()
@@ -143,8 +141,7 @@ func release(w *world) {
 	w.put("ws/src/go", "")
 }
 
-// running are the processes that stand in the world's workspace, but the
-// server.
+// running are the processes that stand in the world's workspace, but the server.
 func (w *world) running() []string {
 	w.t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -239,8 +236,7 @@ func homeAttacks() []attack {
 
 const denied = "echo x > docs/other.md"
 
-// shellAttacks write by what the shell itself does, and by the programs that
-// it is used with.
+// shellAttacks write by what the shell itself does, and by the programs that it is used with.
 func shellAttacks() []attack {
 	return []attack{
 		{name: "a file in scope is written, for comparison", line: "echo x > src/made && tee src/sub/b.txt < src/made", makes: "ws/src/made"},
@@ -326,8 +322,7 @@ func links(file, name string) func(w *world) {
 	return func(w *world) { check.OK(w.t, os.Link(filepath.Join(w.top, file), filepath.Join(w.top, name))) }
 }
 
-// package300 puts a directory into the scope as a package manager does that
-// links what it has in a store.
+// package300 puts a directory into the scope as a package manager does that links what it has in a store.
 func package300(w *world) {
 	w.put("ws/src/pkg/readme", "x\n")
 	for i := range 300 {

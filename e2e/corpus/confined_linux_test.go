@@ -15,16 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Environment variables that make this test binary start itself again as the
-// server of a machine that withholds something: names of confinements, with
-// commas, and the user that the server is to have.
+// Environment variables that make this test binary start itself again as the server of a machine that withholds
+// something: names of confinements, with commas, and the user that the server is to have.
 const (
 	confineEnv = "CORPUS_CONFINE"
 	userEnv    = "CORPUS_USER"
 )
 
-// confinements are what a machine or a container withholds. They are put in
-// place by root, before the server starts.
+// confinements are what a machine or a container withholds. They are put in place by root, before the server starts.
 func confinements() map[string]func() error {
 	return map[string]func() error{
 		"no /proc":            func() error { return unix.Mount("none", "/proc", "tmpfs", 0, "") },
@@ -57,8 +55,7 @@ func confinements() map[string]func() error {
 	}
 }
 
-// confine puts this process into a machine that withholds what is named, and
-// starts the server in it.
+// confine puts this process into a machine that withholds what is named, and starts the server in it.
 func confine(names string) error {
 	runtime.LockOSThread() // what is withheld from it is withheld from what it executes
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {

@@ -10,14 +10,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// attack is one way to change, read or reach by a command what the intent does
-// not give.
+// attack is one way to change, read or reach by a command what the intent does not give.
 type attack struct {
 	name string
 	// intent is SRC (src/**) if it is empty, or ALL, or GEN.
 	intent string
-	// line is run; without one, what sh or python have is put into a file in
-	// scope and run from there.
+	// line is run; without one, what sh or python have is put into a file in scope and run from there.
 	line, sh, python string
 	// before is a line that the same session ran earlier.
 	before string
@@ -25,8 +23,7 @@ type attack struct {
 	prepare func(w *world)
 	// then is done when the call has ended.
 	then func(w *world)
-	// git: a git command stands in the line, so what git's commands need may
-	// change.
+	// git: a git command stands in the line, so what git's commands need may change.
 	git bool
 	// alone: in a world of its own; bare: and without a repository.
 	alone, bare bool
@@ -35,8 +32,7 @@ type attack struct {
 	// varies: whether it can be done at all depends on the kernel and on what
 	// else confines the test, so held is as good as what the document says.
 	varies bool
-	// stops: where it changes what it may not, nothing can be changed afterwards
-	// until the user has put it right.
+	// stops: where it changes what it may not, nothing can be changed afterwards until the user has put it right.
 	stops bool
 	// blind says why a lower level need not tell what changed.
 	blind string
@@ -136,8 +132,7 @@ func (w *world) judge(a attack, before state, lines string, answers []answer) st
 	return w.stopped(a, w.told(before, after, changed, answers))
 }
 
-// stopped makes sure, where an attack has changed what it may not and stops
-// everything by that, that it does.
+// stopped makes sure, where an attack has changed what it may not and stops everything by that, that it does.
 func (w *world) stopped(a attack, result string) string {
 	w.t.Helper()
 	if a.stops && w.level == sandbox.None && (result == found || result == lost) {
@@ -210,9 +205,8 @@ func (w *world) told(before, after state, changed []string, answers []answer) st
 	return result
 }
 
-// tellsOutside reports whether a path outside of the workspace is told of: by
-// its own name, by that of the same file in the workspace, or by a directory
-// above it that was made or removed.
+// tellsOutside reports whether a path outside of the workspace is told of: by its own name, by that of the same file in
+// the workspace, or by a directory above it that was made or removed.
 func (w *world) tellsOutside(named []string, before, after state, path string) bool {
 	for _, n := range named {
 		at := n
@@ -236,9 +230,8 @@ func (w *world) tellsOutside(named []string, before, after state, path string) b
 	})
 }
 
-// tells reports whether a path is among those named. Of a directory that was
-// made or removed the files in it tell, of one of git's work trees or modules
-// those that make git run programs, of what git wrote with a commit its branch.
+// tells reports whether a path is among those named. Of a directory that was made or removed the files in it tell, of
+// one of git's work trees or modules those that make git run programs, of what git wrote with a commit its branch.
 func tells(named []string, path string) bool {
 	for _, of := range []string{".git/worktrees", ".git/modules"} {
 		if under(path, of) {

@@ -20,9 +20,8 @@ const governed = 300
 
 func governedName(i int) string { return fmt.Sprintf("f%03d", i) }
 
-// TestExchangedDirectoriesLoseNothing: while a server takes back what a command
-// made, somebody exchanges the directory with one of governance files that have
-// the same names. None of these is lost, and none is taken away.
+// TestExchangedDirectoriesLoseNothing: while a server takes back what a command made, somebody exchanges the directory
+// with one of governance files that have the same names. None of these is lost, and none is taken away.
 func TestExchangedDirectoriesLoseNothing(t *testing.T) {
 	long := check.Long()
 	program := testProgram(t)
@@ -100,8 +99,7 @@ func (w *world) exchanged(kind, makes string) {
 	w.governance()
 }
 
-// exchange gives two directories each other's names, from when a file is there
-// until it is told to end.
+// exchange gives two directories each other's names, from when a file is there until it is told to end.
 func (w *world) exchange(when, one, other string, ended chan struct{}) (times int) {
 	top, err := unix.Open(w.ws, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -150,9 +148,8 @@ func readFile(path string) string {
 	return string(content)
 }
 
-// deepTrees are what a command makes in scope and no later command may suffer
-// from: deeper than paths reach, with names that must be masked at the bottom,
-// and closed.
+// deepTrees are what a command makes in scope and no later command may suffer from: deeper than paths reach, with names
+// that must be masked at the bottom, and closed.
 func deepTrees() map[string]string {
 	const into = "import os\ndef into(n):\n    try: os.mkdir(n)\n    except FileExistsError: pass\n    os.chdir(n)\n"
 	down := func(name, times, bottom string) string {
@@ -236,8 +233,7 @@ func TestDeepTreesHarmNoLaterCommand(t *testing.T) {
 	}
 }
 
-// beyond is the length of a path below a directory that is longer than tools
-// take, 0 if there is none.
+// beyond is the length of a path below a directory that is longer than tools take, 0 if there is none.
 func (w *world) beyond(dir string) int {
 	w.t.Helper()
 	root, err := os.OpenRoot(w.ws)
@@ -275,9 +271,8 @@ func beyond(root *os.Root, at string) int {
 	return 0
 }
 
-// TestAKilledCommandIsJudged: what a command changed out of scope before it
-// killed its server is a violation in the record that settles it, and stays as
-// it is.
+// TestAKilledCommandIsJudged: what a command changed out of scope before it killed its server is a violation in the
+// record that settles it, and stays as it is.
 func TestAKilledCommandIsJudged(t *testing.T) {
 	w := newWorld(t, sandbox.None, false, false, testProgram(t))
 	if got := w.server.call("execute_command", args{"session": w.sessions["SRC"],

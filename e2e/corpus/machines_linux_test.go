@@ -29,8 +29,7 @@ type machine struct {
 	shut bool
 }
 
-// machines are those that are made by withholding something from the server
-// here. Real ones are booted by e2e/machines.
+// machines are those that are made by withholding something from the server here. Real ones are booted by e2e/machines.
 func machines() []machine {
 	return []machine{
 		{withholds: []string{"no user namespaces"}, level: sandbox.Landlock, says: "make namespaces"},
@@ -58,10 +57,9 @@ func machines() []machine {
 	}
 }
 
-// TestOnMachinesThatWithholdSomething: the server finds the level that is
-// possible, says why it is no higher, and its commands work and are held
-// there. Nothing of the trial is left. Without ORCHESTRA_LONG each is tried as
-// one user, under the race detector every third.
+// TestOnMachinesThatWithholdSomething: the server finds the level that is possible, says why it is no higher, and its
+// commands work and are held there. Nothing of the trial is left. Without ORCHESTRA_LONG each is tried as one user,
+// under the race detector every third.
 func TestOnMachinesThatWithholdSomething(t *testing.T) {
 	if os.Getuid() != 0 || sandbox.Probe().Level != sandbox.Full {
 		check.Must(t, os.Getenv("CI") == "", "CI must be root on a machine that withholds nothing")
@@ -106,8 +104,7 @@ func (w *world) refuses(why string) {
 	check.That(w.t, len(changed) == 0, "it changed %q", changed)
 }
 
-// explains has another server require the level full, and holds what it says to
-// a reason.
+// explains has another server require the level full, and holds what it says to a reason.
 func (w *world) explains(program string, level sandbox.Level, why string) {
 	w.t.Helper()
 	w.requires = true
@@ -170,8 +167,7 @@ func serve(dir string, level sandbox.Level) error {
 	set := settings.Defaults()
 	set.Durability = settings.OS
 	set.Approvals.Wait = 0
-	// What cannot be judged runs here at every level: it is what comes after
-	// the judgement that is tried.
+	// What cannot be judged runs here at every level: it is what comes after the judgement that is tried.
 	set.Commands.Unjudged = settings.Allow
 	set.Commands.Deny = []settings.CommandRule{{Prefix: "shred"}}
 	if level == sandbox.None {
@@ -209,9 +205,8 @@ func limited(level sandbox.Level) func() sandbox.Ability {
 	}
 }
 
-// Environment variables that say what the machine is that the test runs on, as
-// e2e/machines sets them: the level, what bounds the number of processes, and a
-// word of the reason why the level is not higher.
+// Environment variables that say what the machine is that the test runs on, as e2e/machines sets them: the level, what
+// bounds the number of processes, and a word of the reason why the level is not higher.
 const (
 	machineLevelEnv  = "MACHINE_LEVEL"
 	machineLimitEnv  = "MACHINE_LIMIT"

@@ -135,8 +135,7 @@ func guarded(path string) bool {
 	}) || strings.HasPrefix(path, ".GIT") || strings.Contains(path+"/", "/.git/")
 }
 
-// shown is a path as records and results have it: what is not UTF-8 is written
-// as \xNN.
+// shown is a path as records and results have it: what is not UTF-8 is written as \xNN.
 func shown(path string) string {
 	if utf8.ValidString(path) {
 		return path

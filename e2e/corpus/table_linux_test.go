@@ -67,10 +67,9 @@ func TestTheTableNamesEveryAttackByCommands(t *testing.T) {
 	}
 }
 
-// TestCommandsUnderAttack makes the attacks at every level, as root and as an
-// ordinary user, and holds the results to those in the document. Without
-// ORCHESTRA_LONG each is made once, at the level full and below it by turns,
-// and under the race detector a twelfth of these.
+// TestCommandsUnderAttack makes the attacks at every level, as root and as an ordinary user, and holds the results to
+// those in the document. Without ORCHESTRA_LONG each is made once, at the level full and below it by turns, and under
+// the race detector a twelfth of these.
 func TestCommandsUnderAttack(t *testing.T) {
 	rows := table(t)
 	program := testProgram(t)

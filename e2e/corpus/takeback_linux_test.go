@@ -17,8 +17,7 @@ import (
 
 // plant is one entry that a command makes where no intent of the world lets it.
 type plant struct {
-	// Name is below a directory of its own, which is Depth directories below
-	// src.
+	// Name is below a directory of its own, which is Depth directories below src.
 	Name  string
 	Depth int
 	Kind  string
@@ -176,11 +175,9 @@ const (
 // beside is a way in which a command that plants overlaps with another.
 type beside struct {
 	name string
-	// behind is the line in the background; front is run when it has made what
-	// await names.
+	// behind is the line in the background; front is run when it has made what await names.
 	behind, await, front string
-	// atOnce: what was planted is gone when the command in front has ended, and
-	// not only when both have.
+	// atOnce: what was planted is gone when the command in front has ended, and not only when both have.
 	atOnce bool
 }
 
@@ -194,9 +191,8 @@ func besides() []beside {
 	}
 }
 
-// TestWhatNobodyMayMakeIsTakenBack: what a command made that no command of the
-// time may make is gone when a command has ended, whoever ran beside it, on
-// this server or on another.
+// TestWhatNobodyMayMakeIsTakenBack: what a command made that no command of the time may make is gone when a command has
+// ended, whoever ran beside it, on this server or on another.
 func TestWhatNobodyMayMakeIsTakenBack(t *testing.T) {
 	program := testProgram(t)
 	all := levels(t)

@@ -56,8 +56,7 @@ func files() map[string]string {
 	}
 }
 
-// world is a workspace, a home, other directories of the same user, and a
-// server.
+// world is a workspace, a home, other directories of the same user, and a server.
 type world struct {
 	t         *testing.T
 	level     sandbox.Level
@@ -191,8 +190,7 @@ func (w *world) look() state {
 	return found
 }
 
-// servers reports whether a path is the server's to write. What an attack
-// plants there is called planted.
+// servers reports whether a path is the server's to write. What an attack plants there is called planted.
 func servers(path string) bool {
 	if strings.Contains(path, "planted") {
 		return false

@@ -1,11 +1,8 @@
-// Package archtest holds the repository to the one way in which its packages
-// import each other (docs/architecture.md).
+// Package archtest holds the repository to the one way in which its packages import each other (docs/architecture.md).
 //
-// It reads the import clauses of every Go file, whatever system the file is
-// for, so that what only builds on another one is held to the rules as well.
-// It does not look at what is done with an import. Tests may import downwards
-// as they like; they are held to one rule only, that mcp-go stays behind
-// internal/mcpbridge.
+// It reads the import clauses of every Go file, whatever system the file is for, so that what only builds on another
+// one is held to the rules as well. It does not look at what is done with an import. Tests may import downwards as they
+// like; they are held to one rule only, that mcp-go stays behind internal/mcpbridge.
 package archtest_test
 
 import (
@@ -29,10 +26,9 @@ const (
 	bridge = "internal/mcpbridge"
 )
 
-// layers are the library's packages from the bottom up. A package imports
-// only packages of lower layers, and those of its own directory tree
-// (session/order of session). What is not listed has the layer of the nearest
-// directory above it that is. The programs are above all layers.
+// layers are the library's packages from the bottom up. A package imports only packages of lower layers, and those of
+// its own directory tree (session/order of session). What is not listed has the layer of the nearest directory above it
+// that is. The programs are above all layers.
 func layers() [][]string {
 	return [][]string{
 		{"internal"},

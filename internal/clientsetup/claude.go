@@ -187,8 +187,7 @@ func takenText(what string, taken []hujson.Value) string {
 }
 
 // brokenClaudeSettings says why Claude Code would not take the denials: a settings file that is not strict JSON, or has
-// a value of a wrong type, is ignored as a whole.
-// https://code.claude.com/docs/en/settings
+// a value of a wrong type, is ignored as a whole. https://code.claude.com/docs/en/settings
 func (p *planner) brokenClaudeSettings() []string {
 	problems := p.notStandard()
 	file, doc := p.last(), p.lastDocument()

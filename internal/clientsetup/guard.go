@@ -11,8 +11,7 @@ import (
 // maxGuardInput bounds one question of the client: a Write carries the whole file, and more is refused.
 const maxGuardInput = 64 << 20
 
-// guardAnswer is what Cursor expects from a preToolUse hook, at exit code 0.
-// https://cursor.com/docs/hooks
+// guardAnswer is what Cursor expects from a preToolUse hook, at exit code 0. https://cursor.com/docs/hooks
 type guardAnswer struct {
 	Permission   string `json:"permission"`
 	UserMessage  string `json:"user_message,omitempty"`

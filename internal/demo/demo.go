@@ -2,8 +2,7 @@
 // command what governance does, and a developer sees in one command whether it does it.
 //
 // Everything is real: a git repository made from an embedded project, and the program itself, started as `serve` and
-// spoken to over its standard input and output as clients do. Run fails if anything comes back that is not what
-// should.
+// spoken to over its standard input and output as clients do. Run fails if anything comes back that is not what should.
 package demo
 
 import (

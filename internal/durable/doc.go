@@ -9,8 +9,7 @@
 // It does not promise any order of steps, any rollback, nor that a name keeps its meaning between two
 // calls: composing steps into a compare-and-swap is the business of package workspace.
 //
-// On Linux a Dir is a plain descriptor and each operation is one system call. Elsewhere, and on Linux with
-// the build tag "portable" (which lets the tests run that code), it is an os.Root: links inside one
-// directory are then told apart by comparing what was opened with what was seen before, and exchange,
-// leases and extended attributes are unsupported.
+// On Linux a Dir is a plain descriptor and each operation is one system call. Elsewhere, and on Linux with the build
+// tag "portable" (which lets the tests run that code), it is an os.Root: links inside one directory are then told apart
+// by comparing what was opened with what was seen before, and exchange, leases and extended attributes are unsupported.
 package durable

@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// TestRemoveTree removes what no path reaches, and directories without rights,
-// and follows no link.
+// TestRemoveTree removes what no path reaches, and directories without rights, and follows no link.
 func TestRemoveTree(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "outside")

@@ -1,6 +1,5 @@
 // Package mcpbridge speaks the Model Context Protocol, so that nothing else in this program has to. It is the only
-// importer of mcp-go, whose types of the protocol it hides behind plain types of its own; what mcp-go runs is not
-// used.
+// importer of mcp-go, whose types of the protocol it hides behind plain types of its own; what mcp-go runs is not used.
 //
 // # Promise
 //

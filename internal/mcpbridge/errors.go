@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// JSON-RPC error codes that the bridge itself uses. Those from -32768 to
-// -32000 are defined by JSON-RPC or by the protocol; new meanings have to stay
-// outside that range.
+// JSON-RPC error codes that the bridge itself uses. Those from -32768 to -32000 are defined by JSON-RPC or by the
+// protocol; new meanings have to stay outside that range.
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600

@@ -126,8 +126,7 @@ func checkVersionHeader(header http.Header, declared meta) *rpcError {
 	return nil
 }
 
-// legacy serves a message of the initialize era, which belongs to a session that this server opened for this
-// principal.
+// legacy serves a message of the initialize era, which belongs to a session that this server opened for this principal.
 func (p *post) legacy(m message, declared meta) {
 	w, r := p.w, p.r
 	if m.kind == requestMessage && m.method == "initialize" {

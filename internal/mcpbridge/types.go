@@ -72,16 +72,14 @@ type Call struct {
 	// Model is what params._meta says that the client runs, as "model" or "model_id"; "" if it says nothing. It is
 	// unverified.
 	Model string
-	// Progress tells the client how far the call is; while nothing is reported,
-	// it is told now and then that the call still runs. It waits while the client
-	// does not read, may be called concurrently and after the end, and does
-	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that
-	// do not increase are raised a little, as the protocol demands.
+	// Progress tells the client how far the call is; while nothing is reported, it is told now and then that the call
+	// still runs. It waits while the client does not read, may be called concurrently and after the end, and does
+	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that do not increase are
+	// raised a little, as the protocol demands.
 	Progress func(message string, done, total float64)
-	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the
-	// call, leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call
-	// runs: it has not declared that it shows forms, or its revision has no such request. One call asks one question
-	// at a time.
+	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the call,
+	// leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call runs: it
+	// has not declared that it shows forms, or its revision has no such request. One call asks one question at a time.
 	//
 	// While it waits, the call's place is free for others; it comes back when there is one. An error means that there
 	// is no answer, and what to make of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a context.

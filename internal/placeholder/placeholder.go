@@ -1,14 +1,12 @@
 // Package placeholder tells what stands in a workspace where nothing was, while
 // a command runs that must not make anything there.
 //
-// The kernel can keep something from being changed, but not nothing. So
-// pkg/command/sandbox puts an empty directory, or a file that its readers take
-// for none, in the place of each absent path that a command must leave alone,
-// and removes it afterwards; pkg/snapshot leaves it out.
+// The kernel can keep something from being changed, but not nothing. So pkg/command/sandbox puts an empty directory, or
+// a file that its readers take for none, in the place of each absent path that a command must leave alone, and removes
+// it afterwards; pkg/snapshot leaves it out.
 //
-// A placeholder is known by its modification time and by what it says: whatever
-// anybody makes of it is none any more. Somebody can make a file that is taken
-// for one, but it is as empty as one.
+// A placeholder is known by its modification time and by what it says: whatever anybody makes of it is none any more.
+// Somebody can make a file that is taken for one, but it is as empty as one.
 package placeholder
 
 import (
@@ -19,16 +17,14 @@ import (
 	"time"
 )
 
-// Time is the modification time of every placeholder, in whole seconds because
-// some file systems note no more.
+// Time is the modification time of every placeholder, in whole seconds because some file systems note no more.
 var Time = time.Date(1985, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // MaxSize is the most bytes that one has.
 const MaxSize = 32
 
-// Content is what the placeholder of a file says. It stands in the operator's
-// own file system meanwhile, so it is what the programs of the operator take for
-// nothing: git fails where commondir is there and empty, and others where an
+// Content is what the placeholder of a file says. It stands in the operator's own file system meanwhile, so it is what
+// the programs of the operator take for nothing: git fails where commondir is there and empty, and others where an
 // empty file is no JSON.
 func Content(name string) string {
 	switch path.Base(name) {

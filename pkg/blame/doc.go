@@ -4,8 +4,7 @@
 //
 // A line is given to the newest record that touched it. It is given to a record only along a way that was checked: the
 // record's own hunks where the hash after one change is the hash before the next, and a comparison of contents where
-// they do not meet. The same input gives the same answer. [File] is pure: it reads nothing but its
-// arguments.
+// they do not meet. The same input gives the same answer. [File] is pure: it reads nothing but its arguments.
 //
 // # Non-promise
 //

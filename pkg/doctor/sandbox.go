@@ -6,8 +6,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// checkSandbox says at which level agents' commands run here, and why not at a
-// higher one.
+// checkSandbox says at which level agents' commands run here, and why not at a higher one.
 func (e *examination) checkSandbox() {
 	level, err := e.sandbox.Level()
 	if e.sandbox.Off {

@@ -11,11 +11,9 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Hunks compares two texts by lines, terminators included, and gives for each
-// difference {first line before, lines before, first line after, lines after}:
-// the numbers of a unified diff without context. A side without lines names the
-// line before the place. Taking the "after" lines of each hunk from after, and
-// all others from before, gives after.
+// Hunks compares two texts by lines, terminators included, and gives for each difference {first line before, lines
+// before, first line after, lines after}: the numbers of a unified diff without context. A side without lines names the
+// line before the place. Taking the "after" lines of each hunk from after, and all others from before, gives after.
 //
 // Lines that occur once on both sides are matched first (Bram Cohen's patience diff), the rest by Myers' algorithm with
 // bounded effort: on very different texts hunks can be larger than need be, never wrong.
@@ -73,8 +71,7 @@ func newDiffer(a, b []rune, ids int) *differ {
 	return &differ{a: a, b: b, rounds: 200, countA: make([]int32, ids), countB: make([]int32, ids), placeB: make([]int32, ids)}
 }
 
-// maxDepth bounds the recursion of the patience step: each level looks at every
-// line once.
+// maxDepth bounds the recursion of the patience step: each level looks at every line once.
 const maxDepth = 32
 
 // compare adds the differences between a[a0:a1] and b[b0:b1].

@@ -92,8 +92,7 @@ func splitAnchors(anchors []string) (texts, header []string) {
 	return texts, header
 }
 
-// anchor gives the lines from which a hunk is looked for: the cursor, or every
-// line where its anchors end.
+// anchor gives the lines from which a hunk is looked for: the cursor, or every line where its anchors end.
 func (s *seeker) anchor(ch change, anchors []string) ([]int, *FailedBlock) {
 	froms := []int{s.cursor}
 	for i, text := range anchors {

@@ -86,8 +86,7 @@ func TestAskableFailureIsAskedLast(t *testing.T) {
 		"targets", "scope", "plan", "fresh", "prepare", "begin", "commit", "record", "done", "result", "close")
 }
 
-// A question that is another one after the answer is put again, and not for
-// ever.
+// A question that is another one after the answer is put again, and not for ever.
 func TestChangedQuestionIsAskedAgain(t *testing.T) {
 	r := newRig(t)
 	r.ask.can = true
@@ -261,8 +260,7 @@ func TestPostHookFailureIsAWarning(t *testing.T) {
 	}
 }
 
-// A call that panics leaves its entry in the journal: what it did is settled
-// as after a crash.
+// A call that panics leaves its entry in the journal: what it did is settled as after a crash.
 func TestToolPanicIsContained(t *testing.T) {
 	r := newRig(t)
 	r.tool.panics = true

@@ -19,8 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 )
 
-// stage is a tool that notes which of its steps were reached, and fails the
-// test when one runs that must not.
+// stage is a tool that notes which of its steps were reached, and fails the test when one runs that must not.
 type stage struct {
 	t       *testing.T
 	log     *[]string
@@ -150,8 +149,7 @@ func (r *recorder) Refused(_ *hooks.Call, hook string, why *refusal.Refusal) {
 	r.refused = append(r.refused, hook+":"+string(why.Code()))
 }
 
-// asker answers every question the same way. A yes lets one call pass, and only
-// one with the same questions.
+// asker answers every question the same way. A yes lets one call pass, and only one with the same questions.
 type asker struct {
 	t      *testing.T
 	log    *[]string

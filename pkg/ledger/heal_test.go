@@ -13,8 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 )
 
-// failing is a disk whose flushes fail for as long as it is ill. It counts
-// what is written once more.
+// failing is a disk whose flushes fail for as long as it is ill. It counts what is written once more.
 type failing struct {
 	ill   bool
 	again int

@@ -58,8 +58,7 @@ func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 	w.write(tracePath, whole)
 }
 
-// What a record says has no record is a problem until somebody has put his name
-// to a ledger that lacks it.
+// What a record says has no record is a problem until somebody has put his name to a ledger that lacks it.
 func TestUnrecordedIsAProblem(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{})

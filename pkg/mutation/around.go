@@ -9,16 +9,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// OtherFiles are the files around those of a call, as they stand while the
-// call is judged. What they say must not depend on the call's own files. The
-// methods may be called concurrently.
+// OtherFiles are the files around those of a call, as they stand while the call is judged. What they say must not
+// depend on the call's own files. The methods may be called concurrently.
 type OtherFiles interface {
-	// Mention looks for the words in all files but those that skip names, and
-	// gives a place that has one; nil if there is none. An error says what
-	// could not be looked into, which is then taken to have one.
+	// Mention looks for the words in all files but those that skip names, and gives a place that has one; nil if there
+	// is none. An error says what could not be looked into, which is then taken to have one.
 	Mention(ctx context.Context, words *Words, skip func(path string) bool) (*Mention, error)
-	// Read gives the content of a small file. The error is fs.ErrNotExist
-	// where nothing stands at the path.
+	// Read gives the content of a small file. The error is fs.ErrNotExist where nothing stands at the path.
 	Read(path string) ([]byte, error)
 }
 

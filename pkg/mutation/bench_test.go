@@ -10,8 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
-// BenchmarkJudge is what a class costs: a renamed name in a file of 4 KiB, and
-// in one of 1,000 lines.
+// BenchmarkJudge is what a class costs: a renamed name in a file of 4 KiB, and in one of 1,000 lines.
 func BenchmarkJudge(b *testing.B) {
 	goFunction := func(n int) string {
 		return fmt.Sprintf("// f%d adds.\nfunc f%d(list []int) (total int) {\n\tfor _, n := range list {\n\t\tif n > 0 {\n\t\t\ttotal += n\n\t\t}\n\t}\n\treturn total\n}\n\n", n, n)

@@ -21,11 +21,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
-// TestCommits judges the commits of testdata/commits.tsv, which have labels,
-// and prints what it came to. ORCHESTRA_COMMITS is a directory that has a git
-// directory at owner+name, or at most two levels below it, for each repository.
-// With ORCHESTRA_CLASSIFY, an orchestra-mcp, that program's classify judges; it
-// sees a moved file as one that went and one that came.
+// TestCommits judges the commits of testdata/commits.tsv, which have labels, and prints what it came to.
+// ORCHESTRA_COMMITS is a directory that has a git directory at owner+name, or at most two levels below it, for each
+// repository. With ORCHESTRA_CLASSIFY, an orchestra-mcp, that program's classify judges; it sees a moved file as one
+// that went and one that came.
 //
 //	ORCHESTRA_COMMITS=DIR go test -tags commits -run TestCommits -v ./pkg/mutation
 func TestCommits(t *testing.T) {

@@ -14,18 +14,16 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
-// labelled is one case of the corpus: what a change is, by the judgement of a
-// person. The corpus is testdata/corpus/LANGUAGE.txtar or
-// LANGUAGE-TOPIC.txtar; its sections are
+// labelled is one case of the corpus: what a change is, by the judgement of a person. The corpus is
+// testdata/corpus/LANGUAGE.txtar or LANGUAGE-TOPIC.txtar; its sections are
 //
 //	-- EVIDENCE/CASE/before/PATH --
 //	-- EVIDENCE/CASE/after/PATH --
 //	-- EVIDENCE/CASE/around/PATH --  optional: another file of the workspace
 //	-- EVIDENCE/CASE/reason --      optional: a regular expression for the reason
 //
-// A case may have several files, which are judged together; one that is
-// missing on a side was created or deleted. Without files around it, a case is
-// judged as if nothing were known of others.
+// A case may have several files, which are judged together; one that is missing on a side was created or deleted.
+// Without files around it, a case is judged as if nothing were known of others.
 type labelled struct {
 	want   mutation.Evidence
 	name   string
@@ -131,8 +129,7 @@ func (c *labelled) check(t *testing.T) {
 	}
 }
 
-// checkBack judges the change the other way round: what is the same is the
-// same in both directions.
+// checkBack judges the change the other way round: what is the same is the same in both directions.
 func (c *labelled) checkBack(t *testing.T) {
 	turned := &labelled{around: c.around, files: map[string]*mutation.File{}}
 	for name, f := range c.files {

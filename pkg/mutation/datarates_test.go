@@ -51,8 +51,7 @@ func decodeAll(decode func(any) error, v *any) error {
 	return nil
 }
 
-// TestRatesData mutates documents by one token, and writes them anew in
-// another layout.
+// TestRatesData mutates documents by one token, and writes them anew in another layout.
 func TestRatesData(t *testing.T) {
 	documents, mutants := 40, 25
 	if long() {

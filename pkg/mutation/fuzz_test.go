@@ -13,15 +13,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
 
-// fuzzLimits keep one input short; what a judge says within them holds for
-// larger ones.
+// fuzzLimits keep one input short; what a judge says within them holds for larger ones.
 func fuzzLimits() mutation.Limits {
 	return mutation.Limits{Size: 1 << 16, Total: 1 << 17, Time: time.Minute, Depth: 200}
 }
 
-// FuzzJudge gives any two texts as versions of a file of each kind. No judge
-// may fail, and a text that is judged to be another one's refactor is so in
-// both directions and equals itself.
+// FuzzJudge gives any two texts as versions of a file of each kind. No judge may fail, and a text that is judged to be
+// another one's refactor is so in both directions and equals itself.
 func FuzzJudge(f *testing.F) {
 	names, err := filepath.Glob("testdata/corpus/*.txtar")
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// DefaultLimits are those of Judge. Within them a comparison takes well under
-// a second on a present-day machine.
+// DefaultLimits are those of Judge. Within them a comparison takes well under a second on a present-day machine.
 func DefaultLimits() Limits {
 	return Limits{Size: 2 << 20, Total: 8 << 20, Time: 2 * time.Second, Search: 250 * time.Millisecond, Depth: 2000}
 }
@@ -34,9 +33,8 @@ func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
 	return JudgeAmong(ctx, files, nil, limits)
 }
 
-// JudgeAmong compares the files of one call together, among those around them;
-// nil for none. Reaching a limit of the comparison is Unproven, and so is the
-// end of ctx; reaching that of the search is ProvenLocal.
+// JudgeAmong compares the files of one call together, among those around them; nil for none. Reaching a limit of the
+// comparison is Unproven, and so is the end of ctx; reaching that of the search is ProvenLocal.
 func JudgeAmong(ctx context.Context, files []File, around OtherFiles, limits Limits) Verdict {
 	v := compare(ctx, files, around, limits)
 	if v.Evidence == ProvenLocal {
@@ -155,8 +153,7 @@ func judgeLanguage(ctx context.Context, name string, files []File, around OtherF
 		}
 	}
 	defer func() {
-		// A fault of a parser is a fault of this program, but the input is
-		// somebody else's, and the server must go on.
+		// A fault of a parser is a fault of this program, but the input is somebody else's, and the server must go on.
 		if fault := recover(); fault != nil {
 			v = verdict.Unprovenf(files[0].Path, 0, "the parser failed: %v", fault)
 		}
@@ -182,8 +179,7 @@ func aroundOf(around OtherFiles) verdict.Reader {
 	return around.Read
 }
 
-// judges are those of the languages that are no programs; internal/syntax has
-// all others.
+// judges are those of the languages that are no programs; internal/syntax has all others.
 var judges = map[string]verdict.Judge{
 	"json":     data.JSON,
 	"yaml":     data.YAML,
@@ -192,15 +188,13 @@ var judges = map[string]verdict.Judge{
 	"text":     prose.Text,
 }
 
-// extensions give the language of such a file by the end of its name, in lower
-// case.
+// extensions give the language of such a file by the end of its name, in lower case.
 var extensions = map[string]string{
 	".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml",
 	".md": "markdown", ".markdown": "markdown", ".txt": "text",
 }
 
-// languageOf is the language of a file; one that changed its extension has
-// none that both sides could be compared in.
+// languageOf is the language of a file; one that changed its extension has none that both sides could be compared in.
 func languageOf(f File) string {
 	if path.Base(f.Path) == "CMakeLists.txt" {
 		return "" // a program, whatever its name says

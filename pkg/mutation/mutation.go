@@ -1,10 +1,8 @@
-// Package mutation decides whether a change kept what the code does
-// (AST_REFACTOR) or is anything else (INTENT_EVOLUTION), and how surely that is
-// known.
+// Package mutation decides whether a change kept what the code does (AST_REFACTOR) or is anything else
+// (INTENT_EVOLUTION), and how surely that is known.
 //
-// It promises that AST_REFACTOR is never the outcome of a guess: without a
-// parser for the language the evidence is "unsupported" and the class is what
-// the agent declared.
+// It promises that AST_REFACTOR is never the outcome of a guess: without a parser for the language the evidence is
+// "unsupported" and the class is what the agent declared.
 package mutation
 
 import (

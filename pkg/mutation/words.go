@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Words are names that are looked for in texts of any kind, as whole words: a
-// letter, digit or underscore beside them makes another word, and nothing else
-// does. They may be used concurrently.
+// Words are names that are looked for in texts of any kind, as whole words: a letter, digit or underscore beside them
+// makes another word, and nothing else does. They may be used concurrently.
 type Words struct{ list [][]byte }
 
 // NewWords are the words to be looked for. Empty ones are left out.
@@ -36,10 +35,9 @@ func (w *Words) Longest() int {
 	return 12*longest + 2
 }
 
-// Find gives the first place in a text that has one of the words: its offset,
-// and the word. It also finds words that are written with escapes of the form
-// \u0066, with a line break behind a backslash or in letters that stand for
-// those of ASCII, and in UTF-16.
+// Find gives the first place in a text that has one of the words: its offset, and the word. It also finds words that
+// are written with escapes of the form \u0066, with a line break behind a backslash or in letters that stand for those
+// of ASCII, and in UTF-16.
 func (w *Words) Find(text []byte) (at int, word string, found bool) {
 	at = len(text)
 	for _, candidate := range w.list {
@@ -99,8 +97,7 @@ func respelled(text []byte) (texts [][]byte) {
 	return texts
 }
 
-// unescaped undoes \u0066, \uuu0066, \u{66}, \U00000066, and a backslash at the
-// end of a line.
+// unescaped undoes \u0066, \uuu0066, \u{66}, \U00000066, and a backslash at the end of a line.
 func unescaped(text []byte) []byte {
 	made := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {

@@ -76,8 +76,7 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 	}
 }
 
-// An intent that an agent blocks and the operator opens again has no grants,
-// also if nobody looked in between.
+// An intent that an agent blocks and the operator opens again has no grants, also if nobody looked in between.
 func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t), asks).under("INT-001")
@@ -131,8 +130,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 	check.Equal(t, passed.Load(), 1, "passed")
 }
 
-// Fifty calls wait for the operator while reads are served; each is let through
-// by its own answer.
+// Fifty calls wait for the operator while reads are served; each is let through by its own answer.
 func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 	t.Parallel()
 	const many = 50

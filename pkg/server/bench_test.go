@@ -17,8 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// benchEngine is a server without flushes on a workspace of its own, and a
-// function that makes calls of one connection.
+// benchEngine is a server without flushes on a workspace of its own, and a function that makes calls of one connection.
 func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool string, arguments args) {
 	b.Helper()
 	dir := b.TempDir()
@@ -49,9 +48,8 @@ func goContent(i int) string {
 	return text.String()
 }
 
-// BenchmarkGate is the way of a call through the engine, without a transport
-// and without flushes: what is allocated, and where the time goes that is not
-// the disk's.
+// BenchmarkGate is the way of a call through the engine, without a transport and without flushes: what is allocated,
+// and where the time goes that is not the disk's.
 func BenchmarkGate(b *testing.B) {
 	content := strings.Repeat("a line of sixty-four bytes, with its newline, for the benchmark\n", 64)
 	do := benchEngine(b, map[string]string{

@@ -64,8 +64,7 @@ func TestRefusalsTable(t *testing.T) {
 	check.OK(t, os.WriteFile(path, []byte(text[:i]+table.String()+text[j:]), 0o644))
 }
 
-// However much fails, an agent gets no more than it can use: how many, and the
-// first ones in full.
+// However much fails, an agent gets no more than it can use: how many, and the first ones in full.
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
 	var file, blocks, patched strings.Builder

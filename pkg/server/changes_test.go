@@ -53,8 +53,7 @@ func violationsOf(e record.Entry) []string {
 	return lines
 }
 
-// What a command changed is in its record, as for writes: hashes, blob ids,
-// hunks, ranges, class.
+// What a command changed is in its record, as for writes: hashes, blob ids, hunks, ranges, class.
 func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -80,8 +79,7 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	}
 }
 
-// A change that the intent does not own is a violation, by whatever way it was
-// made; nothing of the result is missing.
+// A change that the intent does not own is a violation, by whatever way it was made; nothing of the result is missing.
 func TestCommandOutOfScope(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -139,8 +137,7 @@ func TestCommandOutOfScope(t *testing.T) {
 	b.ok("execute_command", args{"session": s, "command": "ls"})
 }
 
-// With revert_violations the workspace is as it was, byte for byte, mode for
-// mode; what was in scope stays.
+// With revert_violations the workspace is as it was, byte for byte, mode for mode; what was in scope stays.
 func TestViolationsAreReverted(t *testing.T) {
 	t.Parallel()
 	for line, left := range map[string][]string{
@@ -212,8 +209,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// What an editor writes between two commands is nobody's; the command's own
-// changes of that file are told from it.
+// What an editor writes between two commands is nobody's; the command's own changes of that file are told from it.
 func TestOutsideEditorIsNotCharged(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -251,9 +247,8 @@ func TestCommandMakesViewsStale(t *testing.T) {
 	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "again\n"})
 }
 
-// What tools write while a command runs, of this server and of another on the
-// workspace, is theirs; an editor's writes meanwhile cannot be told from the
-// command's, and are charged to it.
+// What tools write while a command runs, of this server and of another on the workspace, is theirs; an editor's writes
+// meanwhile cannot be told from the command's, and are charged to it.
 func TestWritesWhileACommandRuns(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)

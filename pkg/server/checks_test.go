@@ -131,8 +131,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	b.ok("record_lesson", args{"session": s, "lesson": "Agents can still write."})
 }
 
-// A program that hangs ends with its client: nothing waits for it, and nothing
-// of it is left.
+// A program that hangs ends with its client: nothing waits for it, and nothing of it is left.
 func TestProgramsEndWithTheClient(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*settings.Settings, string){

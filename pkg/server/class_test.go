@@ -54,8 +54,7 @@ func TestDeclaredRefactors(t *testing.T) {
 	}
 }
 
-// Every tool that changes files has its class computed, whatever was declared;
-// the files of a patch together.
+// Every tool that changes files has its class computed, whatever was declared; the files of a patch together.
 func TestClassOfEveryTool(t *testing.T) {
 	t.Parallel()
 	b, s := classBench(t, settings.Warn)
@@ -99,8 +98,7 @@ func TestRulesOnClasses(t *testing.T) {
 	b.ok("edit_file", args{"session": s, "path": "old.go", "old_string": "sum", "new_string": "n", "replace_all": true})
 }
 
-// renaming is an exported function of three files of a language, "first", and
-// the patch that renames it to "second".
+// renaming is an exported function of three files of a language, "first", and the patch that renames it to "second".
 type renaming struct {
 	language      string
 	second, third string // two of the files, which use it
@@ -165,8 +163,7 @@ func usesBench(t *testing.T, r renaming, more map[string]string, configure ...fu
 	return b, b.selects("INT-005")
 }
 
-// A renaming is proven where all uses in the workspace changed with it, and
-// where one did not, the record says which.
+// A renaming is proven where all uses in the workspace changed with it, and where one did not, the record says which.
 func TestRenamingsAndUsesElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, r := range renamings() {

@@ -29,8 +29,7 @@ const commandsYAML = `active_intents:
       deny: ["git push"]
 `
 
-// A redirection to a literal name is a path like any other, from wherever the
-// line has gone.
+// A redirection to a literal name is a path like any other, from wherever the line has gone.
 func TestRedirectionsArePaths(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -59,8 +58,7 @@ func TestRedirectionsArePaths(t *testing.T) {
 	b.holds(map[string]string{"src/made.txt": "x\ny\n"})
 }
 
-// A command that came with HTML entities is not run as something else; one that
-// has them in its texts is.
+// A command that came with HTML entities is not run as something else; one that has them in its texts is.
 func TestCommandsWithEntities(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t)).under("INT-001")
@@ -136,8 +134,7 @@ func (b *bench) commands(session string) []map[string]any {
 	return commands
 }
 
-// A command in the background is started, read, listed and ended, with a
-// record at its start and one at its end.
+// A command in the background is started, read, listed and ended, with a record at its start and one at its end.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t)).under("INT-001")

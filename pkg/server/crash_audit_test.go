@@ -20,8 +20,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// audit holds a workspace, in which only governed calls change files, against
-// its ledger.
+// audit holds a workspace, in which only governed calls change files, against its ledger.
 type audit struct {
 	t            *testing.T
 	dir          string
@@ -69,9 +68,8 @@ func (a *audit) files() map[string]string {
 	return found
 }
 
-// check replays the ledger from the first state. Each record must follow from
-// the one before it, and the last state must be that of the disk: so no change
-// is missing, and none is claimed that did not happen.
+// check replays the ledger from the first state. Each record must follow from the one before it, and the last state
+// must be that of the disk: so no change is missing, and none is claimed that did not happen.
 func (a *audit) check(when string) {
 	a.t.Helper()
 	root := check.Value(os.OpenRoot(a.dir))(a.t)
@@ -184,8 +182,7 @@ type generation struct {
 	// beside is a call of another server while the command runs, and its clock.
 	beside      args
 	besideClock time.Duration
-	// also is a command of another caller that began before and dies with the
-	// server.
+	// also is a command of another caller that began before and dies with the server.
 	also string
 	// then is a second part of the command, after that call.
 	then string

@@ -52,8 +52,7 @@ func serveIfChild() {
 	}
 }
 
-// childSegment is short enough that servers are also killed while they rotate
-// the ledger, in bytes.
+// childSegment is short enough that servers are also killed while they rotate the ledger, in bytes.
 const childSegment = 24 << 10
 
 func serveAsChild(dir string) error {
@@ -76,8 +75,7 @@ func serveAsChild(dir string) error {
 	return errors.Join(srv.ServeStdio(context.Background(), os.Stdin, os.Stdout), srv.Close())
 }
 
-// child is a server in a process of its own, with a client that can have any
-// number of calls under way.
+// child is a server in a process of its own, with a client that can have any number of calls under way.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

@@ -27,10 +27,9 @@ const (
 	startupLifetime = 25 * time.Millisecond
 )
 
-// TestKilledServerLosesNothing kills a server with SIGKILL at random moments
-// while eight callers create, overwrite, edit, delete and move files, patch
-// several at once, and run commands that do the like. After each kill the next server settles, and the ledger
-// must tell exactly what the disk shows.
+// TestKilledServerLosesNothing kills a server with SIGKILL at random moments while eight callers create, overwrite,
+// edit, delete and move files, patch several at once, and run commands that do the like. After each kill the next
+// server settles, and the ledger must tell exactly what the disk shows.
 //
 // In the long form it kills 300 times.
 func TestKilledServerLosesNothing(t *testing.T) {
@@ -128,8 +127,7 @@ func killServers(t *testing.T, kills int) *audit {
 	return a
 }
 
-// begin makes the first change of a server, which settles what the one before
-// it left.
+// begin makes the first change of a server, which settles what the one before it left.
 func begin(c *child, kill int) (recordID string, err error) {
 	if err := c.greet(); err != nil {
 		return "", err
@@ -216,8 +214,7 @@ func (w *caller) step(name string) error {
 	)})
 }
 
-// commandLine is a command of a random kind. No process of it outlives its
-// shell, which dies with its server.
+// commandLine is a command of a random kind. No process of it outlives its shell, which dies with its server.
 func commandLine(kind int, name, home, fresh, one, other string) string {
 	switch kind {
 	case 0:
@@ -234,8 +231,7 @@ func commandLine(kind int, name, home, fresh, one, other string) string {
 	return fmt.Sprintf("echo new > %s; echo changed by %s > %s; exec mv %s %s.moved", fresh, name, one, other, fresh)
 }
 
-// call notes what is acknowledged. Refusals are fine where callers meet, but
-// none that speaks of a fault.
+// call notes what is acknowledged. Refusals are fine where callers meet, but none that speaks of a fault.
 func (w *caller) call(tool string, arguments args) error {
 	arguments["session"] = w.session
 	result, err := w.c.call(tool, arguments)

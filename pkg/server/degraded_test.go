@@ -70,8 +70,7 @@ func TestUnwritableLedgerRefuses(t *testing.T) {
 	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 }
 
-// With ledger.on_failure degraded calls go through with a warning, and the
-// next record says how many there were.
+// With ledger.on_failure degraded calls go through with a warning, and the next record says how many there were.
 func TestDegradedCountsTheGap(t *testing.T) {
 	t.Parallel()
 	b, session := start(t, newWorkspace(t), degraded).under("INT-001")
@@ -110,8 +109,7 @@ func TestDegradedWithoutState(t *testing.T) {
 	check.That(t, slices.Equal(got, []string{"1"}), "gaps %v, want one of 1 call", got)
 }
 
-// A gap outlives its server; another server, or the next one, tells it once
-// its process is gone.
+// A gap outlives its server; another server, or the next one, tells it once its process is gone.
 func TestGapOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -138,8 +136,7 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	check.That(t, len(problems) == 1 && problems[0].Kind == ledger.ProblemUnrecorded, "verify says %+v", problems)
 }
 
-// A decision that cannot be recorded is counted by the next record, and verify
-// says so, whatever ledger.on_failure is.
+// A decision that cannot be recorded is counted by the next record, and verify says so, whatever ledger.on_failure is.
 func TestLostDecisionIsCounted(t *testing.T) {
 	t.Parallel()
 	b, session := start(t, newWorkspace(t)).under("INT-001")

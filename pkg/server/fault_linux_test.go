@@ -19,25 +19,21 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
-// faults are what each system call of a mutation is made to do, in strace's
-// words.
+// faults are what each system call of a mutation is made to do, in strace's words.
 var faults = []string{"error=EIO", "error=ENOSPC", "signal=SIGKILL"}
 
-// passing are the system calls of the Go runtime itself, which a disk cannot
-// fail.
+// passing are the system calls of the Go runtime itself, which a disk cannot fail.
 var passing = []string{
 	"futex", "epoll_pwait", "epoll_ctl", "epoll_create1", "eventfd2", "nanosleep", "sched_yield", "madvise", "mmap", "munmap", "mprotect",
 	"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "sigaltstack", "tgkill", "getpid", "gettid", "clone", "clone3", "restart_syscall",
 	"exit", "exit_group", "getrandom", "set_robust_list", "rseq", "prctl", "getgid", "getuid", "geteuid", "getegid", "+++",
 }
 
-// TestFailingDiskLosesNothing makes the system calls of one patch of four
-// files fail, or kill the server, one after the other. Whatever the server
-// then answers, after a restart the ledger tells what the disk shows.
+// TestFailingDiskLosesNothing makes the system calls of one patch of four files fail, or kill the server, one after the
+// other. Whatever the server then answers, after a restart the ledger tells what the disk shows.
 //
-// strace counts the calls of each thread for itself, so each run names a call
-// and its number, and goes on until no thread makes so many. The short form
-// takes the first of each call, in one of the ways by turns, under the race
+// strace counts the calls of each thread for itself, so each run names a call and its number, and goes on until no
+// thread makes so many. The short form takes the first of each call, in one of the ways by turns, under the race
 // detector of every other one; ORCHESTRA_LONG=1 takes all.
 func TestFailingDiskLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -109,8 +105,7 @@ func (f *faultRun) server(when string) (*child, string) {
 	return c, selected.StructuredContent.Session
 }
 
-// patch creates, changes, moves and deletes a file in one call. What it needs
-// is there because of an earlier call.
+// patch creates, changes, moves and deletes a file in one call. What it needs is there because of an earlier call.
 func (f *faultRun) patch(c *child, session string) (toolAnswer, error) {
 	was := fmt.Sprintf("f/%d-", f.round)
 	if _, err := os.Stat(filepath.Join(f.dir, was+"1")); err != nil {
@@ -259,8 +254,7 @@ func (tr *tracer) detach() string {
 	return string(trace)
 }
 
-// allowTracing lets a strace that is not our parent watch us, where the
-// system would not.
+// allowTracing lets a strace that is not our parent watch us, where the system would not.
 func allowTracing() {
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0) // PR_SET_PTRACER_ANY
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// gitWorld is a workspace with people's branches: feature changes docs/other.md,
-// which is out of scope, and src/a.txt; clash changes the same lines of both as
-// main does later.
+// gitWorld is a workspace with people's branches: feature changes docs/other.md, which is out of scope, and src/a.txt;
+// clash changes the same lines of both as main does later.
 func gitWorld(t *testing.T) string {
 	t.Helper()
 	dir := newWorkspace(t)
@@ -54,8 +53,7 @@ type gitCase struct {
 	// refused is the code of the refusal, "" for none; says stands in it.
 	refused, says string
 	exit          int
-	// status is git status --porcelain behind it; kinds are the records of the last
-	// call, and files what some say.
+	// status is git status --porcelain behind it; kinds are the records of the last call, and files what some say.
 	status string
 	kinds  string
 	files  map[string]string

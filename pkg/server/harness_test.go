@@ -79,8 +79,7 @@ type bench struct {
 	promises *advicetest.Answers
 	hangUp   func()
 	closed   bool
-	// gapsMeant: the test has calls go unrecorded, which is a problem that
-	// verify finds.
+	// gapsMeant: the test has calls go unrecorded, which is a problem that verify finds.
 	gapsMeant bool
 }
 
@@ -162,8 +161,7 @@ const (
 	modern = "2026-07-28"
 )
 
-// connect starts serving a client of the initialize era; tools and hooks are
-// added before.
+// connect starts serving a client of the initialize era; tools and hooks are added before.
 func (b *bench) connect() *bench { return b.connectAs(legacy) }
 
 func (b *bench) connectAs(version string) *bench {

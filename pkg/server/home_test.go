@@ -220,8 +220,7 @@ func TestFilesOfAHomeThatRunCode(t *testing.T) {
 	}
 }
 
-// Nor may commands change either, whatever the scope: where nothing holds them,
-// they are found to have.
+// Nor may commands change either, whatever the scope: where nothing holds them, they are found to have.
 func TestCommandsInAHome(t *testing.T) {
 	way := homeWays()[0]
 	b, _ := inHome(t, &way)

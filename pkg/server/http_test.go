@@ -116,9 +116,8 @@ func TestNamesOfTheServerAreServed(t *testing.T) {
 	}
 }
 
-// An agent of 2026-07-28, which has no session of the protocol, is known by the
-// handle in its calls: one that sends too many leaves the others of its token
-// their places, whatever connections it uses.
+// An agent of 2026-07-28, which has no session of the protocol, is known by the handle in its calls: one that sends too
+// many leaves the others of its token their places, whatever connections it uses.
 func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
 	t.Parallel()
 	s := start(t, newWorkspace(t)).served(server.HTTPOptions{})
@@ -171,8 +170,7 @@ func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// overHTTP serves the workspace on the loopback. A call to the returned
-// function connects a client of that revision.
+// overHTTP serves the workspace on the loopback. A call to the returned function connects a client of that revision.
 func (b *bench) overHTTP() func(version string) *bench {
 	b.t.Helper()
 	handler := check.Value(b.server.HTTPHandler(server.HTTPOptions{Token: httpToken}))(b.t)
@@ -211,9 +209,8 @@ next:
 
 const waitsForGo = "echo begun; while [ ! -e src/go ]; do sleep 0.02; done; echo x > src/by.txt; echo over"
 
-// Where closing the response would end the command, one that takes long goes
-// on without its call: the agent has its id, and its end is recorded, whatever
-// becomes of the connection.
+// Where closing the response would end the command, one that takes long goes on without its call: the agent has its id,
+// and its end is recorded, whatever becomes of the connection.
 func TestLongCommandsAreHandedOver(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.HandOverAfter(time.Millisecond) })
@@ -251,8 +248,7 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 	check.That(t, stopped.Object["running"] == false && stopped.str("ended_by") == "stopped by its session", "%v", stopped.Object)
 }
 
-// A command that ends in time is one in the foreground, with one record, over
-// HTTP as anywhere; so is its refusal.
+// A command that ends in time is one in the foreground, with one record, over HTTP as anywhere; so is its refusal.
 func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t))
@@ -292,8 +288,7 @@ func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 	check.That(t, n == 0 && len(c.commands(s)) == 0, "%d records of the background", n)
 }
 
-// What another call needs the result of is not handed over, nor what can be
-// resumed.
+// What another call needs the result of is not handed over, nor what can be resumed.
 func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)

@@ -82,8 +82,7 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 	check.Equal(t, len(b.ledgerLines()), 5)
 }
 
-// TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still
-// misses what is gone.
+// TestRecordsThatACommandTakesAwayDegraded: changes go on, and the chain still misses what is gone.
 func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -95,8 +94,7 @@ func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 	b.restoreLedger()
 }
 
-// TestASwitchTakesNoRecordsAway: another branch has another ledger, and the
-// records of the first are safe on it.
+// TestASwitchTakesNoRecordsAway: another branch has another ledger, and the records of the first are safe on it.
 func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	dir := newWorkspace(t)
 	for _, name := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
@@ -125,8 +123,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	b.restoreLedger()
 }
 
-// restoreLedger puts back what the command has set aside, before what came
-// since.
+// restoreLedger puts back what the command has set aside, before what came since.
 func (b *bench) restoreLedger() {
 	b.t.Helper()
 	var lines []byte

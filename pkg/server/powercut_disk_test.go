@@ -116,9 +116,8 @@ type cutModel struct {
 	// In all of them a directory's flush brings its own new name along, and
 	// nothing is in a directory that is not there.
 	//
-	// ordered: names reach the disk in the order of the operations, and with
-	// any flush all of them (the journals of ext4 and xfs). Else each name may
-	// be early or late, until its directory is flushed.
+	// ordered: names reach the disk in the order of the operations, and with any flush all of them (the journals of
+	// ext4 and xfs). Else each name may be early or late, until its directory is flushed.
 	ordered bool
 }
 

@@ -97,10 +97,9 @@ const (
 	sector = 512
 )
 
-// torn gives a file of which some writes were not flushed: none of them, all,
-// or the last one in parts. What was appended may be cut anywhere, its space
-// may be there with nothing in it if nobody ever flushed the file, and what
-// was written in place may be there by sectors.
+// torn gives a file of which some writes were not flushed: none of them, all, or the last one in parts. What was
+// appended may be cut anywhere, its space may be there with nothing in it if nobody ever flushed the file, and what was
+// written in place may be there by sectors.
 func torn(durable []byte, writes []*cutWrite, how int) []byte {
 	content := durable
 	last := len(writes) - 1

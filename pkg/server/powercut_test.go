@@ -21,15 +21,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// TestPowerCutLosesNothing records with strace what a server does to its disk
-// while it creates, overwrites, edits, deletes, moves and patches files. Then
-// it cuts the power, in each model of what a disk keeps of what was not
-// flushed, starts a server on what is left, and holds the files against the
-// ledger.
+// TestPowerCutLosesNothing records with strace what a server does to its disk while it creates, overwrites, edits,
+// deletes, moves and patches files. Then it cuts the power, in each model of what a disk keeps of what was not flushed,
+// starts a server on what is left, and holds the files against the ledger.
 //
-// It cuts after every seventh operation, in each model after others, and keeps
-// the two extremes and something between. ORCHESTRA_LONG=1 cuts after each and
-// tries many more disks, under the race detector it is every fortieth.
+// It cuts after every seventh operation, in each model after others, and keeps the two extremes and something between.
+// ORCHESTRA_LONG=1 cuts after each and tries many more disks, under the race detector it is every fortieth.
 func TestPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	check.Needs(t, "strace")

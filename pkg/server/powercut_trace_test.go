@@ -12,14 +12,12 @@ import (
 	"strings"
 )
 
-// cutCalls are the system calls that change what a disk has, or what a
-// descriptor means.
+// cutCalls are the system calls that change what a disk has, or what a descriptor means.
 const cutCalls = "trace=open,openat,openat2,close,dup,dup2,dup3,fcntl,chdir,mkdir,mkdirat,rmdir,unlink,unlinkat,rename,renameat,renameat2," +
 	"link,linkat,symlink,symlinkat,write,writev,pwrite64,pwritev,pwritev2,truncate,ftruncate,fallocate,copy_file_range,sendfile,splice,fsync,fdatasync,sync,syncfs,sync_file_range"
 
-// cutTrace turns what strace saw of a server into operations on a cutDisk. It
-// refuses what it does not know: an operation that it overlooked would be one
-// that the test believes to be durable.
+// cutTrace turns what strace saw of a server into operations on a cutDisk. It refuses what it does not know: an
+// operation that it overlooked would be one that the test believes to be durable.
 type cutTrace struct {
 	disk *cutDisk
 	root string // of the workspace, absolute
@@ -61,8 +59,7 @@ func (tr *cutTrace) read(text string) error {
 	return nil
 }
 
-// line takes one line of a thread. A call counts when it ends; what it makes
-// durable is what had ended when it began.
+// line takes one line of a thread. A call counts when it ends; what it makes durable is what had ended when it began.
 func (tr *cutTrace) line(thread, text string) error {
 	began := len(tr.disk.ops)
 	if strings.HasPrefix(text, "+++") || strings.HasPrefix(text, "---") {
@@ -231,8 +228,7 @@ func (tr *cutTrace) renamed(call string, args []string) error {
 	return nil
 }
 
-// find follows a path from a directory. inside is false for what is not in
-// the workspace.
+// find follows a path from a directory. inside is false for what is not in the workspace.
 func (tr *cutTrace) find(dir, quoted string) (place binding, node int, inside bool) {
 	name := path.Clean(string(unquote(quoted)))
 	at := rootNode
@@ -272,8 +268,7 @@ func number(text string) int {
 	return n
 }
 
-// splitArguments splits at commas outside of strings and structures. With
-// -xx no string holds a quote or a bracket.
+// splitArguments splits at commas outside of strings and structures. With -xx no string holds a quote or a bracket.
 func splitArguments(text string) []string {
 	var args []string
 	depth, quoted, from := 0, false, 0

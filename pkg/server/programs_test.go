@@ -17,8 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// script is the command line of a script of testdata/hooks, as a person would
-// write it into the settings.
+// script is the command line of a script of testdata/hooks, as a person would write it into the settings.
 func script(t *testing.T, name, interpreter string) string {
 	t.Helper()
 	if _, err := exec.LookPath(interpreter); err != nil {
@@ -157,8 +156,7 @@ func outcomeOfHook(t *testing.T, command, code, says string) {
 	check.That(t, strings.Contains(reason(r), says) && len(reason(r)) <= 3000 && !b.exists("src/new.txt"), "%.3100s", reason(r))
 }
 
-// quietWorkspace is newWorkspace for tests that run side by side: they set no
-// environment.
+// quietWorkspace is newWorkspace for tests that run side by side: they set no environment.
 func quietWorkspace(t *testing.T) string {
 	dir := t.TempDir()
 	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)

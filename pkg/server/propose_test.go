@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
-// briefly has calls give up waiting for the operator at once, and shares the
-// inbox with operator.
+// briefly has calls give up waiting for the operator at once, and shares the inbox with operator.
 func briefly(t *testing.T) func(*server.Options) {
 	dir := filepath.Join(t.TempDir(), "user")
 	return func(o *server.Options) {
@@ -76,8 +75,7 @@ func TestProposedIntentStandsAfterAYes(t *testing.T) {
 	}
 }
 
-// A scope is widened by the same call after a yes; a no reaches the agent in
-// the operator's words and changes nothing.
+// A scope is widened by the same call after a yes; a no reaches the agent in the operator's words and changes nothing.
 func TestScopeExpansionIsAnswered(t *testing.T) {
 	t.Parallel()
 	way := briefly(t)
@@ -173,8 +171,7 @@ func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
 	b.ok("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED"})
 }
 
-// The suggestion of a scope refusal can be followed to the letter, also for
-// names with characters that globs use.
+// The suggestion of a scope refusal can be followed to the letter, also for names with characters that globs use.
 func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"app/[id]/page{1}.tsx", "app/what?.ts", "app/a*b", "!app/x", "app/plain.ts"} {

@@ -19,8 +19,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// between runs f when the next call has been checked and not yet executed:
-// where a foreign program would slip in.
+// between runs f when the next call has been checked and not yet executed: where a foreign program would slip in.
 func (b *bench) between(f *func()) {
 	b.server.AddPreHook(hooks.PreFunc("between", func(context.Context, *hooks.Call) (hooks.Decision, error) {
 		if *f != nil {
@@ -211,9 +210,8 @@ func (c *interruptedChange) Commit(ctx context.Context) (*hooks.Outcome, error) 
 	return c.outcome, nil
 }
 
-// TestForeignWriterInTheWayOfARollback: the ledger does not take a record, and
-// one of the two files was changed by somebody else before the change could be
-// taken back. What stands of it is recorded as soon as the ledger can be
+// TestForeignWriterInTheWayOfARollback: the ledger does not take a record, and one of the two files was changed by
+// somebody else before the change could be taken back. What stands of it is recorded as soon as the ledger can be
 // written, and nothing of the other's content is lost.
 //
 // A writer in place is made to wait by the kernel until it takes our lease away,

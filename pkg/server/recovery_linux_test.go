@@ -21,9 +21,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// TestFailedFlushIsRetracted lets the ledger's flush fail after the line was
-// written. The mutation is taken back; when the disk is in order again, the
-// same server reopens the ledger, finds the line there and retracts it.
+// TestFailedFlushIsRetracted lets the ledger's flush fail after the line was written. The mutation is taken back; when
+// the disk is in order again, the same server reopens the ledger, finds the line there and retracts it.
 func TestFailedFlushIsRetracted(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t)
@@ -61,8 +60,7 @@ func newFaulty(t *testing.T) *faultRun {
 	return f
 }
 
-// wantRetraction demands a record, and one that retracts it, and that blame
-// gives the lines to the records that stand.
+// wantRetraction demands a record, and one that retracts it, and that blame gives the lines to the records that stand.
 func (f *faultRun) wantRetraction(path string, lines ...string) {
 	f.t.Helper()
 	root := check.Value(os.OpenRoot(f.dir))(f.t)
@@ -154,8 +152,7 @@ func running(mark string) string {
 	return ""
 }
 
-// It ends with its intent, however that ends, and with the server; both ends
-// are recorded.
+// It ends with its intent, however that ends, and with the server; both ends are recorded.
 func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -180,9 +177,8 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	}
 }
 
-// TestFewFiles gives a running server fewer and fewer files that it may have
-// open. Each call then succeeds or is told to try again, and when there are
-// enough again, all goes on.
+// TestFewFiles gives a running server fewer and fewer files that it may have open. Each call then succeeds or is told
+// to try again, and when there are enough again, all goes on.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	f := &faultRun{t: t}

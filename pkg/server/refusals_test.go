@@ -78,8 +78,7 @@ func TestUntracked(t *testing.T) {
 	b.refused("PROTECTED_PATH", "write_to_file", args{"path": ".git/config", "content": "x"})
 }
 
-// Where nothing of the ignore rules can be read, no file is shown: one of them
-// may be secret.
+// Where nothing of the ignore rules can be read, no file is shown: one of them may be secret.
 func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(t *testing.T, path string){
@@ -160,8 +159,7 @@ func treeSum(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// Bad paths get a refusal of the catalogue from every tool that takes one,
-// and nothing changes.
+// Bad paths get a refusal of the catalogue from every tool that takes one, and nothing changes.
 func TestBadPathsChangeNothing(t *testing.T) {
 	dir := newWorkspace(t)
 	outside := t.TempDir()

@@ -25,8 +25,7 @@ func takesForRepository(t *testing.T, dir string) bool {
 	return strings.Contains(string(out), "agent")
 }
 
-// plantings are ways to make a directory one that git takes for a repository,
-// by file tools: lists of calls.
+// plantings are ways to make a directory one that git takes for a repository, by file tools: lists of calls.
 func plantings(dir string, i int, random *rand.Rand) map[string][][]args {
 	p := func(name string) string { return dir + "/" + name }
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[planted]\n\tby = agent\n"
@@ -99,8 +98,7 @@ func (b *bench) makes(lists [][]args) {
 	all.Wait()
 }
 
-// No order of calls to file tools makes a directory that git takes for a
-// repository without asking.
+// No order of calls to file tools makes a directory that git takes for a repository without asking.
 func TestFileToolsMakeNoRepository(t *testing.T) {
 	t.Parallel()
 	many := check.Rounds(2, 60)
@@ -135,8 +133,7 @@ func TestFileToolsMakeNoRepository(t *testing.T) {
 	t.Logf("%d repositories planted, %d got through", made, through)
 }
 
-// What git runs of a repository that is there is program configuration; other
-// files with such names are not.
+// What git runs of a repository that is there is program configuration; other files with such names are not.
 func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t)).under("INT-005")
@@ -150,8 +147,7 @@ func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	check.That(t, strings.Contains(r.Text, "what git takes for a repository (the workspace itself)"), "it does not say why: %s", r.Text)
 }
 
-// What git left half done stays usable, and what a git command did to refs of
-// any kind stands in its result.
+// What git left half done stays usable, and what a git command did to refs of any kind stands in its result.
 func TestWhatGitLeftHalfDone(t *testing.T) {
 	b, _ := start(t, newWorkspace(t), unsandboxed, withoutSandbox).under("INT-005")
 	t.Setenv("GIT_AUTHOR_NAME", "a")

@@ -235,8 +235,7 @@ func TestSeenThenSecret(t *testing.T) {
 	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", call("*** Update File: a", "@@", "-one", "+x")))
 }
 
-// Read tools go on where the intents or the rules do not parse, and keep the
-// secrets that are clear.
+// Read tools go on where the intents or the rules do not parse, and keep the secrets that are clear.
 func TestSecretsOfUnclearFiles(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(dir string){

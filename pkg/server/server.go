@@ -59,8 +59,7 @@ type Options struct {
 	// Trusted reports whether the operator has trusted a content of this workspace by its hash; nil trusts nothing. It is
 	// asked by several calls at a time.
 	Trusted func(hash string) bool
-	// Withheld is what the workspace's settings say and what waits for trust, a
-	// line each. The first refusal says so.
+	// Withheld is what the workspace's settings say and what waits for trust, a line each. The first refusal says so.
 	Withheld []string
 	// ModelOf tells the model that a client runs, by the client's name, as the environment says that it gave to this
 	// process; "" if it says nothing. Nil where no client has started the process.

@@ -39,8 +39,7 @@ func TestTwoChatsOnOneConnection(t *testing.T) {
 	}
 }
 
-// Selecting with `session` replaces that session's intent; the handle stays,
-// and so does what was seen.
+// Selecting with `session` replaces that session's intent; the handle stays, and so does what was seen.
 func TestSelectWithSessionSwitches(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{legacy, modern} {
@@ -59,8 +58,7 @@ func TestSelectWithSessionSwitches(t *testing.T) {
 	}
 }
 
-// A modern request without a handle has no state, whatever was selected
-// before it on the same connection.
+// A modern request without a handle has no state, whatever was selected before it on the same connection.
 func TestModernHasNoStateWithoutHandle(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connectAs(modern)
@@ -86,8 +84,7 @@ func TestHandleOnAnotherConnection(t *testing.T) {
 	b.ok("write_to_file", args{"path": "src/after.txt", "content": "x"})
 }
 
-// A selection ends when its intent is done or blocked, also by a person's
-// hand in the file.
+// A selection ends when its intent is done or blocked, also by a person's hand in the file.
 func TestSelectionEndsWithItsIntent(t *testing.T) {
 	t.Parallel()
 	for status, eras := range map[string][]string{"DONE": {legacy, modern}, "BLOCKED": {legacy}, "COMPLETED": {modern}} {
@@ -120,8 +117,7 @@ func TestReadsBeforeTheFirstSelection(t *testing.T) {
 	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "y\n", "session": five})
 }
 
-// A handle expires after its idle lifetime, and every tool that is given it
-// says so.
+// A handle expires after its idle lifetime, and every tool that is given it says so.
 func TestHandleExpires(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{legacy, modern} {

@@ -10,8 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-// A guard that was asked for and cannot stand yet refuses; it is never passed
-// over in silence.
+// A guard that was asked for and cannot stand yet refuses; it is never passed over in silence.
 func TestGuardsThatCannotStandRefuse(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -138,8 +137,7 @@ func TestVerifyNeedsNoTrust(t *testing.T) {
 	}
 }
 
-// The order of the gate: each fault is added in front of all that were there
-// before it, and must win over all of them.
+// The order of the gate: each fault is added in front of all that were there before it, and must win over all of them.
 func TestTheFirstFailingStepWins(t *testing.T) {
 	t.Parallel()
 	zero := "sha256:" + strings.Repeat("0", 64)

@@ -24,8 +24,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 )
 
-// killedInACommand is a workspace whose server was killed while a command went
-// on writing, without an end.
+// killedInACommand is a workspace whose server was killed while a command went on writing, without an end.
 func killedInACommand(t *testing.T) *audit {
 	t.Helper()
 	dir := crashWorkspace(t)
@@ -76,8 +75,7 @@ func settledAtStart(t *testing.T) {
 	check.That(t, len(left) == 0, "left in the journal: %v", left)
 }
 
-// TestNothingIsMadeAtStart: where nobody left anything, a start changes nothing,
-// also where no workspace was ever made.
+// TestNothingIsMadeAtStart: where nobody left anything, a start changes nothing, also where no workspace was ever made.
 func TestNothingIsMadeAtStart(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{newWorkspace(t), t.TempDir()} {
@@ -97,8 +95,7 @@ func logged(into *strings.Builder) func(*server.Options) {
 	}
 }
 
-// TestStartThatCannotSettle: the log says so, reads go on, and the first change
-// is refused until the cause is gone.
+// TestStartThatCannotSettle: the log says so, reads go on, and the first change is refused until the cause is gone.
 func TestStartThatCannotSettle(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -119,8 +116,7 @@ func TestStartThatCannotSettle(t *testing.T) {
 	b.ok("write_to_file", change)
 }
 
-// TestEndWhileAnotherSettles: a server that ends does not wait for another one
-// that settles.
+// TestEndWhileAnotherSettles: a server that ends does not wait for another one that settles.
 func TestEndWhileAnotherSettles(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -140,10 +136,9 @@ func TestEndWhileAnotherSettles(t *testing.T) {
 	taken[0].Release()
 }
 
-// TestCommandsWaitForWhatCannotBeTaken: a server is killed while it runs a
-// command and has written a file without recording it, and the entry of the
-// latter cannot be taken yet, as a child that had just been made has its lock
-// for a moment. The command is not charged with that file meanwhile.
+// TestCommandsWaitForWhatCannotBeTaken: a server is killed while it runs a command and has written a file without
+// recording it, and the entry of the latter cannot be taken yet, as a child that had just been made has its lock for a
+// moment. The command is not charged with that file meanwhile.
 func TestCommandsWaitForWhatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	dir := crashWorkspace(t)
@@ -194,9 +189,8 @@ func slotOf(t *testing.T, dir, path string) string {
 	return ""
 }
 
-// TestSettledBesideALivingCommand: two servers run a command each, and one is
-// killed. The server that settles what it left, a third or the other, does not
-// charge its command with what the other's has done so far.
+// TestSettledBesideALivingCommand: two servers run a command each, and one is killed. The server that settles what it
+// left, a third or the other, does not charge its command with what the other's has done so far.
 func TestSettledBesideALivingCommand(t *testing.T) {
 	t.Parallel()
 	t.Run("a third server", func(t *testing.T) {
@@ -234,9 +228,8 @@ func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *chil
 	}
 }
 
-// TestCommandBesideADeadWrite: while a server runs a command, another is killed
-// when it has written a file and not recorded that. The command is neither
-// charged with the file nor is the file taken away.
+// TestCommandBesideADeadWrite: while a server runs a command, another is killed when it has written a file and not
+// recorded that. The command is neither charged with the file nor is the file taken away.
 func TestCommandBesideADeadWrite(t *testing.T) {
 	for _, held := range []string{"as the machine can", "not held"} {
 		t.Run(held, func(t *testing.T) {
@@ -271,8 +264,7 @@ func (a *audit) runs(c *child, intent, line string) {
 	go c.call("execute_command", args{"session": a.selects(c, intent), "command": line})
 }
 
-// writesUnrecorded has a server write a new file that it cannot record until
-// letRecord is called.
+// writesUnrecorded has a server write a new file that it cannot record until letRecord is called.
 func (a *audit) writesUnrecorded(c *child, intent, path string) (letRecord func()) {
 	a.t.Helper()
 	session := a.selects(c, intent)

@@ -36,8 +36,7 @@ func rewrite(b *bench, content string) {
 	b.ok("write_to_file", args{"path": "src/a.txt", "content": content})
 }
 
-// Work trees on several branches share a ledger, and one's last record of a
-// file is not another's.
+// Work trees on several branches share a ledger, and one's last record of a file is not another's.
 func TestExternalBeforeInWorkTrees(t *testing.T) {
 	t.Parallel()
 	dir, tree := newWorkspace(t), filepath.Join(t.TempDir(), "tree")
@@ -119,8 +118,7 @@ func TestRecordReads(t *testing.T) {
 	b.ok("read_file", args{"path": "a.txt"})
 }
 
-// Calls that are let through without an intents file are recorded as
-// UNTRACKED once there is a ledger.
+// Calls that are let through without an intents file are recorded as UNTRACKED once there is a ledger.
 func TestUntrackedIsRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -139,8 +137,7 @@ func records(r reply) []map[string]any {
 	return all
 }
 
-// query_trace says who changed a file, a line, under which intent, newest
-// first, whichever way the file is named.
+// query_trace says who changed a file, a line, under which intent, newest first, whichever way the file is named.
 func TestQueryTrace(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()

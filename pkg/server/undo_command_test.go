@@ -109,8 +109,7 @@ func (b *bench) conflict(p *undo.Plan, path, reason string) {
 	b.t.Errorf("no conflict of %s that says %q: %+v", path, reason, p)
 }
 
-// What came after a command stays; where both touch the same lines nothing is
-// changed.
+// What came after a command stays; where both touch the same lines nothing is changed.
 func TestUndoOfACommandThatWasGoneOnFrom(t *testing.T) {
 	t.Parallel()
 	b := committed(t)
@@ -184,8 +183,7 @@ func undoAsChild(dir string) error {
 	}
 }
 
-// undoOrRedo undoes the intent; where nothing of it stands, it undoes the last
-// undo.
+// undoOrRedo undoes the intent; where nothing of it stands, it undoes the last undo.
 func undoOrRedo(ctx context.Context, srv *server.Server) error {
 	p, err := srv.PlanUndo(ctx, undo.Request{IntentID: "INT-005"})
 	if err == nil && len(p.Records) == 0 {
@@ -205,9 +203,8 @@ func undoOrRedo(ctx context.Context, srv *server.Server) error {
 	return err
 }
 
-// TestKilledUndoIsAllOrNothing kills a process at random moments while it
-// undoes and redoes changes of six files, of one only the mode. What the disk shows is then what
-// the ledger tells, and one of the two states.
+// TestKilledUndoIsAllOrNothing kills a process at random moments while it undoes and redoes changes of six files, of
+// one only the mode. What the disk shows is then what the ledger tells, and one of the two states.
 func TestKilledUndoIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	kills := check.Rounds(8, 100)

@@ -11,8 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
 )
 
-// TestGitStore makes one change each to a store, after the state before was
-// known.
+// TestGitStore makes one change each to a store, after the state before was known.
 func TestGitStore(t *testing.T) {
 	const object, pack = ".git/objects/ab/cdef", ".git/objects/pack/p.pack"
 	for _, c := range []struct {

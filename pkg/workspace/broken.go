@@ -6,17 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A byte of a UTF-8 file that is not UTF-8 stands in a Text as a character of
-// this private range: the byte 0x80 as the first, 0xFF as the last. The file is
-// read so only if it has no such character itself, so that the way back is
+// A byte of a UTF-8 file that is not UTF-8 stands in a Text as a character of this private range: the byte 0x80 as the
+// first, 0xFF as the last. The file is read so only if it has no such character itself, so that the way back is
 // unambiguous.
 const (
 	firstBroken = '\U0010FE80'
 	lastBroken  = firstBroken + 0x7F
 )
 
-// Shown gives text for people and agents: what stands for broken bytes becomes
-// U+FFFD, as everywhere else.
+// Shown gives text for people and agents: what stands for broken bytes becomes U+FFFD, as everywhere else.
 func Shown(text string) string {
 	return mapBroken(text, func(b *strings.Builder, _ byte) { b.WriteRune(utf8.RuneError) })
 }
@@ -65,9 +63,8 @@ func mapBroken(text string, write func(b *strings.Builder, broken byte)) string 
 	return b.String()
 }
 
-// brokenUTF8 takes a file for UTF-8 that is not quite: by its mark, or because
-// Latin text in a one-byte encoding hardly ever has as many sound sequences as
-// bytes that are none.
+// brokenUTF8 takes a file for UTF-8 that is not quite: by its mark, or because Latin text in a one-byte encoding hardly
+// ever has as many sound sequences as bytes that are none.
 func brokenUTF8(b []byte) (Text, bool) {
 	if !mayBeText(b) {
 		return Text{}, false

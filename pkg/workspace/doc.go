@@ -56,14 +56,13 @@
 //
 // # Not promised
 //
-// A writer that has looked the path up before the exchange and announces itself to the kernel only after
-// Close is not seen: a process truncating the file in place at random moments lost 1 of 42,000 writes with
-// WithDurability(OS), none of 6,000 with flushes; one that renames lost none of 12,000. Nor is, without a
-// lease, a writer that keeps the displaced inode open longer than that. A
-// hard link is broken by an exchange: the other names keep the old content, and the result warns. Reading
-// does not lock: a file that is being written in place can be read half-written; its hash then matches
-// nothing later. Off Linux the weaker steps above are used throughout. Temporary files left by a killed
-// process are removed by [Abandoned.Sweep] only, because one of them can be a before-image that the journal names; their
-// names are .orchestra-<token>-<random>.tmp, and .orchestration/state/tmp/<token>.owner is locked while their process
-// lives, and says which process that is and in which directories it made them beside their targets.
+// A writer that has looked the path up before the exchange and announces itself to the kernel only after Close is not
+// seen: a process truncating the file in place at random moments lost 1 of 42,000 writes with WithDurability(OS), none
+// of 6,000 with flushes; one that renames lost none of 12,000. Nor is, without a lease, a writer that keeps the
+// displaced inode open longer than that. A hard link is broken by an exchange: the other names keep the old content,
+// and the result warns. Reading does not lock: a file that is being written in place can be read half-written; its hash
+// then matches nothing later. Off Linux the weaker steps above are used throughout. Temporary files left by a killed
+// process are removed by [Abandoned.Sweep] only, because one of them can be a before-image that the journal names;
+// their names are .orchestra-<token>-<random>.tmp, and .orchestration/state/tmp/<token>.owner is locked while their
+// process lives, and says which process that is and in which directories it made them beside their targets.
 package workspace

@@ -53,15 +53,13 @@ func (e *PathError) Error() string { return e.Op + " " + visible(e.Path) + ": " 
 // Unwrap gives the reason.
 func (e *PathError) Unwrap() error { return e.Err }
 
-// StaleError says that a file is not what the caller thinks, and what it is instead. errors.Is(err, ErrStale)
-// holds.
+// StaleError says that a file is not what the caller thinks, and what it is instead. errors.Is(err, ErrStale) holds.
 type StaleError struct {
 	Path string
 	Want Hash
 	Have Hash // empty if the file is gone
 	Size int64
-	// Content is what the file has now, nil if it is gone, larger than MaxStaleContent, or no longer a
-	// regular file.
+	// Content is what the file has now, nil if it is gone, larger than MaxStaleContent, or no longer a regular file.
 	Content []byte
 }
 

@@ -10,9 +10,8 @@ import (
 // rulesLimit bounds a .gitignore file that is read, in bytes.
 const rulesLimit = 1 << 20
 
-// Hidden is what git leaves out of its view of a workspace, by the .gitignore
-// files in it. It reads each of them once, when it is first asked for, and is
-// for one goroutine.
+// Hidden is what git leaves out of its view of a workspace, by the .gitignore files in it. It reads each of them once,
+// when it is first asked for, and is for one goroutine.
 type Hidden struct {
 	w     *Workspace
 	rules map[string]gitignore.List
@@ -55,8 +54,7 @@ func (h *Hidden) read(dir string) string {
 	return string(content.Bytes)
 }
 
-// addRules gives the rules of a directory, from those above it and the text of
-// its own file.
+// addRules gives the rules of a directory, from those above it and the text of its own file.
 func addRules(above gitignore.List, dir, text string) gitignore.List {
 	rules := above[:len(above):len(above)]
 	for line := range strings.Lines(text) {
@@ -67,8 +65,7 @@ func addRules(above gitignore.List, dir, text string) gitignore.List {
 	return rules
 }
 
-// reanchor rewrites a line of dir's .gitignore so that it means the same in
-// the root's.
+// reanchor rewrites a line of dir's .gitignore so that it means the same in the root's.
 func reanchor(dir, line string) string {
 	if dir == "." || line == "" || line[0] == '#' {
 		return line

@@ -17,9 +17,8 @@ type otherFiles struct {
 	secret func(path string) bool
 }
 
-// OtherFiles are the workspace's files as they stand when they are asked for.
-// What secret names is not read, and counts as a file that could have any name;
-// nil for none.
+// OtherFiles are the workspace's files as they stand when they are asked for. What secret names is not read, and counts
+// as a file that could have any name; nil for none.
 func (w *Workspace) OtherFiles(secret func(path string) bool) mutation.OtherFiles {
 	if own := slices.DeleteFunc(w.Inside(), func(p Place) bool { return p.Protection != ProtectOwn }); len(own) > 0 {
 		ruled := secret

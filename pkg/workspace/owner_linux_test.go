@@ -12,9 +12,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// TestLockThatOutlivesItsProcess: a process was killed when it had just made a
-// child, which has the lock of its sign of life until it becomes another
-// program. What the process left goes all the same.
+// TestLockThatOutlivesItsProcess: a process was killed when it had just made a child, which has the lock of its sign of
+// life until it becomes another program. What the process left goes all the same.
 func TestLockThatOutlivesItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, ".orchestration/active_intents.yaml"), "")

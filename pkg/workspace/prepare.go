@@ -244,8 +244,7 @@ func (c *planned) write(w *Workspace) error {
 	return c.temp.write(c.After, c.before, c.Mode)
 }
 
-// writeMove renames if the content stays and the file system can, else it writes a new file and takes the old
-// one away.
+// writeMove renames if the content stays and the file system can, else it writes a new file and takes the old one away.
 func (c *planned) writeMove(w *Workspace) error {
 	if c.After == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
 		return nil

@@ -38,11 +38,10 @@ func (p Protection) String() string {
 	return "none"
 }
 
-// Protect classifies a workspace-relative path by its names alone, so it holds for files that do not exist
-// yet. Each component counts, at any depth: nested repositories and nested workspaces are protected like the
-// outer one. Names are compared as the least exact file system would: in any letter case, without the
-// characters that HFS+ and ext4's case folding ignore, without the trailing dots and spaces and the streams
-// of NTFS, and by NTFS's short names.
+// Protect classifies a workspace-relative path by its names alone, so it holds for files that do not exist yet. Each
+// component counts, at any depth: nested repositories and nested workspaces are protected like the outer one. Names are
+// compared as the least exact file system would: in any letter case, without the characters that HFS+ and ext4's case
+// folding ignore, without the trailing dots and spaces and the streams of NTFS, and by NTFS's short names.
 func Protect(path string) Protection {
 	var p protector
 	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {

@@ -26,8 +26,7 @@ type Search struct {
 	Overlap int
 	// Skip names files that are not looked into; nil for none.
 	Skip func(path string) bool
-	// Secret names files that must not be read; nil for none. Where there is one,
-	// the search fails with ErrSecret.
+	// Secret names files that must not be read; nil for none. Where there is one, the search fails with ErrSecret.
 	Secret func(path string) bool
 }
 
@@ -55,14 +54,12 @@ const (
 	searchTotal = 512 << 20
 )
 
-// Search looks into all regular files, whatever is in them, and gives a place
-// where something was found; nil if there is none. Left out are .git, what is
-// the server's own below .orchestration, directories that .gitignore hides
-// (installed packages and what a build makes of the files that are looked into),
-// and binary files that it hides. Links are not followed, and nothing is opened
-// that is no regular file. Whatever else could not be looked into is an error:
-// without one, and without a place, no file had it at the moment at which it was
-// read. It locks nothing and keeps nothing.
+// Search looks into all regular files, whatever is in them, and gives a place where something was found; nil if there
+// is none. Left out are .git, what is the server's own below .orchestration, directories that .gitignore hides
+// (installed packages and what a build makes of the files that are looked into), and binary files that it hides. Links
+// are not followed, and nothing is opened that is no regular file. Whatever else could not be looked into is an error:
+// without one, and without a place, no file had it at the moment at which it was read. It locks nothing and keeps
+// nothing.
 func (w *Workspace) Search(ctx context.Context, search Search) (*Occurrence, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -59,8 +59,7 @@ type rung struct {
 	made bool // by us, so to be removed when the change is taken back
 }
 
-// climb makes and opens the chain. A directory that others have made meanwhile serves as well; a link does
-// not.
+// climb makes and opens the chain. A directory that others have made meanwhile serves as well; a link does not.
 func (l *ladder) climb(t *Target) error {
 	at := t.parent
 	for _, name := range t.rest {

@@ -168,8 +168,7 @@ func TestWriterMeetsOurLease(t *testing.T) {
 	wantTree(t, w.Dir(), map[string]string{"f": "theirs", ".orchestration/active_intents.yaml": ""})
 }
 
-// TestLateWriter writes into the displaced inode after Commit, as a program would that had looked the path up
-// before.
+// TestLateWriter writes into the displaced inode after Commit, as a program would that had looked the path up before.
 func TestLateWriter(t *testing.T) {
 	w := open(t, initialised)
 	f := filepath.Join(w.Dir(), "f")

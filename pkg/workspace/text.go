@@ -36,8 +36,7 @@ const (
 	MixedLines   LineEnding = "mixed"
 )
 
-// Text is a decoded file and what its author chose. The zero value describes a new file: UTF-8, no byte order
-// mark.
+// Text is a decoded file and what its author chose. The zero value describes a new file: UTF-8, no byte order mark.
 type Text struct {
 	String   string // line endings as they are in the file, without the byte order mark
 	Encoding Encoding

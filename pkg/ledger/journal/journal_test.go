@@ -153,8 +153,7 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	check.Fails(j.Begin(entryOf("c")))(t, journal.ErrClosed)
 }
 
-// An entry that was not written to its end is no entry, at whichever byte the
-// writing stopped.
+// An entry that was not written to its end is no entry, at whichever byte the writing stopped.
 func TestTornEntryIsSetAside(t *testing.T) {
 	dir := t.TempDir()
 	whole := open(t, dir)

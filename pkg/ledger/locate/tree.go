@@ -231,8 +231,7 @@ func LinkTarget(tree, beside *os.Root) string {
 	return target
 }
 
-// Link has the ledger beside the tree be found where other tools look for it. Where no link can be made there is
-// none.
+// Link has the ledger beside the tree be found where other tools look for it. Where no link can be made there is none.
 func Link(tree *os.Root, target string) {
 	name := path.Join(segment.Home, segment.SingleName)
 	switch now, err := tree.Readlink(name); {

@@ -173,8 +173,7 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 	check.Equal(t, c.Report().Records, 200_020, "counted")
 }
 
-// A command in the background has two records and counts once; one that was
-// ended on purpose did not fail.
+// A command in the background has two records and counts once; one that was ended on purpose did not fail.
 func TestBackgroundCountsOnce(t *testing.T) {
 	c := stats.New(stats.Options{})
 	for _, command := range []record.Command{

@@ -96,8 +96,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestNamedIsTooMuch: of a large directory it is said that not all was looked
-// at, and nothing is told of what was not.
+// TestNamedIsTooMuch: of a large directory it is said that not all was looked at, and nothing is told of what was not.
 func TestNamedIsTooMuch(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)

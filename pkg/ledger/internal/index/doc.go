@@ -11,8 +11,7 @@
 // the very line that was indexed, else the segment's runs are deleted and all of it is read. So a stale, damaged or
 // foreign index is found out as soon as it proposes a wrong line, and costs time. But who can write cache/ can forge
 // one that leaves records out of answers, as can who changes lines behind git's back without moving the last one.
-// Therefore appending, verifying, scanning and following do not use it; what
-// must be complete must ask those.
+// Therefore appending, verifying, scanning and following do not use it; what must be complete must ask those.
 //
 // # Files
 //

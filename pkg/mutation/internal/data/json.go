@@ -122,8 +122,7 @@ func (r *jsonReader) object(v value, nested int) (value, error) {
 	return v, err
 }
 
-// keepOrder marks what stands under top-level keys whose readers take the
-// first key that fits.
+// keepOrder marks what stands under top-level keys whose readers take the first key that fits.
 func keepOrder(v *value, keys ...string) {
 	var mark func(*value)
 	mark = func(v *value) {

@@ -91,8 +91,7 @@ func tomlScalar(v any) (string, error) {
 	return "", fmt.Errorf("a value of a kind that is not known here (%T)", v)
 }
 
-// lineOfKey is the first line that begins with a key, in a table or its
-// heading; 0 if there is none.
+// lineOfKey is the first line that begins with a key, in a table or its heading; 0 if there is none.
 func lineOfKey(content []byte, key string) int {
 	found := regexp.MustCompile(`(?m)^\s*(\[+[^\]\n]*)?["']?` + regexp.QuoteMeta(key) + `["']?\s*[.=\]]`).FindIndex(content)
 	if found == nil {

@@ -9,9 +9,8 @@ import (
 // shortTime is a time without seconds, which TOML 1.0 does not have.
 var shortTime = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d\d:\d\d([^:\d]|$)`) })
 
-// newerTOML is the first line that uses what TOML 1.1 added: line breaks,
-// comments and a last comma in inline tables, the escapes \e and \x, times
-// without seconds, keys in other scripts. 0 if there is none.
+// newerTOML is the first line that uses what TOML 1.1 added: line breaks, comments and a last comma in inline tables,
+// the escapes \e and \x, times without seconds, keys in other scripts. 0 if there is none.
 func newerTOML(content []byte) int {
 	var open []byte
 	line, comma := 1, false
@@ -56,8 +55,7 @@ func newerTOML(content []byte) int {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// tomlString is the length of the string that text begins with, and whether it
-// has an escape of TOML 1.1.
+// tomlString is the length of the string that text begins with, and whether it has an escape of TOML 1.1.
 func tomlString(text []byte) (length int, newer bool) {
 	quote := text[:1]
 	if len(text) >= 3 && text[1] == text[0] && text[2] == text[0] {

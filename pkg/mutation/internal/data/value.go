@@ -1,12 +1,10 @@
 // Package data judges changes of JSON, YAML and TOML: by value, not by layout.
 //
-// It promises that what it calls proven is read as the same value by every
-// reader that follows the format, whichever of the versions in use it follows:
-// the same strings, numbers in the same spelling (TOML: of the same kind and
-// value), lists in the same order, and the same keys, whose order means
-// nothing in these formats. Where versions or readers differ, and where a key
-// stands twice, nothing is proven. What a program makes of the order of keys
-// all the same is not known here.
+// It promises that what it calls proven is read as the same value by every reader that follows the format, whichever of
+// the versions in use it follows: the same strings, numbers in the same spelling (TOML: of the same kind and value),
+// lists in the same order, and the same keys, whose order means nothing in these formats. Where versions or readers
+// differ, and where a key stands twice, nothing is proven. What a program makes of the order of keys all the same is
+// not known here.
 package data
 
 import (

@@ -25,8 +25,7 @@ func YAML(ctx context.Context, files []verdict.File, limits verdict.Limits) verd
 	return judge(ctx, files, limits, readYAML)
 }
 
-// dialects are spellings that YAML 1.1 and 1.2 do not read alike. They must
-// stand equally often on both sides.
+// dialects are spellings that YAML 1.1 and 1.2 do not read alike. They must stand equally often on both sides.
 var dialects = sync.OnceValue(func() []dialect {
 	return []dialect{
 		{regexp.MustCompile("[\u0085\u2028\u2029]"), "a character that is a line break in YAML 1.1 only"},
@@ -43,8 +42,7 @@ type dialect struct {
 	what    string
 }
 
-// magic is a first line by which programs know a file, such as
-// "#cloud-config".
+// magic is a first line by which programs know a file, such as "#cloud-config".
 var magic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A#[^\s#].*`) })
 
 var yamlDirective = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%`) })
@@ -104,8 +102,7 @@ func readYAML(ctx context.Context, _ string, content []byte, limits verdict.Limi
 	}
 }
 
-// yamlNesting refuses what would nest too deeply, before the parser recurses:
-// by its brackets, and by its indentation.
+// yamlNesting refuses what would nest too deeply, before the parser recurses: by its brackets, and by its indentation.
 func yamlNesting(content []byte, depth int) error {
 	open := 0
 	for _, c := range content {
@@ -163,8 +160,7 @@ func (r *yamlReader) value(n *yaml.Node, nested int) (value, error) {
 	return r.dressed(n, v), nil
 }
 
-// dressed adds the anchor and an explicit tag of a node, which are part of
-// what it is.
+// dressed adds the anchor and an explicit tag of a node, which are part of what it is.
 func (r *yamlReader) dressed(n *yaml.Node, v value) value {
 	extra := ""
 	if n.Anchor != "" {
@@ -212,13 +208,11 @@ func (r *yamlReader) mapping(n *yaml.Node, nested int) (value, error) {
 	return r.dressed(n, v), nil
 }
 
-// plainString are plain scalars that every version and schema reads as
-// strings, but for the words below: they begin as no number, date, merge or
-// null does.
+// plainString are plain scalars that every version and schema reads as strings, but for the words below: they begin as
+// no number, date, merge or null does.
 var plainString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_/]`) })
 
-// reserved words are booleans, nulls or numbers to some reader, in any case of
-// letters.
+// reserved words are booleans, nulls or numbers to some reader, in any case of letters.
 var reserved = map[string]bool{
 	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true, "inf": true,
 	"nan": true, "infinity": true, "none": true, "nil": true,

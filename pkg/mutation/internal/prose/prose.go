@@ -1,11 +1,9 @@
 // Package prose judges changes of Markdown and plain text.
 //
-// Text is its own meaning, so that only white space that the format ignores
-// may change: line endings, the end of the file, white space at the end of
-// lines, and in Markdown the number of blank lines between paragraphs. In
-// Markdown, code, front matter, raw HTML and quotations that hold code keep
-// every character, and so do the two spaces at the end of a line that break
-// it.
+// Text is its own meaning, so that only white space that the format ignores may change: line endings, the end of the
+// file, white space at the end of lines, and in Markdown the number of blank lines between paragraphs. In Markdown,
+// code, front matter, raw HTML and quotations that hold code keep every character, and so do the two spaces at the end
+// of a line that break it.
 package prose
 
 import (
@@ -65,8 +63,7 @@ func change(before, after string) string {
 	return "the text changed"
 }
 
-// split gives the lines without their endings, and without the empty ones at
-// the end.
+// split gives the lines without their endings, and without the empty ones at the end.
 func split(content []byte) (lines []line) {
 	for i, text := range strings.Split(strings.ReplaceAll(string(content), "\r\n", "\n"), "\n") {
 		lines = append(lines, line{i + 1, text})
@@ -137,8 +134,7 @@ func isIndented(text string) bool {
 	return strings.HasPrefix(text, "  ") || strings.HasPrefix(text, "\t") || strings.HasPrefix(text, " \t")
 }
 
-// nearCode marks the blank lines where the next line with text, on either
-// side, could be code.
+// nearCode marks the blank lines where the next line with text, on either side, could be code.
 func nearCode(lines []line) []bool {
 	near := make([]bool, len(lines))
 	indented := false
@@ -158,8 +154,7 @@ func nearCode(lines []line) []bool {
 	return near
 }
 
-// ended drops one space at the end of a line. Two break the line, and within
-// a code span even one counts.
+// ended drops one space at the end of a line. Two break the line, and within a code span even one counts.
 func ended(text string) string {
 	if strings.HasSuffix(text, " ") && !strings.HasSuffix(text, "  ") && !strings.HasSuffix(text, "\t ") && strings.Count(text, "`")%2 == 0 {
 		return text[:len(text)-1]

@@ -21,8 +21,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// languages are those whose programs are run. The short form leaves out those
-// whose compilers take long.
+// languages are those whose programs are run. The short form leaves out those whose compilers take long.
 var languages = []struct {
 	extension string
 	usual     int // edits of each program; 40 times as many in the long form
@@ -65,8 +64,7 @@ func TestAdversary(t *testing.T) {
 	}
 }
 
-// proven edits programs, and gives those texts that are proven to be the same,
-// each once.
+// proven edits programs, and gives those texts that are proven to be the same, each once.
 func proven(t *testing.T, extension string, programs []string, edits int) (before, after []string) {
 	r, seen := rand.New(rand.NewPCG(7, 7)), map[string]bool{}
 	for _, p := range programs {
@@ -104,8 +102,7 @@ func run(t *testing.T, needs, how string, programs []string) (printed []string) 
 	return printed
 }
 
-// runEach runs each program by a line of the shell, and one that comes again
-// not again.
+// runEach runs each program by a line of the shell, and one that comes again not again.
 func runEach(t *testing.T, line string, programs []string) (printed []string) {
 	once := map[string]func() string{}
 	var all errgroup.Group

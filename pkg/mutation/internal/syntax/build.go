@@ -7,8 +7,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
-// node adds a node with all its parts. under is its parent; pattern is what its
-// names declare, or nil.
+// node adds a node with all its parts. under is its parent; pattern is what its names declare, or nil.
 func (b *builder) node(n, under int, field uint16, pattern *definition) {
 	node := b.tree.Nodes[n]
 	bits := b.kind(node.Symbol)

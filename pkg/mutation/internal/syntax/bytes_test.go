@@ -16,8 +16,7 @@ func evidence(t *testing.T, path, before, after string) verdict.Evidence {
 	return syntax.Judge(nil)(t.Context(), []verdict.File{f}, verdict.Limits{Depth: 2000}).Evidence
 }
 
-// What ends a line or a comment for some readers only, and what nobody sees, is
-// layout in no language and at no place.
+// What ends a line or a comment for some readers only, and what nobody sees, is layout in no language and at no place.
 func TestBytesThatAreNotLayout(t *testing.T) {
 	files := check.Value(filepath.Glob("testdata/stock/*"))(t)
 	for _, name := range files {

@@ -14,9 +14,8 @@ var (
 	macroNames = regexp.MustCompile(`(?m)^[ \t]*(?:#|%:)[ \t]*define[ \t]+([A-Za-z_]\w*)(?:\(([^()]*)\))?((?:.*\\\r?\n)*.*)`)
 )
 
-// directive is what the preprocessor sees of a leaf: no comments, and white
-// space as one space. In code, which has brackets, it counts no white space,
-// unless a macro of the file makes texts.
+// directive is what the preprocessor sees of a leaf: no comments, and white space as one space. In code, which has
+// brackets, it counts no white space, unless a macro of the file makes texts.
 func (b *builder) directive(node treesitter.Node) string {
 	text := string(b.src[node.Start:node.End])
 	code := strings.ContainsAny(text, "({") && !macroText.Match(b.file())

@@ -117,9 +117,8 @@ func (s *side) sameText(t *token, other *side, o *token) bool {
 	return s.text(t) == other.text(o)
 }
 
-// describe names a token for a reason. Reasons stand in records that cannot be
-// taken back, so they quote names and operators, but not literals, which may be
-// secrets.
+// describe names a token for a reason. Reasons stand in records that cannot be taken back, so they quote names and
+// operators, but not literals, which may be secrets.
 func (s *side) describe(i int) string {
 	t := &s.tokens[i]
 	kind := "text"

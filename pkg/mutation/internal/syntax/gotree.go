@@ -43,8 +43,7 @@ var goNodes = []ast.Node{&ast.ArrayType{}, &ast.AssignStmt{}, &ast.BasicLit{}, &
 	&ast.SelectorExpr{}, &ast.SendStmt{}, &ast.SliceExpr{}, &ast.StarExpr{}, &ast.StructType{}, &ast.SwitchStmt{}, &ast.TypeAssertExpr{},
 	&ast.TypeSpec{}, &ast.TypeSwitchStmt{}, &ast.UnaryExpr{}, &ast.ValueSpec{}}
 
-// goTree makes of Go's own syntax tree one of the kind that all others have, so
-// that a table can speak of it.
+// goTree makes of Go's own syntax tree one of the kind that all others have, so that a table can speak of it.
 func goTree(text []byte) (*treesitter.Tree, error) {
 	set := gotoken.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
@@ -83,8 +82,7 @@ type goFlattener struct {
 	next    int
 }
 
-// goDepth bounds the work for one text: go/ast asks all of a node's parts where it
-// ends.
+// goDepth bounds the work for one text: go/ast asks all of a node's parts where it ends.
 const goDepth = 4000
 
 func isDeep(file *ast.File) bool {

@@ -38,9 +38,8 @@ var includes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)[ \t]*(?:"([^"\n]+)"|([A-Za-z_]\w*))`)
 })
 
-// headersOf reads what a file includes. A path is looked for beside the file that
-// has it, in each directory above, and in include and src of those; of several
-// all are read. Those of the call are read on both sides.
+// headersOf reads what a file includes. A path is looked for beside the file that has it, in each directory above, and
+// in include and src of those; of several all are read. Those of the call are read on both sides.
 func (c *call) headersOf(f verdict.File) *headers {
 	type text struct {
 		at      string

@@ -1,8 +1,7 @@
 package syntax
 
-// indent has Python's lines by its own rules (Language Reference, 2.1): which
-// token begins a logical line, and how many blocks begin or end there. What
-// mixes tabs and spaces so that the width of a tab counts is not compared.
+// indent has Python's lines by its own rules (Language Reference, 2.1): which token begins a logical line, and how many
+// blocks begin or end there. What mixes tabs and spaces so that the width of a tab counts is not compared.
 func (b *builder) indent() error {
 	stack, depth := []string{""}, 0
 	last := &token{} // the leaf before

@@ -9,9 +9,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// imported holds the uses of a name of another file to an import of it: the
-// changed name stands in an import of a file of the call that declares it, and
-// nothing else in this file has the old or the new name.
+// imported holds the uses of a name of another file to an import of it: the changed name stands in an import of a file
+// of the call that declares it, and nothing else in this file has the old or the new name.
 func (n *naming) imported(all []*naming) error {
 	linked := false
 	for _, i := range n.foreign {
@@ -173,8 +172,7 @@ func (s *side) only(stem, to string) bool {
 	return true
 }
 
-// leadsTo tells whether an import names a file, by the path or the dotted name
-// in it.
+// leadsTo tells whether an import names a file, by the path or the dotted name in it.
 func (s *side) leadsTo(statement, to string) bool {
 	stem := stem(to)
 	if at := strings.IndexAny(statement, "'\""); at >= 0 {

@@ -1,13 +1,11 @@
 // Package syntax compares two versions of files up to layout, comments, the
 // order of what has no effect, and the names that the files themselves declare.
 //
-// What it promises rests on three facts. The meaning of a program is told by its
-// tokens, and by the line breaks, indentation and spaces that its language
-// counts: both sides must have the same of them (side.go, tables). Parts change
-// places only if a table says that their order does nothing (order.go). And a
-// name that changed everywhere in a region in which it is declared, and in which
-// the new one was not, is the same name (rename.go). What a table does not know is
-// compared as it is written. Whatever is not told by these is unproven.
+// What it promises rests on three facts. The meaning of a program is told by its tokens, and by the line breaks,
+// indentation and spaces that its language counts: both sides must have the same of them (side.go, tables). Parts
+// change places only if a table says that their order does nothing (order.go). And a name that changed everywhere in a
+// region in which it is declared, and in which the new one was not, is the same name (rename.go). What a table does not
+// know is compared as it is written. Whatever is not told by these is unproven.
 package syntax
 
 import (
@@ -109,8 +107,7 @@ func unproven(path string, err error) verdict.Verdict {
 	return verdict.Unprovenf(path, 0, "%v", err)
 }
 
-// file compares one file in its language, or in the one that it can be as well:
-// a header of C or C++.
+// file compares one file in its language, or in the one that it can be as well: a header of C or C++.
 func (c *call) file(ctx context.Context, f verdict.File) (*comparison, error) {
 	t := tables()[Of(f.Path)]
 	if t == nil {
@@ -178,8 +175,7 @@ func (t *table) parse(ctx context.Context, text []byte) (*treesitter.Tree, error
 	return parsers.Parse(ctx, treesitter.Language(t.grammar), text)
 }
 
-// side reads one version. A fault of this program is a fault of one call: the
-// text is somebody else's.
+// side reads one version. A fault of this program is a fault of one call: the text is somebody else's.
 func (c *call) side(ctx context.Context, t *table, path string, text []byte, h *headers) (s *side, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -193,9 +189,8 @@ func (c *call) side(ctx context.Context, t *table, path string, text []byte, h *
 	return newSide(rulesOf(t, tree.Grammar), source{path: path, tree: tree, headers: h, call: c}, c.limits.Depth)
 }
 
-// readable refuses texts that others could take apart at other places than the
-// parser does: with line ends that only some languages know, and characters that
-// nobody sees.
+// readable refuses texts that others could take apart at other places than the parser does: with line ends that only
+// some languages know, and characters that nobody sees.
 func (t *table) readable(text []byte) error {
 	line := 1
 	for i := 0; i < len(text); {

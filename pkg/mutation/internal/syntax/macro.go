@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// macro looks at what a macro is given, from a token on. One that reads
-// expressions can have each space but those that part two signs, and its names
-// are those of variables where they can be nothing else. Others may do anything
-// with the text.
+// macro looks at what a macro is given, from a token on. One that reads expressions can have each space but those that
+// part two signs, and its names are those of variables where they can be nothing else. Others may do anything with the
+// text.
 func (b *builder) macro(n, under, first int) {
 	plain := b.plainMacro(n)
 	if !plain {
@@ -47,8 +46,7 @@ func (b *builder) macro(n, under, first int) {
 	}
 }
 
-// calls tells whether a bracket opens what another macro is given, that is not
-// plain.
+// calls tells whether a bracket opens what another macro is given, that is not plain.
 func (b *builder) calls(leaves []int, x int) bool {
 	text := func(x int) string { return b.text(&b.tokens[leaves[x]]) }
 	return x > 1 && text(x-1) == "!" && b.kind(b.tokens[leaves[x-2]].symbol)&isName != 0 &&
@@ -60,8 +58,7 @@ func (b *builder) sign(t *token) bool {
 	return b.kind(t.symbol)&(isPunctuation|isOpening|isBrace|isClosing|isComma) == isPunctuation && !strings.Contains("\"';", b.text(t))
 }
 
-// inMacro has a name be none of a variable where it could be that of a field, a
-// path or an argument.
+// inMacro has a name be none of a variable where it could be that of a field, a path or an argument.
 func (b *builder) inMacro(leaves []int, x int) {
 	near := func(x int) string {
 		if x < 0 || x >= len(leaves) {

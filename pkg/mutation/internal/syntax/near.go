@@ -12,18 +12,16 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// part is a declaration or statement of a file: where it stands, and a digest of
-// its tree.
+// part is a declaration or statement of a file: where it stands, and a digest of its tree.
 type part struct {
 	start, end uint32
 	digest     uint64
 }
 
-// outlines are what is kept of the texts that were parsed last: not their
-// trees, but where their parts are. An edit is then judged by the parts that it
-// touches and one on either side, parsed alone. Their trees alone must be those
-// that they have in the file, and the two beside them must come out again behind
-// the edit: so what is left out means what it meant before.
+// outlines are what is kept of the texts that were parsed last: not their trees, but where their parts are. An edit is
+// then judged by the parts that it touches and one on either side, parsed alone. Their trees alone must be those that
+// they have in the file, and the two beside them must come out again behind the edit: so what is left out means what it
+// meant before.
 type outlines struct {
 	sync.Mutex
 	byText map[[sha256.Size]byte][]part
@@ -126,8 +124,7 @@ func regionOf(parts []part, before, after []byte) (r region, ok bool) {
 	return r, true
 }
 
-// near judges an edit by the parts around it. ok is false where the whole file is
-// needed.
+// near judges an edit by the parts around it. ok is false where the whole file is needed.
 func (c *call) near(ctx context.Context, t *table, f verdict.File, h *headers) (one *comparison, ok bool) {
 	parts := kept.get(f.Before)
 	if parts == nil || t.keepAll != nil && (t.keepAll.Match(f.Before) || t.keepAll.Match(f.After)) {
@@ -187,8 +184,7 @@ func (r region) spliced(parts, now []part) []part {
 	return made
 }
 
-// isLocal tells whether all names that changed are declared in a function of
-// the region.
+// isLocal tells whether all names that changed are declared in a function of the region.
 func (c *comparison) isLocal() bool {
 	for _, n := range c.namings() {
 		if c.before.source != nil && (quotes(c.before.whole, n.old, n.new) || quotes(c.after.whole, n.old, n.new)) {

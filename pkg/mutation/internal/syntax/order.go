@@ -126,8 +126,7 @@ func (s *side) placed(it item) *placed {
 	return p
 }
 
-// noise is what happens when a part is reached: an effect, something that nothing
-// may pass, or nothing.
+// noise is what happens when a part is reached: an effect, something that nothing may pass, or nothing.
 func (s *side) noise(it item) order {
 	inside, outer := 0, s.outer(it)
 	for i := it.first; i < it.next; i++ {
@@ -152,9 +151,8 @@ func (s *side) noise(it item) order {
 	return free
 }
 
-// readsOf notes the names that a part looks at when it is reached: all but
-// those in the bodies of functions, or all of them where a part must not pass
-// what mentions it.
+// readsOf notes the names that a part looks at when it is reached: all but those in the bodies of functions, or all of
+// them where a part must not pass what mentions it.
 func (s *side) readsOf(it item, p *placed) {
 	inside := 0
 	for i := it.first; i < it.next; i++ {

@@ -24,10 +24,9 @@ type naming struct {
 	outward bool
 }
 
-// renames judges the names that differ between sides that are otherwise the
-// same. A name may change where it is declared in a region of a file, all of
-// the region changed with it, and nothing in it had the new name: then it is
-// the same program whatever the rules of scope are within the region.
+// renames judges the names that differ between sides that are otherwise the same. A name may change where it is
+// declared in a region of a file, all of the region changed with it, and nothing in it had the new name: then it is the
+// same program whatever the rules of scope are within the region.
 func renames(files []*comparison, v *verdict.Verdict) (path string, err error) {
 	var all []*naming
 	for _, c := range files {
@@ -151,8 +150,7 @@ func (s *side) inClass(sc, region int32) bool {
 	return false
 }
 
-// room is the scope in which a new name must be new: the outermost function
-// around a local one.
+// room is the scope in which a new name must be new: the outermost function around a local one.
 func (s *side) room(d *def) int32 {
 	room := d.scope
 	if s.lexical {

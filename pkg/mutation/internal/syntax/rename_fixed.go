@@ -21,8 +21,7 @@ func (s *side) isLiteral(t *token) bool {
 	return strings.Contains(kind, "string") || strings.Contains(kind, "literal") || strings.Contains(kind, "regex") || kind == "jsx_text"
 }
 
-// disturbs says why a token could mean one of two names; gone only counts in
-// the region of the declaration.
+// disturbs says why a token could mean one of two names; gone only counts in the region of the declaration.
 func (s *side) disturbs(t *token, gone, fresh string, inRegion bool, when string) string {
 	text := s.src[t.start:t.end]
 	if t.flags&keyword != 0 {

@@ -115,9 +115,8 @@ type rules struct {
 // place is where a node stands; child is 0 where any kind is meant.
 type place struct{ parent, field, child uint16 }
 
-// These stand for the field of a part that has none in the grammar: that it is
-// the only part of its parent, the first of several, the second, or one behind.
-// A table says later for the last two.
+// These stand for the field of a part that has none in the grammar: that it is the only part of its parent, the first
+// of several, the second, or one behind. A table says later for the last two.
 const (
 	onlyPart = 0xfffb + iota
 	firstPart

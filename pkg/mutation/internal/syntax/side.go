@@ -6,8 +6,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
-// tokenFlags say what a token is, and what the white space in front of it
-// means.
+// tokenFlags say what a token is, and what the white space in front of it means.
 type tokenFlags uint16
 
 const (

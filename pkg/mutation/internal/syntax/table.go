@@ -87,11 +87,9 @@ func (s set) with(names []string) set {
 type lineRule int
 
 const (
-	// linesFree: a line break is like a space, but beside the tokens of breakAfter
-	// and breakBefore.
+	// linesFree: a line break is like a space, but beside the tokens of breakAfter and breakBefore.
 	linesFree lineRule = iota
-	// linesEnd: a line break ends a statement, but in brackets and beside the
-	// tokens of joinAfter and joinBefore.
+	// linesEnd: a line break ends a statement, but in brackets and beside the tokens of joinAfter and joinBefore.
 	linesEnd
 	// linesIndent: as in Python.
 	linesIndent
@@ -118,9 +116,8 @@ type definition struct {
 	shown  bool   // programs print it
 }
 
-// shorthand is a leaf that is short for a pair of two names: {x}.
-// Key and value may have the field in front of them: field.kind. The pair is - where
-// the leaf stands in it already.
+// shorthand is a leaf that is short for a pair of two names: {x}. Key and value may have the field in front of them:
+// field.kind. The pair is - where the leaf stands in it already.
 type shorthand struct{ leaf, pair, key, value string }
 
 //go:embed tables/*.lang

@@ -67,8 +67,7 @@ func (b *builder) comment(node treesitter.Node) {
 	b.pos = max(b.pos, node.End)
 }
 
-// outdented is a comment that is read, without white space at the ends of its
-// lines, where a star begins each.
+// outdented is a comment that is read, without white space at the ends of its lines, where a star begins each.
 func (b *builder) outdented(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	if b.all || b.exacts > 0 || !strings.HasPrefix(text, "/**") {
@@ -250,8 +249,7 @@ func (b *builder) define(d *definition, at int) {
 	b.defs = append(b.defs, made)
 }
 
-// spelled is the text of a literal without freedoms of its spelling; "" where
-// it has none.
+// spelled is the text of a literal without freedoms of its spelling; "" where it has none.
 func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	text := b.src[node.Start:node.End]
 	switch {
@@ -269,8 +267,7 @@ func (b *builder) spelled(node treesitter.Node, bits kindBits) string {
 	return ""
 }
 
-// unquoted is a text that could be written with either kind of quotes, with one
-// of them; "" for others.
+// unquoted is a text that could be written with either kind of quotes, with one of them; "" for others.
 func unquoted(text string) string {
 	at := strings.IndexAny(text, "'\"")
 	if at < 0 || at > 2 {
@@ -289,8 +286,7 @@ func unquoted(text string) string {
 	return ""
 }
 
-// fold makes one space of line breaks with the indentation around them, as JSX
-// does with text.
+// fold makes one space of line breaks with the indentation around them, as JSX does with text.
 func fold(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	var parts []string

@@ -1,23 +1,20 @@
 // Package treesitter parses source text into flat syntax trees, with the
 // grammars of the tree-sitter project compiled to WebAssembly.
 //
-// It promises that a parser cannot hurt the process: a module reaches nothing
-// but its own memory, which has a bound, asks every half millisecond whether to
-// stop and does so when the context ends or the time is up, and starts from a
+// It promises that a parser cannot hurt the process: a module reaches nothing but its own memory, which has a bound,
+// asks every half millisecond whether to stop and does so when the context ends or the time is up, and starts from a
 // fresh memory for every text, so that one fault touches one call. It promises to cost nothing before the first text of
-// a language: modules are unpacked and compiled when they are needed and let go
-// after a while without work.
+// a language: modules are unpacked and compiled when they are needed and let go after a while without work.
 //
 // It does not promise a tree of valid text: the parsers repair what they cannot
 // read. [Tree.Fault] says whether they did.
 //
 // # Why the compiled code is not kept on disk
 //
-// wazero can keep what it compiled in a directory, which must then be guarded,
-// for what is read from it is run without a look. The user's cache directory can
-// be written by every program that the user runs, the commands of the agent
-// among them: they could put code into the server that judges them. So a
-// process compiles each language once in 0.1 to 0.3 s.
+// wazero can keep what it compiled in a directory, which must then be guarded, for what is read from it is run without
+// a look. The user's cache directory can be written by every program that the user runs, the commands of the agent
+// among them: they could put code into the server that judges them. So a process compiles each language once in 0.1 to
+// 0.3 s.
 //
 // # Modules
 //
@@ -31,7 +28,6 @@
 //
 // They import one function, host.stop, which says whether to stop.
 //
-// A node is five little-endian words of 32 bits: symbol in the low half and
-// field in the high half; flags (1 named, 2 extra, 4 error, 8 missing); first
-// byte; byte after the last; index of the first node after its descendants.
+// A node is five little-endian words of 32 bits: symbol in the low half and field in the high half; flags (1 named, 2
+// extra, 4 error, 8 missing); first byte; byte after the last; index of the first node after its descendants.
 package treesitter

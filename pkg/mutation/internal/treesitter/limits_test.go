@@ -64,9 +64,8 @@ func TestTextsThatCannotBeParsed(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: whatever the text, there is a tree or an error of the
-// package in bounded time, and the next text is parsed. ORCHESTRA_LONG=1 takes
-// texts of ten times the size in all languages.
+// TestHostileTexts: whatever the text, there is a tree or an error of the package in bounded time, and the next text is
+// parsed. ORCHESTRA_LONG=1 takes texts of ten times the size in all languages.
 func TestHostileTexts(t *testing.T) {
 	scale, languages := 1, []treesitter.Language{treesitter.Python}
 	if os.Getenv("ORCHESTRA_LONG") == "1" {

@@ -6,9 +6,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// memories are kept for the next text: a parser that grows its memory page by
-// page would otherwise have it copied each time. Nothing of one text is left
-// for the next.
+// memories are kept for the next text: a parser that grows its memory page by page would otherwise have it copied each
+// time. Nothing of one text is left for the next.
 type memories struct{ free sync.Pool }
 
 // Allocate implements experimental.MemoryAllocator.

@@ -47,8 +47,7 @@ func readSums(t *testing.T) map[string]string {
 	return sums
 }
 
-// A module reaches only what it imports: no file, no clock, nothing but the
-// question whether to stop.
+// A module reaches only what it imports: no file, no clock, nothing but the question whether to stop.
 func TestModulesReachNothing(t *testing.T) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())

@@ -29,8 +29,7 @@ const (
 	MaxText = 2 << 20
 	// maxTime is what one text may take at most.
 	maxTime = 5 * time.Second
-	// memoryPages of 64 KiB are what one parser may hold at most: 512 MiB. A text
-	// of MaxText needs up to 300.
+	// memoryPages of 64 KiB are what one parser may hold at most: 512 MiB. A text of MaxText needs up to 300.
 	memoryPages = 512 << 20 >> 16
 	// keptMemory is the largest memory in bytes that is used again.
 	keptMemory = 64 << 20
@@ -40,8 +39,7 @@ const (
 	idle = 5 * time.Minute
 )
 
-// Parsers holds the compiled modules. The zero value is ready; it may be used
-// by several goroutines.
+// Parsers holds the compiled modules. The zero value is ready; it may be used by several goroutines.
 type Parsers struct {
 	// guard is read-locked by what uses the runtime and locked to replace it.
 	guard   sync.RWMutex
@@ -98,9 +96,8 @@ func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (tr
 	return tree, nil
 }
 
-// Prepare compiles the module of a language, if that was not done yet. It takes
-// longer than most texts do, on a busy machine seconds: who limits the time of
-// Parse should not count it.
+// Prepare compiles the module of a language, if that was not done yet. It takes longer than most texts do, on a busy
+// machine seconds: who limits the time of Parse should not count it.
 func (p *Parsers) Prepare(ctx context.Context, language Language) error {
 	p.start()
 	defer p.guard.RUnlock()

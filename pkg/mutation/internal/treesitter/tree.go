@@ -42,8 +42,7 @@ type Grammar struct {
 	Symbols, Fields []string
 }
 
-// Kind is the name of the node's symbol: for an unnamed node its text in the
-// grammar.
+// Kind is the name of the node's symbol: for an unnamed node its text in the grammar.
 func (t *Tree) Kind(node int) string { return t.Grammar.symbol(t.Nodes[node].Symbol) }
 
 // FieldName is the name under which the node's parent knows it, or empty.

@@ -8,8 +8,7 @@ import (
 // shown is how many names a summary lists.
 const shown = 3
 
-// Summary is the reason of a verdict that is proven or proven-local: one line
-// that says what changed.
+// Summary is the reason of a verdict that is proven or proven-local: one line that says what changed.
 func Summary(v Verdict) string {
 	var parts []string
 	if n := len(v.Renames); n > 0 {

@@ -1,6 +1,5 @@
-// Package verdict has the small types that every judge of a language shares
-// with pkg/mutation: what is compared, within which limits, and what the
-// comparison came to. It decides nothing.
+// Package verdict has the small types that every judge of a language shares with pkg/mutation: what is compared, within
+// which limits, and what the comparison came to. It decides nothing.
 package verdict
 
 import (
@@ -17,8 +16,7 @@ type Evidence string
 
 // The four kinds of evidence.
 const (
-	// Proven: the two programs are the same up to renaming, layout, comments
-	// and order.
+	// Proven: the two programs are the same up to renaming, layout, comments and order.
 	Proven Evidence = "proven"
 	// ProvenLocal: so they are, but names changed that other files could use.
 	ProvenLocal Evidence = "proven-local"
@@ -28,9 +26,8 @@ const (
 	Unsupported Evidence = "unsupported"
 )
 
-// rank orders evidence from the strongest to the one that decides about a call
-// of several files. A difference that was found outranks one that could not be
-// looked for.
+// rank orders evidence from the strongest to the one that decides about a call of several files. A difference that was
+// found outranks one that could not be looked for.
 func (e Evidence) rank() int {
 	switch e {
 	case Proven:
@@ -48,8 +45,7 @@ func (e Evidence) Outranks(other Evidence) bool { return e.rank() > other.rank()
 
 // File is one changed file of a call.
 type File struct {
-	// Path is where the file is now, or was for a deletion; slash-separated,
-	// relative to the workspace.
+	// Path is where the file is now, or was for a deletion; slash-separated, relative to the workspace.
 	Path string
 	// From is where a moved file came from, else "".
 	From string
@@ -66,9 +62,8 @@ func (f File) Deleted() bool { return f.Before != nil && f.After == nil }
 // Moved tells whether the file has another path than before.
 func (f File) Moved() bool { return f.From != "" && f.From != f.Path }
 
-// Unpaired is the verdict over a file that does not stand on both sides under
-// one path; there is none over one that does. whom says who can know it by its
-// path: "what links to".
+// Unpaired is the verdict over a file that does not stand on both sides under one path; there is none over one that
+// does. whom says who can know it by its path: "what links to".
 func (f File) Unpaired(whom string) (Verdict, bool) {
 	switch {
 	case f.Created():
@@ -99,15 +94,13 @@ type Limits struct {
 type Rename struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Kind is what the name stands for: "function", "type", "field", "local
-	// variable".
+	// Kind is what the name stands for: "function", "type", "field", "local variable".
 	Kind string `json:"kind"`
 	// Line is where the name is declared after the change, from 1.
 	Line int `json:"line"`
 }
 
-// Move is one declaration that stands elsewhere than before, among its
-// siblings.
+// Move is one declaration that stands elsewhere than before, among its siblings.
 type Move struct {
 	Declaration string `json:"declaration"`
 	FromLine    int    `json:"from_line"`
@@ -131,8 +124,7 @@ type Verdict struct {
 	Inside []Inside
 }
 
-// Inside are the names, old and new, that a file keeps to itself, unless
-// another one includes it by its path.
+// Inside are the names, old and new, that a file keeps to itself, unless another one includes it by its path.
 type Inside struct {
 	Path  string
 	Names []string
@@ -150,8 +142,7 @@ func (v *Verdict) Widen(bound string, names ...string) {
 	}
 }
 
-// Enclose notes names that came or went and that others could use only if they
-// include a file.
+// Enclose notes names that came or went and that others could use only if they include a file.
 func (v *Verdict) Enclose(path string, names ...string) {
 	i := slices.IndexFunc(v.Inside, func(in Inside) bool { return in.Path == path })
 	if i < 0 {
@@ -161,9 +152,8 @@ func (v *Verdict) Enclose(path string, names ...string) {
 	v.Inside[i].Names = append(v.Inside[i].Names, names...)
 }
 
-// Add joins what the comparison of other files of the same call came to, which
-// is proven or proven-local as well. A verdict that is proven-local and does
-// not say because of what stays so.
+// Add joins what the comparison of other files of the same call came to, which is proven or proven-local as well. A
+// verdict that is proven-local and does not say because of what stays so.
 func (v *Verdict) Add(other Verdict) {
 	v.Renames, v.Moves = append(v.Renames, other.Renames...), append(v.Moves, other.Moves...)
 	for _, in := range other.Inside {
