@@ -36,8 +36,19 @@ func OpenRegularIn(dir *os.Root, name string, flag int) (*os.File, fs.FileInfo, 
 		func() (*os.File, error) { return dir.OpenFile(name, flag|syscall.O_NONBLOCK, 0) })
 }
 
-// openRegular looks before it opens, as opening a device can act on it, and afterwards, as it may have been replaced.
+// openRegular tries again where another file took the name between the look and the opening: who replaces a file whole, as
+// other servers do, is no fault. Who does it each time is one.
 func openRegular(name string, look func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, fs.FileInfo, error) {
+	for range 20 {
+		if file, info, err := openRegularOnce(name, look, open); !errors.Is(err, ErrReplaced) {
+			return file, info, err
+		}
+	}
+	return openRegularOnce(name, look, open)
+}
+
+// openRegularOnce looks before it opens, as opening a device can act on it, and afterwards, as it may have been replaced.
+func openRegularOnce(name string, look func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, fs.FileInfo, error) {
 	named, err := look()
 	if err != nil {
 		return nil, nil, err
