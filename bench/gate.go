@@ -7,10 +7,9 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"

@@ -36,15 +36,18 @@ func OpenRegularIn(dir *os.Root, name string, flag int) (*os.File, fs.FileInfo, 
 		func() (*os.File, error) { return dir.OpenFile(name, flag|syscall.O_NONBLOCK, 0) })
 }
 
+// maxReplaced is how many times others may take a file away that is to be opened.
+const maxReplaced = 8
+
 // openRegular tries again where another file took the name between the look and the opening: who replaces a file whole, as
-// other servers do, is no fault. Who does it each time is one.
-func openRegular(name string, look func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, fs.FileInfo, error) {
-	for range 20 {
-		if file, info, err := openRegularOnce(name, look, open); !errors.Is(err, ErrReplaced) {
-			return file, info, err
+// other servers and git do, is no fault. Who does it each time is one.
+func openRegular(name string, look func() (fs.FileInfo, error), open func() (*os.File, error)) (file *os.File, info fs.FileInfo, err error) {
+	for range maxReplaced {
+		if file, info, err = openRegularOnce(name, look, open); !errors.Is(err, ErrReplaced) {
+			break
 		}
 	}
-	return openRegularOnce(name, look, open)
+	return file, info, err
 }
 
 // openRegularOnce looks before it opens, as opening a device can act on it, and afterwards, as it may have been replaced.

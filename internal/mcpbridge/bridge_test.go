@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
-	"github.com/rs/zerolog"
 )
 
 // patience is how long a test waits for what must happen.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )

@@ -10,7 +10,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 

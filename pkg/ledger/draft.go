@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -178,7 +179,7 @@ func (l *Ledger) warnDamaged(segment string, err error) {
 
 // flushNamed makes sure of records that another process wrote and perhaps did not live to flush.
 func (l *Ledger) flushNamed(root *os.Root, name string) error {
-	file, _, err := segment.OpenRegular(root, name, os.O_RDWR)
+	file, _, err := durable.OpenRegularIn(root, name, os.O_RDWR)
 	if err != nil {
 		return segment.Unavailable(err)
 	}

@@ -212,7 +212,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 func (l *Ledger) writableAt(at *location) error {
 	name := path.Join(segment.Home, segment.SingleName)
 	if l.opts.Layout == LayoutSingle {
-		file, _, err := segment.OpenRegular(at.root, name, os.O_WRONLY|os.O_APPEND)
+		file, _, err := durable.OpenRegularIn(at.root, name, os.O_WRONLY|os.O_APPEND)
 		if err == nil {
 			return file.Close()
 		}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"path"
 	"sync"
 	"sync/atomic"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
 // rotator moves lines into archives while the writer goes on.

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
 // location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.

@@ -3,14 +3,15 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"path"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (

@@ -55,9 +55,10 @@ func (r *reader) content(at *handle, name string, st *stat, secret bool) (*diges
 		if err != nil {
 			return nil, nil, err
 		}
-		d := r.digest([]byte(text))
+		content := []byte(text)
+		d := r.digest(content)
 		d.text = text
-		return d, []byte(text), nil
+		return d, content, nil
 	case File:
 		return r.file(at, name, st, secret)
 	}

@@ -9,12 +9,11 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/pkg/change"
-
 	"golang.org/x/sync/errgroup"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
 // Prepared is a set of changes that is checked, locked and written down, and not yet visible. Exactly one of

@@ -201,7 +201,7 @@ func copySegments(ctx context.Context, from, to *os.Root) error {
 }
 
 func copySegment(ctx context.Context, from, to *os.Root, name string) error {
-	source, info, err := segment.OpenRegular(from, name, os.O_RDONLY)
+	source, info, err := durable.OpenRegularIn(from, name, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -6,14 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // ErrUnresolvable: a segment with a conflict has a line that is neither a record, nor another tool's JSON object, nor a
@@ -112,7 +114,7 @@ type resolver struct {
 
 func (r *resolver) prepare(ctx context.Context, sides []Side) error {
 	r.mode = 0o644
-	file, info, err := segment.OpenRegular(r.root, path.Join(segment.Home, r.name), os.O_RDONLY)
+	file, info, err := durable.OpenRegularIn(r.root, path.Join(segment.Home, r.name), os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(sides) > 0: // deleted on one side
 	case errors.Is(err, fs.ErrNotExist):

@@ -2,8 +2,9 @@ package index
 
 import (
 	"bytes"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 const (

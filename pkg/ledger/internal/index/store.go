@@ -113,7 +113,7 @@ func (s *indexStore) open(name string) (_ *postings.Run, err error) {
 			return nil, err
 		}
 	}
-	file, info, err := segment.OpenRegular(s.dir, name, os.O_RDONLY)
+	file, info, err := durable.OpenRegularIn(s.dir, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ type unheld struct {
 }
 
 func (u unheld) ReadAt(p []byte, off int64) (int, error) {
-	file, _, err := segment.OpenRegular(u.root, path.Join(indexDir, u.name), os.O_RDONLY)
+	file, _, err := durable.OpenRegularIn(u.root, path.Join(indexDir, u.name), os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

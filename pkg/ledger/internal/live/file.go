@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -80,7 +81,7 @@ func (s *File) reopen() error {
 			return segment.Unavailable(err)
 		}
 	}
-	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
+	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, info, err = s.create()
 	}
@@ -285,7 +286,7 @@ func (s *File) checkFrom(known segment.Reached) error {
 // writeAgain makes the system write the lines from an offset on once more. They are the same bytes, so that a crash in
 // between changes nothing.
 func (s *File) writeAgain(from int64) (err error) {
-	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR)
+	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR)
 	if err != nil {
 		return segment.Unavailable(err)
 	}

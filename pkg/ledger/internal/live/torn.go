@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"io"
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // mendTail deals with a last line that has no newline, which a crash in the middle of a write leaves. The lock is
@@ -75,7 +77,7 @@ func (s *File) setAside(tail io.Reader) (string, error) {
 
 // Repair leaves alone what cannot be opened as a segment, and a last line that lacks only its newline.
 func (s *File) Repair() error {
-	file, info, err := segment.OpenRegular(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
+	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("open %s for writing: %w", s.Name, err)
 	}

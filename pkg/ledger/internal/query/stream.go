@@ -5,13 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"iter"
 	"os"
 	"path"
 	"slices"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // maxMerged bounds how many segments are read side by side, each with a file and a buffer of its own.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -197,7 +198,7 @@ const (
 var errTooLittle = errors.New("too little of it can go into an archive: most of its lines are no records, or no record follows them; run `orchestra-mcp verify`")
 
 func (m *Move) prepare(ctx context.Context) (err error) {
-	if m.source, m.info, err = segment.OpenRegular(m.Root, m.name, os.O_RDONLY); err != nil {
+	if m.source, m.info, err = durable.OpenRegularIn(m.Root, m.name, os.O_RDONLY); err != nil {
 		return err
 	}
 	m.size, m.Mode = m.info.Size(), m.info.Mode().Perm()

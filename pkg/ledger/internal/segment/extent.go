@@ -146,7 +146,7 @@ type Content interface {
 // Open gives the segment's content and the size to read. If git put another file there since, that one counts whole;
 // if a rotation did, the error is ErrRotated.
 func (x Extent) Open(root *os.Root) (Content, int64, error) {
-	file, info, err := OpenRegular(root, path.Join(Home, x.Name), os.O_RDONLY)
+	file, info, err := durable.OpenRegularIn(root, path.Join(Home, x.Name), os.O_RDONLY)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -254,7 +255,7 @@ func IgnoreGone(err error) error {
 
 // InPlace reports whether the last line stands where it stood.
 func (at Reached) InPlace(root *os.Root, name string) bool {
-	file, info, err := OpenRegular(root, path.Join(Home, name), os.O_RDONLY)
+	file, info, err := durable.OpenRegularIn(root, path.Join(Home, name), os.O_RDONLY)
 	if err != nil {
 		return false
 	}

@@ -96,7 +96,7 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 
 // OpenLock opens a lock's file, which who locks exclusively makes.
 func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
-	file, _, err := OpenRegular(root, name, os.O_RDONLY)
+	file, _, err := durable.OpenRegularIn(root, name, os.O_RDONLY)
 	if !errors.Is(err, fs.ErrNotExist) || !exclusive {
 		return file, err
 	}
@@ -105,7 +105,7 @@ func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
 	}
 	file, err = root.OpenFile(name, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) { // another process was faster
-		file, _, err = OpenRegular(root, name, os.O_RDONLY)
+		file, _, err = durable.OpenRegularIn(root, name, os.O_RDONLY)
 	}
 	return file, err
 }
@@ -152,17 +152,6 @@ func MakeDir(root *os.Root, name string, mode fs.FileMode) error {
 		err = fmt.Errorf("%s is not a directory", name)
 	}
 	return err
-}
-
-// OpenRegular opens a file that must be a regular one under its own name: no link, no FIFO that would block. A rotation or
-// git may put another file there at any moment, so it looks again, but not for ever.
-func OpenRegular(root *os.Root, name string, flag int) (file *os.File, info fs.FileInfo, err error) {
-	for range MaxReplaced {
-		if file, info, err = durable.OpenRegularIn(root, name, flag); !errors.Is(err, durable.ErrReplaced) {
-			break
-		}
-	}
-	return file, info, err
 }
 
 // Disk is what the ledger does to files and must not believe blindly. Tests make it fail.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
