@@ -197,6 +197,14 @@ func Pointed(file, prefix string) string {
 	return filepath.Join(filepath.Dir(file), place)
 }
 
+// PointedPlainly is Pointed of a file that is no link, for what a stranger can have put there.
+func PointedPlainly(file, prefix string) string {
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return Pointed(file, prefix)
+}
+
 // readSmall gives a file's text without the space around it, or nothing if it is no regular file of sensible size.
 func readSmall(name string) string {
 	content, _ := durable.ReadRegular(name, maxGitFile)

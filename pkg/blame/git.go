@@ -195,7 +195,10 @@ func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
 		key, value, _ := strings.Cut(line, " ")
 		if at == nil {
 			// The numbers are those in the commit and in the file that was asked for.
-			if _, err := fmt.Sscanf(value, "%d %d", &origin, &final); err != nil || origin < 1 || final < 1 {
+			first, rest, _ := strings.Cut(value, " ")
+			second, _, _ := strings.Cut(rest, " ")
+			origin, _ = strconv.Atoi(first)
+			if final, _ = strconv.Atoi(second); origin < 1 || final < 1 {
 				return nil, fmt.Errorf("git blame: %q is no header", line)
 			}
 			if known[key] == nil {

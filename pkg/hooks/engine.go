@@ -219,7 +219,13 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 	if len(delivered) == 0 {
 		return
 	}
-	for _, views := range e.Sessions.Observers(call.Caller, call.Handle) {
+	var observers []*session.Views
+	if call.Handle != "" && call.Session != nil {
+		observers = []*session.Views{call.Session.Views} // which the call found already
+	} else {
+		observers = e.Sessions.Observers(call.Caller, call.Handle)
+	}
+	for _, views := range observers {
 		for _, d := range delivered {
 			if d.Gone {
 				views.Forgot(d.Path)

@@ -67,15 +67,15 @@ func findRepository(root string) (repo *repository, why string) {
 // it: the place that it names has to point back, from where only git and the operator write.
 func linked(dot string) (*repository, string) {
 	const stays = "it points to a directory elsewhere, which stays closed; the operator can name that one in commands.writable"
-	own, err := filepath.EvalSymlinks(pointed(dot, "gitdir: "))
+	own, err := filepath.EvalSymlinks(gitdir.PointedPlainly(dot, "gitdir: "))
 	if err != nil || filepath.Base(filepath.Dir(own)) != "worktrees" {
 		return nil, stays // a submodule, or a git directory that was moved away
 	}
 	repo := &repository{common: filepath.Dir(filepath.Dir(own)), own: own}
-	if common, err := filepath.EvalSymlinks(pointed(filepath.Join(own, "commondir"), "")); err != nil || common != repo.common {
+	if common, err := filepath.EvalSymlinks(gitdir.PointedPlainly(filepath.Join(own, "commondir"), "")); err != nil || common != repo.common {
 		return nil, stays
 	}
-	if back, err := filepath.EvalSymlinks(pointed(filepath.Join(own, "gitdir"), "")); err != nil || back != dot {
+	if back, err := filepath.EvalSymlinks(gitdir.PointedPlainly(filepath.Join(own, "gitdir"), "")); err != nil || back != dot {
 		return nil, fmt.Sprintf("it points to %s, which is the linked work tree of another directory; git worktree repair, run by the operator, mends one that was moved", own)
 	}
 	if within(repo.common, dot) {
@@ -112,14 +112,6 @@ func (g *repository) findOthers() (why string) {
 		return fmt.Sprintf("%s has more than %d files that are not git's", g.common, maxOthers)
 	}
 	return ""
-}
-
-// pointed reads a small file that names one place; "" if there is none.
-func pointed(file, prefix string) string {
-	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() { // no link either
-		return ""
-	}
-	return gitdir.Pointed(file, prefix)
 }
 
 // dirs are what a command may write of it.

@@ -17,10 +17,13 @@ func (r *report) describe(c *snapshot.Change, path string) {
 	if c.Shared {
 		r.note(detailShared, path)
 	}
-	keys := map[snapshot.Kind]string{snapshot.Link: detailLinks, snapshot.Special: detailSpecial}
 	for _, content := range []*snapshot.Content{c.Before, c.After} {
-		if content != nil && keys[content.Kind] != "" {
-			r.note(keys[content.Kind], path)
+		switch {
+		case content == nil:
+		case content.Kind == snapshot.Link:
+			r.note(detailLinks, path)
+		case content.Kind == snapshot.Special:
+			r.note(detailSpecial, path)
 		}
 	}
 	if c.Before != nil && c.Before.Kind == snapshot.File && unkept(c) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
@@ -25,27 +26,11 @@ const (
 // gitElsewhere are where git keeps what it knows of a work tree whose .git is a file, and what all work trees share;
 // the same for a submodule. Both are "" for a plain repository.
 func gitElsewhere(root string) (own, common string) {
-	own = pointed(filepath.Join(root, ".git"), "gitdir: ")
+	own = gitdir.PointedPlainly(filepath.Join(root, ".git"), "gitdir: ")
 	if own == "" {
 		return "", ""
 	}
-	return own, cmp.Or(pointed(filepath.Join(own, "commondir"), ""), own)
-}
-
-// pointed reads a small file that names one place; "" if there is none.
-func pointed(name, before string) string {
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // no link either
-		return ""
-	}
-	text, _ := durable.ReadRegular(name, maxPointer)
-	at, is := strings.CutPrefix(strings.TrimSpace(string(text)), before)
-	switch {
-	case !is || at == "":
-		return ""
-	case filepath.IsAbs(at):
-		return at
-	}
-	return filepath.Join(filepath.Dir(name), at)
+	return own, cmp.Or(gitdir.PointedPlainly(filepath.Join(own, "commondir"), ""), own)
 }
 
 // treeHistory is what the history of a linked work tree says, which no snapshot
