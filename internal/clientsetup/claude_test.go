@@ -46,9 +46,9 @@ func TestClaudeCodeDenials(t *testing.T) {
 `
 	got := p.read(".claude/settings.json")
 	check.That(t, got == want, "got\n%s", got)
-	if detail := plan.Files[1].Detail; strings.Contains(detail, "Bash") || !strings.Contains(detail, "Write") {
-		t.Errorf("detail %q should name what is added, and only that", detail)
-	}
+	detail := plan.Files[1].Detail
+	check.That(t, !strings.Contains(detail, "Bash") && strings.Contains(detail, "Write"),
+		"detail %q should name what is added, and only that", detail)
 }
 
 func TestDesktopServesSeveralWorkspaces(t *testing.T) {
@@ -62,9 +62,8 @@ func TestDesktopServesSeveralWorkspaces(t *testing.T) {
 	servers := decodeJSON(t, string(plan.Files[0].Content))["mcpServers"].(map[string]any)
 	check.That(t, len(servers) == 2 && servers["orchestra"] != nil && servers["orchestra-other"] != nil, "servers %v", servers)
 	for _, each := range []*place{p, &q} {
-		if again := each.plan("claude-desktop"); again.Files[0].Action != clientsetup.Unchanged {
-			t.Errorf("%s: %s", each.workspace, again.Files[0].Action)
-		}
+		again := each.plan("claude-desktop")
+		check.That(t, again.Files[0].Action == clientsetup.Unchanged, "%s: %s", each.workspace, again.Files[0].Action)
 	}
 }
 

@@ -65,9 +65,8 @@ func decodeJSON(t *testing.T, text string) map[string]any {
 	standard, err := hujson.Standardize([]byte(text))
 	check.Must(t, err == nil, "not JSON: %v\n%s", err, text)
 	var value map[string]any
-	if err := json.Unmarshal(standard, &value); err != nil {
-		t.Fatalf("not a JSON object: %v\n%s", err, text)
-	}
+	err = json.Unmarshal(standard, &value)
+	check.Must(t, err == nil, "not a JSON object: %v\n%s", err, text)
 	return value
 }
 
@@ -89,9 +88,7 @@ func TestEveryClientFromNothingAndAgain(t *testing.T) {
 				check.That(t, string(file.Fragment) == string(file.Content), "%s: the fragment of a new file is not its content", file.Name)
 				names = append(names, strings.TrimPrefix(filepath.ToSlash(file.Name), filepath.ToSlash(filepath.Dir(p.home))+"/"))
 			}
-			if !slices.Equal(names, want[client]) {
-				t.Errorf("files %q, want %q", names, want[client])
-			}
+			check.That(t, slices.Equal(names, want[client]), "files %q, want %q", names, want[client])
 			check.That(t, len(plan.Open) != 0 && plan.Next != "", "the plan does not say what stays open, or what to do next")
 			before := snapshot(t, filepath.Dir(p.home))
 			again := p.apply(client)
@@ -135,9 +132,9 @@ func TestNoMachinesPath(t *testing.T) {
 				continue
 			}
 			for _, text := range []string{string(file.Content), string(file.Fragment), p.read(file.Name)} {
-				if found := absolute.FindString(text); found != "" || strings.Contains(text, p.home) || strings.Contains(text, p.workspace) {
-					t.Errorf("%s: %s has a path (%q):\n%s", client, file.Name, found, text)
-				}
+				found := absolute.FindString(text)
+				check.That(t, found == "" && !strings.Contains(text, p.home) && !strings.Contains(text, p.workspace),
+					"%s: %s has a path (%q):\n%s", client, file.Name, found, text)
 			}
 		}
 		entry := plan.Files[0].Content
@@ -165,9 +162,8 @@ func TestAnOldEntryLosesItsPath(t *testing.T) {
 		if text := p.read(file); strings.Contains(text, "/old") || !strings.Contains(text, `"--log-level", "debug"`) || plan.Files[0].Action != clientsetup.Updated {
 			t.Errorf("%s: %s", client, text)
 		}
-		if again := p.plan(client); again.Files[0].Action != clientsetup.Unchanged {
-			t.Errorf("%s: again %s", client, again.Files[0].Action)
-		}
+		again := p.plan(client)
+		check.That(t, again.Files[0].Action == clientsetup.Unchanged, "%s: again %s", client, again.Files[0].Action)
 	}
 }
 
@@ -179,27 +175,22 @@ func TestKeepReadTools(t *testing.T) {
 	}
 	text := p.read(".claude/settings.json")
 	check.That(t, !strings.Contains(text, `"Read"`) && strings.Contains(text, `"Write"`), "settings %s", text)
-	if text := p.read(".roomodes"); !strings.Contains(text, "- read") {
-		t.Errorf("modes %s", text)
-	}
-	if text := p.read(".cursor/hooks.json"); !strings.Contains(text, "--keep-read-tools") {
-		t.Errorf("hooks %s", text)
-	}
+	text = p.read(".roomodes")
+	check.That(t, strings.Contains(text, "- read"), "modes %s", text)
+	text = p.read(".cursor/hooks.json")
+	check.That(t, strings.Contains(text, "--keep-read-tools"), "hooks %s", text)
 	// Asking later for less does not give back, asking for more closes.
 	p.opts.KeepReadTools = false
 	p.apply("claude-code")
 	p.apply("cursor")
-	if text := p.read(".claude/settings.json"); !strings.Contains(text, `"Read"`) {
-		t.Errorf("settings %s", text)
-	}
-	if text := p.read(".cursor/hooks.json"); strings.Contains(text, "--keep-read-tools") || strings.Count(text, "client-guard") != 1 {
-		t.Errorf("hooks %s", text)
-	}
+	text = p.read(".claude/settings.json")
+	check.That(t, strings.Contains(text, `"Read"`), "settings %s", text)
+	text = p.read(".cursor/hooks.json")
+	check.That(t, !strings.Contains(text, "--keep-read-tools") && strings.Count(text, "client-guard") == 1, "hooks %s", text)
 	p.opts.KeepReadTools = true
 	p.apply("claude-code")
-	if text := p.read(".claude/settings.json"); !strings.Contains(text, `"Read"`) {
-		t.Errorf("a denial was taken back: %s", text)
-	}
+	text = p.read(".claude/settings.json")
+	check.That(t, strings.Contains(text, `"Read"`), "a denial was taken back: %s", text)
 }
 
 func TestUnknownClient(t *testing.T) {

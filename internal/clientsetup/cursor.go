@@ -61,15 +61,17 @@ type cursorHook struct {
 
 func (p *planner) addCursorHook(doc *document) (string, error) {
 	hook := cursorHook{Command: p.guardCommand(), FailClosed: true}
-	if err := doc.mergeMissing(map[string]any{"version": 1}); err != nil {
-		return "", err
+	if doc.find([]string{"version"}) == nil {
+		if err := doc.merge(map[string]any{"version": 1}); err != nil {
+			return "", err
+		}
 	}
 	if ours := doc.findGuard(); ours != nil {
 		value, err := parseAddition(hook)
 		if err != nil {
 			return "", err
 		}
-		return "the hook is there", doc.mergeInto(ours, value, 3, []string{"hooks", "preToolUse"}, false)
+		return "the hook is there", doc.mergeInto(ours, value, 3, []string{"hooks", "preToolUse"})
 	}
 	return "a hook before each tool", doc.merge(map[string]any{"hooks": map[string]any{"preToolUse": []any{hook}}})
 }
@@ -129,20 +131,15 @@ func (p *planner) brokenCursorHook() []string {
 
 // guardCommand is a shell command line; a path that a shell would take apart is quoted.
 func (p *planner) guardCommand() string {
-	return quoteForShell(p.program(true)) + " " + strings.Join(GuardArgs(p.KeepReadTools), " ")
-}
-
-func quoteForShell(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/\:._-+@%`, r)
+	program := p.program(true)
+	switch quoted := shellword.Show(program); {
+	case quoted == program:
+	case p.OS == "windows": // where a single quote is an ordinary character
+		program = `"` + program + `"`
+	default:
+		program = quoted
 	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	if strings.Contains(word, `\`) { // Windows, where a single quote is an ordinary character
-		return `"` + word + `"`
-	}
-	return shellword.Quote(word)
+	return program + " " + strings.Join(GuardArgs(p.KeepReadTools), " ")
 }
 
 func (p *planner) planCursorCLI() error {
@@ -152,8 +149,10 @@ func (p *planner) planCursorCLI() error {
 	}
 	return p.editJSON(p.inWorkspace(".cursor/cli.json"),
 		func(doc *document) (string, error) {
-			if err := doc.mergeMissing(map[string]any{"permissions": map[string]any{"allow": []any{}}}); err != nil {
-				return "", err
+			if doc.find([]string{"permissions", "allow"}) == nil { // cursor-agent wants both
+				if err := doc.merge(map[string]any{"permissions": map[string]any{"allow": []any{}}}); err != nil {
+					return "", err
+				}
 			}
 			err := doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
 			return fmt.Sprintf("the command-line agent's denials (%s)", strings.Join(deny, ", ")), err

@@ -30,9 +30,8 @@ func TestCursorGuard(t *testing.T) {
 		check.OK(t, clientsetup.CursorGuard(strings.NewReader(test.input), &out, test.keepRead))
 		answer := decodeJSON(t, out.String())
 		check.That(t, answer["permission"] == test.want, "%s (reading kept: %v): %v", test.input, test.keepRead, answer)
-		if test.want == "deny" && !strings.Contains(answer["user_message"].(string), "read_file") {
-			t.Errorf("%s: the refusal does not say what to use: %v", test.input, answer)
-		}
+		check.That(t, test.want != "deny" || strings.Contains(answer["user_message"].(string), "read_file"),
+			"%s: the refusal does not say what to use: %v", test.input, answer)
 	}
 }
 

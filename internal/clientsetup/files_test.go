@@ -21,9 +21,8 @@ func TestLinksOutOfTheWorkspaceAreNotFollowed(t *testing.T) {
 	check.That(t, errors.Is(err, clientsetup.ErrOutside), "file link: %v", err)
 	q := newPlace(t)
 	check.OK(t, os.Symlink(q.home, filepath.Join(q.workspace, ".cursor")))
-	if _, err := clientsetup.New("cursor", q.opts); !errors.Is(err, clientsetup.ErrOutside) {
-		t.Errorf("directory link: %v", err)
-	}
+	_, err = clientsetup.New("cursor", q.opts)
+	check.That(t, errors.Is(err, clientsetup.ErrOutside), "directory link: %v", err)
 }
 
 func TestLinkedHomeConfigurationStaysALink(t *testing.T) {
@@ -34,14 +33,12 @@ func TestLinkedHomeConfigurationStaysALink(t *testing.T) {
 	check.OK(t, os.MkdirAll(filepath.Dir(config), 0o755))
 	check.OK(t, os.Symlink(dotfiles, config))
 	plan := p.apply("claude-desktop")
-	if info, err := os.Lstat(config); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link was replaced: %v %v", info, err)
-	}
+	info, err := os.Lstat(config)
+	check.That(t, err == nil && info.Mode()&os.ModeSymlink != 0, "the link was replaced: %v %v", info, err)
 	text, err := os.ReadFile(dotfiles)
 	check.That(t, err == nil && strings.Contains(string(text), `"orchestra"`) && strings.Contains(string(text), `"fs"`), "%s %v", text, err)
-	if !slices.ContainsFunc(plan.Open, func(s string) bool { return strings.Contains(s, `"fs"`) }) {
-		t.Errorf("the other server is not named among what stays open: %q", plan.Open)
-	}
+	check.That(t, slices.ContainsFunc(plan.Open, func(s string) bool { return strings.Contains(s, `"fs"`) }),
+		"the other server is not named among what stays open: %q", plan.Open)
 }
 
 func TestAFileThatChangesMeanwhileIsNotOverwritten(t *testing.T) {

@@ -76,17 +76,12 @@ func (d *document) bytes() []byte {
 
 // merge lays addition over the document: objects are merged key by key, lists of strings get the elements that they
 // lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
-func (d *document) merge(addition any) error { return d.mergeAll(addition, false) }
-
-// mergeMissing is merge for what may be missing: it adds keys, and changes none that is there.
-func (d *document) mergeMissing(addition any) error { return d.mergeAll(addition, true) }
-
-func (d *document) mergeAll(addition any, missing bool) error {
+func (d *document) merge(addition any) error {
 	value, err := parseAddition(addition)
 	if err != nil {
 		return err
 	}
-	return d.mergeInto(&d.root, value, 0, nil, missing)
+	return d.mergeInto(&d.root, value, 0, nil)
 }
 
 func parseAddition(addition any) (hujson.Value, error) {
@@ -104,17 +99,16 @@ func parseAddition(addition any) (hujson.Value, error) {
 	return value, nil
 }
 
-func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string, missing bool) error {
+func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
 	if addition, isObject := src.Value.(*hujson.Object); isObject {
 		object, ok := dst.Value.(*hujson.Object)
 		if !ok {
 			return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
 		}
-		return d.mergeObject(object, addition, depth, path, missing)
+		return d.mergeObject(object, addition, depth, path)
 	}
 	addition, isList := src.Value.(*hujson.Array)
 	switch {
-	case missing:
 	case isList && (len(path) == 0 || path[len(path)-1] != "args"): // which is a command line, not a set
 		list, ok := dst.Value.(*hujson.Array)
 		if !ok {
@@ -132,7 +126,7 @@ func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, pat
 }
 
 // mergeObject appends the members that are missing, and merges those that are there.
-func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string, missing bool) error {
+func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string) error {
 	for _, member := range addition.Members {
 		name := member.Name.Value.(hujson.Literal).String()
 		at := append(path[:len(path):len(path)], name)
@@ -142,7 +136,7 @@ func (d *document) mergeObject(object, addition *hujson.Object, depth int, path 
 		}
 		if existing == nil {
 			object.Members = appendTo(d, object.Members, member, &object.AfterExtra, depth, memberParts)
-		} else if err := d.mergeInto(existing, member.Value, depth+1, at, missing); err != nil {
+		} else if err := d.mergeInto(existing, member.Value, depth+1, at); err != nil {
 			return err
 		}
 	}

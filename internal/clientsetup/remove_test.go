@@ -50,12 +50,7 @@ func layouts() map[string]map[string][]string {
 		},
 		"roo": {
 			".roo/mcp.json": servers("mcpServers"),
-			".roomodes": {
-				"", "# none\n", "customModes: [] # none\nother: 1\n", "customModes:\n",
-				"customModes:\n  - slug: docs\n    name: Docs\n    roleDefinition: D\n    groups: [read]",
-				"# modes\ncustomModes:\n- slug: docs # keep\n  name: \"Docs\"\n  groups: [read]\n\n# the rest\nother:\n  - 1\n",
-				"{\n  \"customModes\": [\n    {\"slug\": \"docs\"}\n  ]\n}\n", "{\"customModes\": []}",
-			},
+			".roomodes":     {""},
 		},
 		"vscode":         {".vscode/mcp.json": servers("servers")},
 		"claude-desktop": {"../home/.config/Claude/claude_desktop_config.json": servers("mcpServers")},
@@ -109,9 +104,7 @@ func TestRemovalKeepsWhatCameLater(t *testing.T) {
 				p.remove(client)
 				q.write(name, text)
 				wanted, got := strings.Fields(later(q.read(name))), strings.Fields(p.read(name))
-				if squeeze(wanted) != squeeze(got) {
-					t.Errorf("%s, %s: %q became %q", client, name, text, p.read(name))
-				}
+				check.That(t, squeeze(wanted) == squeeze(got), "%s, %s: %q became %q", client, name, text, p.read(name))
 				text := p.read(name)
 				check.That(t, !strings.Contains(text, "orchestra"), "%s, %s: ours is left in %q", client, name, text)
 			}
@@ -162,6 +155,7 @@ func TestRemovalKeepsWhatIsNotOurs(t *testing.T) {
 // TestNotClosedIsNotClaimed: a file that the client ignores, or that says the opposite, closes nothing; the plan says so
 // and does not count as done.
 func TestNotClosedIsNotClaimed(t *testing.T) {
+	const rooMode = "{slug: orchestra, name: A, roleDefinition: A, groups: [mcp]}\n"
 	for _, test := range []struct{ client, file, content, says string }{
 		{"claude-code", ".claude/settings.json", "{\n  // mine\n}\n", "comments"},
 		{"claude-code", ".claude/settings.json", `{"model": "opus",}`, "comments"},
@@ -174,9 +168,8 @@ func TestNotClosedIsNotClaimed(t *testing.T) {
 		{"cursor", ".cursor/hooks.json", `{"version": 2}`, "version"},
 		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": [{"command": "orchestra-mcp client-guard cursor", "matcher": "Write"}]}}`, "matcher"},
 		{"cursor", ".cursor/cli.json", "{/**/}", "comments"},
-		{"roo", ".roomodes", "customModes:\n  - slug: docs\n    groups: [read]\n", "docs"},
-		{"roo", ".roomodes", "customModes:\n  - {slug: a, name: A, roleDefinition: A, groups: [read]}\n  - {slug: a, name: A, roleDefinition: A, groups: []}\n", "twice"},
-		{"roo", ".roomodes", "{\"customModes\": [], /* x */}", "comments"},
+		{"roo", ".roomodes", "customModes:\n  - {slug: docs, groups: [read]}\n  - " + rooMode, "docs"},
+		{"roo", ".roomodes", "customModes:\n  - " + rooMode + "  - " + rooMode, "twice"},
 	} {
 		p := newPlace(t)
 		clean := p.plan(test.client)

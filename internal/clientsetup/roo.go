@@ -2,36 +2,42 @@ package clientsetup
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 
-	"github.com/tailscale/hujson"
 	"gopkg.in/yaml.v3"
 )
 
 // rooSlug names our mode. Roo accepts letters, digits and dashes.
 const rooSlug = "orchestra"
 
-// rooMode is a custom mode of Roo Code, with the fields in the order of its documentation. "edit" and "command" are
-// the groups that change things; "read" would leave us blind to what was seen.
-// https://docs.roocode.com/features/custom-modes
+// rooMode is a custom mode of Roo Code, with the fields in the order of its documentation. Of the groups, "edit" and
+// "command" change things; "read" would leave us blind to what was seen. One of somebody else's is a name, or a list of
+// a name and options. https://docs.roocode.com/features/custom-modes
 type rooMode struct {
-	Slug               string   `json:"slug" yaml:"slug"`
-	Name               string   `json:"name" yaml:"name"`
-	RoleDefinition     string   `json:"roleDefinition" yaml:"roleDefinition"`
-	WhenToUse          string   `json:"whenToUse" yaml:"whenToUse"`
-	CustomInstructions string   `json:"customInstructions" yaml:"customInstructions"`
-	Groups             []string `json:"groups" yaml:"groups"`
+	Slug               string `yaml:"slug"`
+	Name               string `yaml:"name"`
+	RoleDefinition     string `yaml:"roleDefinition"`
+	WhenToUse          string `yaml:"whenToUse"`
+	CustomInstructions string `yaml:"customInstructions"`
+	Groups             []any  `yaml:"groups"`
 }
 
-func (p *planner) rooMode() rooMode {
-	groups := []string{"mcp"}
-	if p.KeepReadTools {
+type rooModes struct {
+	CustomModes []rooMode `yaml:"customModes"`
+}
+
+// rooFile is a file of modes with ours alone.
+func rooFile(keepReadTools bool) []byte {
+	groups := []any{"mcp"}
+	if keepReadTools {
 		groups = append(groups, "read")
 	}
-	return rooMode{
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	_ = encoder.Encode(rooModes{[]rooMode{{ // texts always encode
 		Slug:           rooSlug,
 		Name:           "Orchestra (governed)",
 		RoleDefinition: "You are a software engineer. You work on this workspace only through the tools of the MCP server " + ServerName + ".",
@@ -39,10 +45,11 @@ func (p *planner) rooMode() rooMode {
 		CustomInstructions: "First call select_active_intent with the id of the intent you work under (list_intents names them), and pass the session " +
 			"it returns on each call. Read, edit and run commands only with this server's tools. Do what a refusal suggests; do not switch modes to go round it.",
 		Groups: groups,
-	}
+	}}})
+	return text.Bytes()
 }
 
-// Roo Code: the project's MCP list, and a mode with only the mcp group in .roomodes (YAML or JSON).
+// Roo Code: the project's MCP list, and a mode with only the mcp group in .roomodes.
 // https://docs.roocode.com/features/mcp/using-mcp-in-roo
 func planRoo(p *planner) error {
 	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", "", ""); err != nil {
@@ -54,7 +61,7 @@ func planRoo(p *planner) error {
 		return err
 	}
 	if p.last().Action == Kept {
-		p.leaves("The mode " + rooSlug + " in .roomodes was changed by hand and has more than the mcp group: remove it and run this again to get ours.")
+		p.leaves("The file .roomodes was written by hand, and " + p.last().Detail + ": put the mode there that --print shows, and no more groups.")
 	} else {
 		p.closes(p.brokenRooModes(), "The mode "+rooSlug+" has no file, command or browser tool, only MCP servers' tools.")
 	}
@@ -70,172 +77,70 @@ func planRoo(p *planner) error {
 	return nil
 }
 
+// parseRooModes reads a file of modes. YAML is read as JSON is.
+func parseRooModes(text []byte) ([]rooMode, error) {
+	var root rooModes
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("%w: it is not a list of modes (%v); repair or remove the file", ErrUnmergeable, err)
+	}
+	return root.CustomModes, nil
+}
+
+// addRooMode makes a file of modes where there is none. One that is there is looked at, and left as it is: kept says that it
+// lets more through than ours, or has no mode of ours.
 func (p *planner) addRooMode(text []byte) (edited, error) {
-	mode := p.rooMode()
-	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, utf8BOM)); bytes.HasPrefix(trimmed, []byte("{")) {
-		return addRooModeJSON(text, mode)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return edited{content: rooFile(p.KeepReadTools), detail: "mode " + rooSlug}, nil
 	}
 	modes, err := parseRooModes(text)
 	if err != nil {
 		return edited{}, err
 	}
-	if present := modes.find(mode.Slug); present != nil {
-		return keepOrConfirm(text, present.groups, mode.Groups), nil
+	i := slices.IndexFunc(modes, func(mode rooMode) bool { return mode.Slug == rooSlug })
+	if i < 0 {
+		return edited{content: text, kept: true, detail: "there is no mode " + rooSlug + " in it"}, nil
 	}
-	after, err := modes.insert(text, mode)
-	if err != nil {
-		return edited{}, err
+	for _, group := range modes[i].Groups {
+		if pair, ok := group.([]any); ok && len(pair) > 0 {
+			group = pair[0]
+		}
+		if group != "mcp" && !(p.KeepReadTools && group == "read") {
+			return edited{content: text, kept: true, detail: fmt.Sprintf("mode %s has the group %q", rooSlug, fmt.Sprint(group))}, nil
+		}
 	}
-	return edited{content: after, detail: "mode " + mode.Slug}, nil
+	return edited{content: text, detail: "the mode is there"}, nil
 }
 
-// keepOrConfirm leaves a mode of our name alone; it says whether it lets more through than ours.
-func keepOrConfirm(text []byte, present, ours []string) edited {
-	for _, group := range present {
-		if !slices.Contains(ours, group) {
-			return edited{content: text, kept: true, detail: fmt.Sprintf("mode %s has the group %q", rooSlug, group)}
-		}
+// takeRooMode removes the file if it is as setup writes it.
+func takeRooMode(text, _ []byte) (edited, error) {
+	if bytes.Equal(text, rooFile(false)) || bytes.Equal(text, rooFile(true)) {
+		return edited{detail: "no mode " + rooSlug}, nil
 	}
-	return edited{content: text, detail: "the mode is there"}
-}
-
-func addRooModeJSON(text []byte, mode rooMode) (edited, error) {
-	doc, err := parseDocument(text)
-	if err != nil {
-		return edited{}, err
+	modes, err := parseRooModes(text)
+	if slices.ContainsFunc(modes, func(mode rooMode) bool { return mode.Slug == rooSlug }) {
+		err = fmt.Errorf("%w: the mode %s was changed by hand; take it out yourself", errKept, rooSlug)
 	}
-	var root struct {
-		CustomModes []presentMode `json:"customModes"`
-	}
-	if err := doc.value(&root); err != nil {
-		return edited{}, fmt.Errorf("%w: customModes is not a list of modes (%v)", ErrUnmergeable, err)
-	}
-	for _, present := range root.CustomModes {
-		if present.Slug == mode.Slug {
-			return keepOrConfirm(text, groupNames(present.Groups), mode.Groups), nil
-		}
-	}
-	if err := doc.merge(map[string]any{"customModes": []rooMode{mode}}); err != nil {
-		return edited{}, err
-	}
-	return edited{content: doc.bytes(), detail: "mode " + mode.Slug}, nil
-}
-
-// takeRooMode takes our mode out if it stands there as setup writes it.
-func takeRooMode(text, before []byte) (edited, error) {
-	kept := fmt.Errorf("%w: the mode %s was changed by hand; take it out yourself", errKept, rooSlug)
-	modes := []rooMode{(&planner{}).rooMode(), (&planner{Options: Options{KeepReadTools: true}}).rooMode()}
-	if trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, utf8BOM)); bytes.HasPrefix(trimmed, []byte("{")) {
-		return takeRooModeJSON(text, before, modes, kept)
-	}
-	present, err := parseRooModes(text)
-	if err != nil || present.find(rooSlug) == nil {
-		return edited{content: text}, err
-	}
-	for _, mode := range modes {
-		block, err := present.block(mode)
-		if err != nil {
-			return edited{}, err
-		}
-		rest, found := bytes.CutPrefix(text, []byte("customModes:\n"+block))
-		if found && before == nil && len(rest) == 0 {
-			return edited{detail: "no mode " + rooSlug}, nil
-		}
-		if head, tail, found := bytes.Cut(text, []byte(block)); found {
-			after := slices.Concat(head, tail)
-			if left, err := parseRooModes(after); err == nil && len(left.modes) == 0 {
-				after = slices.Concat(bytes.TrimRight(head, "\n"), []byte(" []\n"), tail)
-			}
-			return edited{content: after, detail: "no mode " + rooSlug}, nil
-		}
-	}
-	return edited{}, kept
-}
-
-func takeRooModeJSON(text, before []byte, modes []rooMode, kept error) (edited, error) {
-	var was *document
-	if before != nil {
-		was, _ = parseDocument(before)
-	}
-	after, err := editedJSON(text, func(doc *document) (string, error) {
-		var slugs int
-		taken := doc.takeElements(was, func(v hujson.Value) bool {
-			if slug := v.Find("/slug"); slug == nil || !isString(*slug, []string{rooSlug}) {
-				return false
-			}
-			slugs++
-			return slices.ContainsFunc(modes, func(mode rooMode) bool {
-				ours, err := parseAddition(mode)
-				return err == nil && sameJSON(v, ours)
-			})
-		}, "customModes")
-		switch {
-		case slugs > len(taken):
-			return "", kept
-		case slugs == 0:
-			return "", nil
-		}
-		return "no mode " + rooSlug, nil
-	})
-	if err == nil && after.detail == "" {
-		after.content = text
-	}
-	return after, err
-}
-
-// brokenRooModes says why Roo would not have our mode: it checks the file as a whole, and then has none of its modes.
-func (p *planner) brokenRooModes() []string {
-	file := p.last()
-	var root struct {
-		CustomModes []struct {
-			Slug, Name, RoleDefinition string
-			Groups                     []any
-		}
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(file.Content), []byte("{")) {
-		if problems := p.notStandard(); len(problems) > 0 {
-			return problems
-		}
-	}
-	var raw map[string]any
-	if yaml.Unmarshal(file.Content, &raw) != nil {
-		return []string{file.Name + ": it is not a list of modes, so Roo has none of them"}
-	}
-	text, err := json.Marshal(raw)
-	if err != nil || json.Unmarshal(text, &root) != nil {
-		return []string{file.Name + ": customModes is not a list of modes, so Roo has none of them"}
-	}
-	var problems []string
-	seen := map[string]bool{}
-	for _, mode := range root.CustomModes {
-		switch {
-		case !rooSlugs.MatchString(mode.Slug) || mode.Name == "" || mode.RoleDefinition == "" || mode.Groups == nil:
-			problems = append(problems, fmt.Sprintf("%s: the mode %q lacks a slug of letters, digits and dashes, a name, a roleDefinition or groups, so Roo has none of the file's modes",
-				file.Name, mode.Slug))
-		case seen[mode.Slug]:
-			problems = append(problems, fmt.Sprintf("%s: the mode %q stands there twice, so Roo has none of the file's modes", file.Name, mode.Slug))
-		}
-		seen[mode.Slug] = true
-	}
-	return problems
+	return edited{content: text}, err
 }
 
 var rooSlugs = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// presentMode is what we look at in somebody else's mode. A group is a name, or a list of a name and options.
-type presentMode struct {
-	Slug   string `json:"slug" yaml:"slug"`
-	Groups []any  `json:"groups" yaml:"groups"`
-	groups []string
-}
-
-func groupNames(groups []any) []string {
-	var names []string
-	for _, group := range groups {
-		if pair, ok := group.([]any); ok && len(pair) > 0 {
-			group = pair[0]
+// brokenRooModes says why Roo would not have our mode: it checks the file as a whole, and then has none of its modes.
+func (p *planner) brokenRooModes() (problems []string) {
+	modes, _ := parseRooModes(p.last().Content) // what cannot be read was told before
+	seen := map[string]bool{}
+	for _, mode := range modes {
+		what := ""
+		switch {
+		case !rooSlugs.MatchString(mode.Slug) || mode.Name == "" || mode.RoleDefinition == "" || mode.Groups == nil:
+			what = "lacks a slug of letters, digits and dashes, a name, a roleDefinition or groups"
+		case seen[mode.Slug]:
+			what = "stands there twice"
+		default:
+			seen[mode.Slug] = true
+			continue
 		}
-		names = append(names, fmt.Sprint(group))
+		problems = append(problems, fmt.Sprintf("%s: the mode %q %s, so Roo has none of the file's modes", p.last().Name, mode.Slug, what))
 	}
-	return names
+	return problems
 }

@@ -3,10 +3,7 @@ package clientsetup
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // vscodeAgentFile is our agent. VS Code finds every agent of the workspace in this directory.
@@ -41,52 +38,41 @@ func planVSCode(p *planner) error {
 	return nil
 }
 
+// takeVSCodeAgent removes the file if it is as setup writes it.
 func takeVSCodeAgent(text, _ []byte) (edited, error) {
-	for _, keep := range []bool{false, true} {
-		if bytes.Equal(text, (&planner{Options: Options{KeepReadTools: keep}}).vscodeAgent()) {
-			return edited{detail: "the agent is gone"}, nil
-		}
+	if bytes.Equal(text, vscodeAgent(false)) || bytes.Equal(text, vscodeAgent(true)) {
+		return edited{detail: "the agent is gone"}, nil
 	}
 	return edited{}, fmt.Errorf("%w: the agent was changed by hand; remove the file yourself", errKept)
 }
 
-func (p *planner) vscodeTools() []string {
-	tools := []string{ServerName + "/*"}
-	if p.KeepReadTools {
-		tools = append(tools, "read", "search")
-	}
-	return tools
-}
-
+// addVSCodeAgent makes the agent where there is none. One that is there is left as it is: it has no more tools if it names
+// them as ours does.
 func (p *planner) addVSCodeAgent(text []byte) (edited, error) {
 	if text == nil {
-		return edited{content: p.vscodeAgent(), detail: "an agent with only our tools"}, nil
+		return edited{content: vscodeAgent(p.KeepReadTools), detail: "an agent with only our tools"}, nil
 	}
-	tools, err := agentTools(text)
-	if err != nil {
-		return edited{}, err
+	header, _, _ := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n---\n")
+	ours := strings.Contains(header, agentTools(false)) || p.KeepReadTools && strings.Contains(header, agentTools(true))
+	if ours && strings.HasPrefix(header, "---\n") && strings.Count(header, "\ntools") == 1 {
+		return edited{content: text, detail: "the agent is there"}, nil
 	}
-	ours := p.vscodeTools()
-	for _, tool := range tools {
-		if !slices.Contains(ours, tool) && !strings.HasPrefix(tool, ServerName+"/") {
-			return edited{content: text, kept: true, detail: fmt.Sprintf("the agent has the tool %q", tool)}, nil
-		}
-	}
-	if len(tools) == 0 { // no list means every tool
-		return edited{content: text, kept: true, detail: "the agent has no list of tools, which means all"}, nil
-	}
-	return edited{content: text, detail: "the agent is there"}, nil
+	return edited{content: text, kept: true, detail: "the agent does not name its tools as ours does"}, nil
 }
 
-func (p *planner) vscodeAgent() []byte {
-	quoted := make([]string, 0, 3)
-	for _, tool := range p.vscodeTools() {
-		quoted = append(quoted, "'"+tool+"'")
+// agentTools is the line of the header that gives the agent its tools.
+func agentTools(keepReadTools bool) string {
+	tools := "'" + ServerName + "/*'"
+	if keepReadTools {
+		tools += ", 'read', 'search'"
 	}
+	return "\ntools: [" + tools + "]"
+}
+
+func vscodeAgent(keepReadTools bool) []byte {
 	return []byte(`---
 name: Orchestra
-description: Works on this workspace only through the governed tools of orchestra-mcp.
-tools: [` + strings.Join(quoted, ", ") + `]
+description: Works on this workspace only through the governed tools of orchestra-mcp.` + agentTools(keepReadTools) + `
 ---
 You work on this workspace only through the tools of the MCP server ` + ServerName + `.
 
@@ -94,35 +80,4 @@ First call select_active_intent with the id of the intent you work under (list_i
 session it returns on each call. Nothing can be changed before that. Do what a refusal suggests; if it says to ask
 the user, ask.
 `)
-}
-
-// agentTools reads the list of tools from the frontmatter of an agent file; a comma-separated string is a list too.
-func agentTools(text []byte) ([]string, error) {
-	text = bytes.ReplaceAll(bytes.TrimPrefix(text, utf8BOM), []byte("\r\n"), []byte("\n"))
-	rest, found := bytes.CutPrefix(text, []byte("---\n"))
-	header, _, closed := bytes.Cut(rest, []byte("\n---"))
-	if !found || !closed {
-		return nil, nil
-	}
-	var front struct {
-		Tools yaml.Node `yaml:"tools"`
-	}
-	if err := yaml.Unmarshal(header, &front); err != nil {
-		return nil, fmt.Errorf("%w: its header is not YAML (%v); repair or remove the file", ErrUnmergeable, err)
-	}
-	var tools []string
-	if front.Tools.Kind == yaml.ScalarNode {
-		for _, tool := range strings.Split(front.Tools.Value, ",") {
-			if tool = strings.TrimSpace(tool); tool != "" {
-				tools = append(tools, tool)
-			}
-		}
-		return tools, nil
-	}
-	if front.Tools.Kind != 0 {
-		if err := front.Tools.Decode(&tools); err != nil {
-			return nil, fmt.Errorf("%w: its tools are not a list of names (%v); repair or remove the file", ErrUnmergeable, err)
-		}
-	}
-	return tools, nil
 }
