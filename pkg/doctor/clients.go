@@ -11,31 +11,31 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
-func (e *examination) checkClients() {
+func (e *examination) checkClients() string {
 	if e.Home == "" {
-		e.warn("Your home directory is not known, so the clients' configuration is not looked at.", "Set HOME.", "")
-		return
+		return e.warn("Your home directory is not known, so the clients' configuration is not looked at.", "Set HOME.", "")
 	}
-	var connected, not []string
+	var not []string
+	connected := false
 	for _, name := range clientsetup.Names() {
 		set, err := e.checkClient(name)
 		switch {
 		case err != nil:
 			e.warn(fmt.Sprintf("%v.", err), "Repair the file, then set the client up.", e.self("setup "+name))
 		case set:
-			connected = append(connected, name)
+			connected = true
 		default:
 			not = append(not, name)
 		}
 	}
-	if len(connected) == 0 {
-		e.warn("No MCP client is set up for this workspace, so no agent comes through this server.",
+	if !connected {
+		return e.warn("No MCP client is set up for this workspace, so no agent comes through this server.",
 			"Set yours up: "+strings.Join(not, ", ")+".", e.self("setup claude-code"))
-		return
 	}
 	if len(not) > 0 {
 		e.ok("not set up: %s", strings.Join(not, ", "))
 	}
+	return ""
 }
 
 // checkClient reports whether a client has an entry for this workspace, right or wrong.
@@ -115,32 +115,21 @@ func (e *examination) checkCommand(plan *clientsetup.Plan, entry clientsetup.Ent
 			"Name the program by its whole path.", again)
 		return
 	}
-	if sameFile(program, e.Executable) {
-		e.checkPlaceOfProgram(plan, program)
-		return
+	if !sameFile(program, e.Executable) {
+		switch version, err := programVersion(program); {
+		case err != nil:
+			e.fail(fmt.Sprintf("%s starts %s: %v.", plan.Title, entry.Command, err), "Name this program.", again)
+			return
+		case version != e.Version:
+			e.warn(fmt.Sprintf("%s starts %s, version %s; this is %s.", plan.Title, entry.Command, version, e.Version),
+				"Name this program, or install the same version there.", again)
+			return
+		}
 	}
-	switch version, err := programVersion(program); {
-	case err != nil:
-		e.fail(fmt.Sprintf("%s starts %s: %v.", plan.Title, entry.Command, err), "Name this program.", again)
-	case version != e.Version:
-		e.warn(fmt.Sprintf("%s starts %s, version %s; this is %s.", plan.Title, entry.Command, version, e.Version),
-			"Name this program, or install the same version there.", again)
-	default:
-		e.checkPlaceOfProgram(plan, program)
-	}
-}
-
-// checkPlaceOfProgram: what agents may change must not be what governs them.
-func (e *examination) checkPlaceOfProgram(plan *clientsetup.Plan, program string) {
-	real, err := filepath.EvalSymlinks(program)
-	if err != nil {
-		return
-	}
-	top, err := filepath.EvalSymlinks(e.Dir)
-	if err != nil {
-		return
-	}
-	if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) {
+	// What agents may change must not be what governs them.
+	real, realErr := filepath.EvalSymlinks(program)
+	top, topErr := filepath.EvalSymlinks(e.Dir)
+	if rel, err := filepath.Rel(top, real); errors.Join(err, realErr, topErr) == nil && filepath.IsLocal(rel) {
 		e.warn(fmt.Sprintf("%s starts %s, which is inside the workspace, where agents' commands can replace it.", plan.Title, program),
 			"Install the program elsewhere, and run setup from there.", "")
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
 var now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
@@ -58,25 +57,8 @@ func wrongAndRight(t *testing.T, wrong, right doctor.Options, area string, statu
 	t.Helper()
 	f, found := find(doctor.Run(context.Background(), wrong), area, says)
 	check.That(t, found && f.Status == status && f.Remedy != "", "%s %q: found %+v", area, says, f)
-	if f, found := find(doctor.Run(context.Background(), right), area, says); found {
-		t.Errorf("still found %+v", f)
-	}
-}
-
-func TestClockBehindTheLedger(t *testing.T) {
-	right, root := fresh(t)
-	l, err := ledger.Open(root, ledger.Options{Version: "v1", Clock: func() time.Time { return now }})
-	check.OK(t, err)
-	for range 3 {
-		_, err = l.Append(context.Background(), record.Record{Kind: record.KindSelection, IntentID: "INT-001", Contributor: record.Contributor{Type: record.ContributorAI}})
-		check.OK(t, err)
-	}
-	check.OK(t, l.Close(context.Background()))
-	wrong := right
-	wrong.Now = func() time.Time { return now.Add(-time.Hour) }
-	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "still to come")
-	report, err := verify.Verify(context.Background(), root)
-	check.That(t, err == nil && len(report.Problems) == 0 && report.Records == 3, "the ledger: %+v, %v", report, err)
+	f, found = find(doctor.Run(context.Background(), right), area, says)
+	check.That(t, !found, "still found %+v", f)
 }
 
 // TestWhatIsAskedFor is about the machine and the user, as options tell of them.
@@ -186,9 +168,8 @@ func TestApprovals(t *testing.T) {
 	says(o, doctor.Fail, "is not a key")
 	check.OK(t, os.Remove(key))
 	says(o, doctor.Warn, "key that shows them to be genuine")
-	if _, err := os.Lstat(key); err == nil {
-		t.Error("doctor made a key")
-	}
+	_, err = os.Lstat(key)
+	check.That(t, err != nil, "doctor made a key")
 }
 
 // TestOldVersion gives a client a program that says it is of another version. It is told by its contents; it is not run.
@@ -208,23 +189,14 @@ func TestOldVersion(t *testing.T) {
 	f, found := find(doctor.Run(context.Background(), right), "clients", "version v0.0.99; this is devel")
 	check.That(t, found && f.Status == doctor.Warn && f.Command == "orchestra-mcp setup claude-code", "found %+v", f)
 	configure(right.Executable)
-	if f, found := find(doctor.Run(context.Background(), right), "clients", "version"); found {
-		t.Errorf("still found %+v", f)
-	}
+	f, found = find(doctor.Run(context.Background(), right), "clients", "version")
+	check.That(t, !found, "still found %+v", f)
 	inside := filepath.Join(right.Dir, "bin")
 	check.OK(t, os.WriteFile(inside, content, 0o755))
 	configure(inside)
 	if f, found := find(doctor.Run(context.Background(), right), "clients", "inside the workspace"); !found || f.Status != doctor.Warn {
 		t.Errorf("found %+v", f)
 	}
-}
-
-func TestLedgerThatWasNeverRotated(t *testing.T) {
-	wrong, root := fresh(t)
-	right, _ := fresh(t)
-	file := check.Value(root.Create(".orchestration/agent_trace.jsonl"))(t)
-	check.OK(t, errors.Join(file.Truncate(257<<20), file.Close()))
-	wrongAndRight(t, wrong, right, "ledger", doctor.Warn, "never rotated")
 }
 
 // TestLedgerThatTakesTooLong: a check that was cut short is not one that found nothing.

@@ -15,30 +15,13 @@ import (
 )
 
 // checkFiles looks at what the file system below the workspace can do.
-func (e *examination) checkFiles() {
-	before := len(e.report.Findings)
+func (e *examination) checkFiles() string {
 	dir, err := durable.OpenDirectory(e.Dir)
 	if err != nil {
-		return
+		return ""
 	}
 	defer dir.Close()
-	e.checkLocks(dir)
-	e.checkLockHeld()
-	if err := dir.Sync(); err != nil && e.OS != "windows" {
-		e.warn(fmt.Sprintf("Directories cannot be flushed to disk here (%v): after a power cut a new file may be missing.", err),
-			"Keep the workspace on a local file system.", "")
-	}
-	e.checkTemp()
-	e.checkWritable()
-	kind := e.checkKind()
-	e.checkSpace()
-	if len(e.report.Findings) == before {
-		e.ok("%s: locks, flushes and atomic exchange are there", kind)
-	}
-}
-
-// checkLocks takes the workspace's own lock for a moment, on a directory that no server locks.
-func (e *examination) checkLocks(dir *os.File) {
+	// The workspace's own lock is taken for a moment, on a directory that no server locks.
 	locked, err := durable.TryLock(dir)
 	if locked {
 		err = durable.Unlock(dir)
@@ -47,32 +30,34 @@ func (e *examination) checkLocks(dir *os.File) {
 		e.fail("This file system has no locks: two servers, or a server and a person's command, can damage each other's records.",
 			"Move the workspace to a local file system, or see that only one process uses it.", "")
 	}
+	for _, root := range slices.Compact([]*os.Root{e.root, e.home}) {
+		e.checkLockHeld(root)
+	}
+	if err := dir.Sync(); err != nil && e.OS != "windows" {
+		e.warn(fmt.Sprintf("Directories cannot be flushed to disk here (%v): after a power cut a new file may be missing.", err),
+			"Keep the workspace on a local file system.", "")
+	}
+	e.checkWritable()
+	kind := e.checkKind()
+	e.checkSpace()
+	return kind + ": locks, flushes and atomic exchange are there"
 }
 
 // heldTime is how long the lock may be held by others that are at work.
 const heldTime = 2 * time.Second
 
 // checkLockHeld finds who keeps everybody from changing anything. A command in a sandbox cannot.
-func (e *examination) checkLockHeld() {
-	for _, root := range slices.Compact([]*os.Root{e.root, e.home}) {
-		e.checkLockHeldIn(root)
-	}
-}
-
-func (e *examination) checkLockHeldIn(root *os.Root) {
-	file, _, err := durable.OpenRegularIn(root, orchdir.Name+"/state/"+orchdir.LockName, os.O_RDONLY)
+func (e *examination) checkLockHeld(root *os.Root) {
+	file, _, err := durable.OpenRegularIn(root, stateDir+"/"+orchdir.LockName, os.O_RDONLY)
 	if err != nil {
 		return // nobody has locked anything yet
 	}
 	defer file.Close()
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) <= heldTime && e.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		locked, err := durable.TryLock(file)
 		if locked || err != nil {
 			_ = durable.Unlock(file)
 			return
-		}
-		if time.Since(began) > heldTime || e.ctx.Err() != nil {
-			break
 		}
 	}
 	who, look := "a process that cannot be told", ""
@@ -81,29 +66,6 @@ func (e *examination) checkLockHeldIn(root *os.Root) {
 	}
 	e.fail(fmt.Sprintf("The lock of %s has been held by %s for %v: every change and every record waits for it, and is refused as BUSY.", orchdir.Name, who, heldTime),
 		"Look at that process, and end it unless it is an orchestra-mcp at work.", look)
-}
-
-// checkTemp: where state is on another file system, temporary files are made beside their targets.
-func (e *examination) checkTemp() {
-	state, err := orchdir.Open(e.root, false, "state")
-	if err != nil {
-		return
-	}
-	defer state.Close()
-	top, err := durable.OpenRoot(e.root)
-	if err != nil {
-		return
-	}
-	defer top.Close()
-	below, err := durable.OpenRoot(state)
-	if err != nil {
-		return
-	}
-	defer below.Close()
-	if !top.SameMount(below) {
-		e.warn(stateDir+" is on another file system than the workspace: temporary files are made beside their targets.",
-			"Put it on the workspace's own file system if that disturbs.", "")
-	}
 }
 
 func (e *examination) checkWritable() {
@@ -128,7 +90,6 @@ func (e *examination) checkSpace() {
 	free, files, err := space(e.Dir)
 	switch {
 	case err != nil:
-		return
 	case free < e.MinFree:
 		e.fail(fmt.Sprintf("Only %d MiB are free on the workspace's disk: without room for its record, no change is made.", free>>20),
 			"Make room; what is in .orchestration/cache can always be deleted.", "rm -rf .orchestration/cache")

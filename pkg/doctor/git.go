@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,29 +15,24 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
-func (e *examination) checkGit() {
+func (e *examination) checkGit() string {
 	if e.onPath("git") == "" {
-		e.warn("git is not on your PATH: records cannot be compared with commits.", "Install git.", "")
-		return
+		return e.warn("git is not on your PATH: records cannot be compared with commits.", "Install git.", "")
 	}
 	if _, err := e.git("rev-parse", "--show-toplevel"); err != nil {
-		e.noRepository(err)
-		return
+		return e.noRepository(err)
 	}
-	before := len(e.report.Findings)
 	e.checkAttributes()
 	e.checkIgnored()
-	e.checkLinkIgnored()
 	e.checkStateTracked()
 	e.checkSecretsTracked()
-	hooks := e.checkHooks()
-	if len(e.report.Findings) == before {
-		e.ok("%s; %s", e.carrier(), hooks)
-	}
+	return e.carrier() + "; " + e.checkHooks()
 }
 
 // carrier says how the ledger travels.
@@ -50,16 +46,14 @@ func (e *examination) carrier() string {
 	return "the ledger stands beside the tree, and travels in " + gitref.Ref
 }
 
-func (e *examination) noRepository(err error) {
+func (e *examination) noRepository(err error) string {
 	if errors.Is(err, gitread.ErrOdd) {
-		e.warn(fmt.Sprintf("The repository cannot be read: %v.", err), "Look at the file, and remove it.", "")
-		return
+		return e.warn(fmt.Sprintf("The repository cannot be read: %v.", err), "Look at the file, and remove it.", "")
 	}
 	if inRepository, _ := e.root.Lstat(".git"); inRepository != nil || scaffold.EnclosingRepository(e.Dir) != "" {
-		e.warn(fmt.Sprintf("There is a repository, and git does not read it: %v.", err), "Do what git says.", "")
-		return
+		return e.warn(fmt.Sprintf("There is a repository, and git does not read it: %v.", err), "Do what git says.", "")
 	}
-	e.ok("no repository here: records name no commit, and verify --git has nothing to compare")
+	return "no repository here: records name no commit, and verify --git has nothing to compare"
 }
 
 // git runs git as the user, with what a repository could make it start or write switched off.
@@ -86,8 +80,10 @@ func (e *examination) gitReading(input string, args ...string) (string, error) {
 
 func (e *examination) checkAttributes() {
 	args := []string{"check-attr", "-z", "merge", "text", "--", ledgerFile, orchdir.Name + "/trace/x.jsonl"}
+	message := "git would not merge two branches' ledgers by keeping both, or would change their line ends: .gitattributes lacks lines for them."
 	if e.beside {
 		args = []string{"check-attr", "-z", "text", "--", orchdir.Name + "/seals/x.note"}
+		message = "git can change the line ends of seals, which are signed byte for byte: .gitattributes lacks the line for them."
 	}
 	out, err := e.git(args...)
 	if err != nil {
@@ -96,20 +92,15 @@ func (e *examination) checkAttributes() {
 	}
 	fields := strings.Split(out, "\x00")
 	for ; len(fields) >= 3; fields = fields[3:] {
-		want := map[string]string{"merge": "union", "text": "unset"}[fields[1]]
-		if fields[2] != want {
-			message := "git would not merge two branches' ledgers by keeping both, or would change their line ends: .gitattributes lacks lines for them."
-			if e.beside {
-				message = "git can change the line ends of seals, which are signed byte for byte: .gitattributes lacks the line for them."
-			}
-			e.warn(message,
-				"Add them; init keeps everything else as it is.", e.self("init --yes"))
+		if fields[2] != map[string]string{"merge": "union", "text": "unset"}[fields[1]] {
+			e.warn(message, "Add them; init keeps everything else as it is.", e.self("init --yes"))
 			return
 		}
 	}
 }
 
-// checkIgnored finds ignore rules that keep records out of commits. Files that git tracks are not ignored.
+// checkIgnored finds ignore rules that keep records out of commits, where they belong there, and a link to a ledger beside the
+// tree, which is for this clone alone, that git would put into one. Files that git tracks are not ignored.
 func (e *examination) checkIgnored() {
 	names := []string{scaffold.IntentsFile, scaffold.ConfigFile} // plain words of a shell
 	if !e.beside {
@@ -130,25 +121,13 @@ func (e *examination) checkIgnored() {
 		}
 	}
 	for _, rule := range slices.Sorted(maps.Keys(hidden)) {
-		e.hiddenBy(rule, hidden[rule])
+		names := hidden[rule]
+		remedy, command := "Add it all the same, or take that line out.", "git add -f -- "+strings.Join(names, " ")
+		if slices.ContainsFunc(names, func(name string) bool { _, err := e.root.Lstat(name); return err != nil }) {
+			remedy, command = "Take that line out.", ""
+		}
+		e.warn(fmt.Sprintf("git ignores %s (%s), so it is in no commit.", strings.Join(names, ", "), rule), remedy, command)
 	}
-}
-
-func (e *examination) hiddenBy(rule string, names []string) {
-	message := fmt.Sprintf("git ignores %s (%s), so it is in no commit.", strings.Join(names, ", "), rule)
-	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		_, err := e.root.Lstat(name)
-		return err != nil
-	})
-	if len(there) < len(names) {
-		e.warn(message, "Take that line out.", "")
-		return
-	}
-	e.warn(message, "Add it all the same, or take that line out.", "git add -f -- "+strings.Join(there, " "))
-}
-
-// checkLinkIgnored: the link to a ledger beside the tree is for this clone alone.
-func (e *examination) checkLinkIgnored() {
 	if _, err := e.git("check-ignore", "-q", "--", ledgerFile); e.beside && saysNo(err) {
 		e.warn("git does not ignore "+ledgerFile+", which only leads to the ledger beside the tree.",
 			"Have .orchestration/.gitignore name it, and git not track it; no record is changed.", e.self("ledger move"))
@@ -213,4 +192,65 @@ func (e *examination) checkHooks() string {
 func saysNo(err error) bool {
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	return failed && exit.ExitCode() == 1
+}
+
+const (
+	// maxTracked bounds the paths of git's index that are held against the secret: rules.
+	maxTracked = 1_000_000
+	// namedTracked is how many of them a finding names.
+	namedTracked = 3
+)
+
+// checkSecretsTracked: what git has can be read from its objects, whatever lies over the file.
+func (e *examination) checkSecretsTracked() {
+	is, digest := intent.Open(e.root).Secrets()
+	if is == nil || digest == "" { // what cannot be read is told with the intents
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, verifyTime)
+	defer cancel()
+	tracked, err := trackedOf(ctx, e.Dir, is)
+	if err != nil {
+		e.warn(fmt.Sprintf("git does not tell whether it tracks what is secret: %v.", err), "Do what git says.", "")
+		return
+	}
+	if len(tracked) == 0 {
+		return
+	}
+	var names []string
+	for _, path := range tracked[:min(len(tracked), namedTracked)] {
+		names = append(names, shellword.Show(path))
+	}
+	more := ""
+	if len(tracked) > namedTracked {
+		more = fmt.Sprintf(" and %d more", len(tracked)-namedTracked)
+	}
+	e.warn(fmt.Sprintf("git tracks what a secret: rule covers (%s%s): every command can read it in git's objects, with `git show` for one.", strings.Join(names, ", "), more),
+		"Take them out of git, where the files stay, and change these secrets: the history and its clones keep them.",
+		"git rm -q --cached -- "+strings.Join(names, " "))
+}
+
+// trackedOf are the paths of git's index that are secret.
+func trackedOf(ctx context.Context, dir string, secret func(path string) bool) (found []string, err error) {
+	cmd := gitread.Repository{Dir: dir}.Command(ctx, "ls-files", "-z")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(out)
+	for range maxTracked {
+		path, err := lines.ReadString(0)
+		if err != nil {
+			return found, cmd.Wait()
+		}
+		if path = strings.TrimSuffix(path, "\x00"); secret(path) {
+			found = append(found, path)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	return found, nil
 }

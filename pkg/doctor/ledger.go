@@ -1,27 +1,19 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
-	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 const (
@@ -30,25 +22,7 @@ const (
 	verifyTime = 5 * time.Second
 	// shownProblems bounds how many damages are listed one by one.
 	shownProblems = 5
-	// overgrown is a length that rotation, on by default at 16 MiB, keeps a file from.
-	overgrown = 256 << 20
-	// ahead is how much later than now a record may be; clocks of several machines differ.
-	ahead = 5 * time.Minute
 )
-
-// findLedger finds where the ledger stands, or will.
-func (e *examination) findLedger() (leave func()) {
-	e.home = e.root
-	if e.beside = locate.WillBeBeside(e.root, e.carried != settings.Tree); !e.beside {
-		return func() {}
-	}
-	beside, err := os.OpenRoot(locate.Beside(e.Dir))
-	if err != nil {
-		return func() {} // no record has made it yet
-	}
-	e.home = beside
-	return func() { beside.Close() }
-}
 
 // kept is the path of a part of the ledger, as a person can use it in the workspace.
 func (e *examination) kept(name string) string {
@@ -58,14 +32,12 @@ func (e *examination) kept(name string) string {
 	return filepath.Join(e.home.Name(), orchdir.Name, name)
 }
 
-func (e *examination) checkLedger() {
+func (e *examination) checkLedger() string {
 	if e.home != e.root {
 		for _, part := range []string{"state", "cache", "trace", "archive"} {
 			e.isDirectory(e.home, path.Join(orchdir.Name, part), e.kept(part))
 		}
 	}
-	e.checkLength()
-	e.checkLastTime()
 	ctx, cancel := context.WithTimeout(e.ctx, verifyTime)
 	defer cancel()
 	keys, err := seal.KnownKeys(e.UserDir)
@@ -82,22 +54,18 @@ func (e *examination) checkLedger() {
 		e.fail(fmt.Sprintf("The ledger cannot be read: %v.", err), "Mend what is named there.", "")
 	case len(report.Problems) > 0:
 		e.damages(report.Problems)
-	case report.Records == 0:
-		e.checkEmpty(ctx, report.Report)
+	case report.Records == 0: // nothing was written to it, or it is gone
+		if lost := history.CheckLost(ctx, e.root, report.Report); len(lost) > 0 {
+			e.damages(lost)
+		} else {
+			e.ok("empty: nothing has been recorded here yet")
+		}
 	case report.Unsealed > 0 && e.hasKey():
 		e.ok("%s, nothing missing; %d under no seal (%s)", number(report.Records, "record", "records"), report.Unsealed, e.self("seal"))
 	default:
 		e.ok("%s, nothing missing; %d under a seal that you trust", number(report.Records, "record", "records"), report.Sealed)
 	}
-}
-
-// checkEmpty tells a ledger that nothing was written to from one that is gone.
-func (e *examination) checkEmpty(ctx context.Context, report verify.Report) {
-	if lost := history.CheckLost(ctx, e.root, report); len(lost) > 0 {
-		e.damages(lost)
-		return
-	}
-	e.ok("empty: nothing has been recorded here yet")
+	return ""
 }
 
 func (e *examination) hasKey() bool {
@@ -115,13 +83,12 @@ func (e *examination) damages(problems []ledger.Problem) {
 		if p.Line > 0 {
 			where = fmt.Sprintf("%s:%d", where, p.Line)
 		}
-		message := fmt.Sprintf("%s: %s: %s", where, p.Kind, sentence(p.Detail))
-		remedy, command := e.remedyOfDamage(p)
+		say := e.fail
 		if p.Kind == ledger.ProblemTorn {
-			e.warn(message, remedy, command)
-			continue
+			say = e.warn
 		}
-		e.fail(message, remedy, command)
+		remedy, command := e.remedyOfDamage(p)
+		say(fmt.Sprintf("%s: %s: %s", where, p.Kind, sentence(p.Detail)), remedy, command)
 	}
 }
 
@@ -136,51 +103,13 @@ func (e *examination) remedyOfDamage(p ledger.Problem) (remedy, command string) 
 	case ledger.ProblemMalformed:
 		return "If it is a conflict marker of git, this takes it out; a line that was changed comes back from git or a backup.", e.self("ledger merge")
 	case ledger.ProblemUnreadable:
-		return "Make the file a regular one that you can read, or move it away.",
-			"mv " + shellword.Show(e.kept(p.Segment)) + " " + shellword.Show(e.kept(p.Segment)+".moved")
+		return "Make the file a regular one that you can read, or move it away.", moveAway(e.kept(p.Segment))
 	case ledger.ProblemArchive:
 		if e.beside {
 			return "An archive never changes: put any copy of it in its place, from another clone or a backup. Or move it away: " + e.self("sync") + " then brings the records that " + gitref.Ref + " has.",
-				"mv " + shellword.Show(e.kept(p.Segment)) + " " + shellword.Show(e.kept(p.Segment)+".moved")
+				moveAway(e.kept(p.Segment))
 		}
 		return "An archive never changes: take any copy of it, from git or a backup.", "git checkout -- " + shellword.Show(orchdir.Name+"/"+p.Segment)
 	}
 	return "See what can be done about it.", e.self("ledger repair")
-}
-
-func (e *examination) checkLength() {
-	info, err := e.home.Lstat(ledgerFile)
-	if err == nil && info.Mode().IsRegular() && info.Size() > overgrown {
-		e.warn(fmt.Sprintf("%s has %d MiB: it was never rotated, and git has to keep it whole.", e.kept(path.Base(ledgerFile)), info.Size()>>20),
-			"Set ledger.segment_size (default 16MiB); the next record then moves old lines into archive/.", "")
-	}
-}
-
-// checkLastTime finds a clock that was put back: what is recorded now would stand before what was recorded then.
-func (e *examination) checkLastTime() {
-	line, err := lastLine(e.home, ledgerFile)
-	if err != nil {
-		return // the verification says what is wrong with the file
-	}
-	last, err := record.Parse(line)
-	if err == nil && last.Time.After(e.Now().Add(ahead)) {
-		e.warn(fmt.Sprintf("The last record is of %s, which is still to come: the clock was put back, or that of another machine is ahead.",
-			last.Time.UTC().Format(time.RFC3339)), "Set the system's clock.", "timedatectl set-ntp true")
-	}
-}
-
-// lastLine gives the last whole line of a file of the workspace, if it is not longer than 1 MiB.
-func lastLine(root *os.Root, name string) ([]byte, error) {
-	file, info, err := durable.OpenRegularIn(root, name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	tail := make([]byte, min(info.Size(), 1<<20))
-	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	tail = tail[:bytes.LastIndexByte(tail, '\n')+1]
-	tail = bytes.TrimSuffix(tail, []byte("\n"))
-	return tail[bytes.LastIndexByte(tail, '\n')+1:], nil
 }

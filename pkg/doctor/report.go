@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -90,17 +91,22 @@ func Run(ctx context.Context, opts Options) Report {
 	e.in("program", e.checkProgram)
 	root, err := os.OpenRoot(opts.Dir)
 	if err != nil {
-		e.in("workspace", func() {
-			e.fail(fmt.Sprintf("The workspace cannot be opened: %v.", err), "Give a directory that you can read with --workspace.", "")
+		e.in("workspace", func() string {
+			return e.fail(fmt.Sprintf("The workspace cannot be opened: %v.", err), "Give a directory that you can read with --workspace.", "")
 		})
 		e.in("sandbox", e.checkSandbox)
 		return e.report
 	}
 	defer root.Close()
-	e.root = root
+	e.root, e.home = root, root
 	e.in("workspace", e.checkWorkspace)
 	e.in("settings", e.checkSettings)
-	defer e.findLedger()()
+	if e.beside = locate.WillBeBeside(root, e.carried != settings.Tree); e.beside {
+		if beside, err := os.OpenRoot(locate.Beside(e.Dir)); err == nil { // a record has made it
+			defer beside.Close()
+			e.home = beside
+		}
+	}
 	if e.initialized {
 		e.in("intents", e.checkIntents)
 		e.in("ledger", e.checkLedger)
@@ -114,26 +120,28 @@ func Run(ctx context.Context, opts Options) Report {
 	return e.report
 }
 
-func (e *examination) in(area string, check func()) {
+// in looks at an area. What check returns is said where it has found nothing to say.
+func (e *examination) in(area string, check func() (fine string)) {
 	e.area = area
-	check()
-}
-
-func (e *examination) add(f Finding) {
-	f.Area = e.area
-	e.report.Findings = append(e.report.Findings, f)
+	before := len(e.report.Findings)
+	if fine := check(); fine != "" && len(e.report.Findings) == before {
+		e.ok("%s", fine)
+	}
 }
 
 func (e *examination) ok(format string, args ...any) {
-	e.add(Finding{Status: OK, Message: fmt.Sprintf(format, args...)})
+	e.report.Findings = append(e.report.Findings, Finding{Area: e.area, Status: OK, Message: fmt.Sprintf(format, args...)})
 }
 
-func (e *examination) warn(message, remedy, command string) {
-	e.add(Finding{Status: Warn, Message: message, Remedy: remedy, Command: command})
+// warn and fail return "": there is nothing fine to say.
+func (e *examination) warn(message, remedy, command string) string {
+	e.report.Findings = append(e.report.Findings, Finding{e.area, Warn, message, remedy, command})
+	return ""
 }
 
-func (e *examination) fail(message, remedy, command string) {
-	e.add(Finding{Status: Fail, Message: message, Remedy: remedy, Command: command})
+func (e *examination) fail(message, remedy, command string) string {
+	e.report.Findings = append(e.report.Findings, Finding{e.area, Fail, message, remedy, command})
+	return ""
 }
 
 // self is a command of this program.
@@ -155,3 +163,6 @@ func number(n int, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// sentence ends a text that may not.
+func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
