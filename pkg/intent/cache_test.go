@@ -74,9 +74,7 @@ func TestVersion(t *testing.T) {
 		"- id: a\n  status: TODO\n  owned_scope: [x]\n  unknown: [[1], []]\n",
 	} {
 		v := version(other)
-		if seen[v] != "" {
-			t.Errorf("the same version for\n%s\nand\n%s", other, seen[v])
-		}
+		check.That(t, seen[v] == "", "the same version for\n%s\nand\n%s", other, seen[v])
 		seen[v] = other
 	}
 }
@@ -89,13 +87,11 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 			for range 20 {
 				set, err := w.store.Load()
 				check.That(t, err == nil && len(set.All()) >= 2, "Load: %v", err)
-				if _, err := w.store.Ignore(); err != nil {
-					t.Errorf("Ignore: %v", err)
-				}
+				_, err = w.store.Ignore()
+				check.That(t, err == nil, "Ignore: %v", err)
 			}
-			if _, _, err := w.store.AddNext(t.Context(), intent.Intent{Name: fmt.Sprint(i), Status: intent.Todo}); err != nil {
-				t.Errorf("AddNext: %v", err)
-			}
+			_, _, err := w.store.AddNext(t.Context(), intent.Intent{Name: fmt.Sprint(i), Status: intent.Todo})
+			check.That(t, err == nil, "AddNext: %v", err)
 		})
 	}
 	group.Wait()
@@ -137,7 +133,6 @@ func TestProcessesAddAtOnce(t *testing.T) {
 		n := names[fmt.Sprint(cmd.Process.Pid)]
 		check.That(t, n == perChild, "process %d: %d intents survive", cmd.Process.Pid, n)
 	}
-	if !strings.Contains(w.intents(), "# The second one.") || !strings.Contains(w.intents(), "# The end.") {
-		t.Errorf("comments are lost:\n%s", w.intents())
-	}
+	check.That(t, strings.Contains(w.intents(), "# The second one.") && strings.Contains(w.intents(), "# The end."),
+		"comments are lost:\n%s", w.intents())
 }

@@ -26,6 +26,7 @@ type document struct {
 	intents  []*Intent
 	nodes    []*yaml.Node // the mapping of each intent, nil where it is an alias
 	warnings []Warning
+	source   *source // for a change
 
 	weakening Weakening
 }

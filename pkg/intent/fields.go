@@ -5,14 +5,17 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 )
 
 // The keys of each kind of mapping, in the order in which they are written.
 var (
 	intentKeys = []string{"id", "name", "status", "description", "owned_scope", "constraints", "acceptance_criteria",
 		"agent", "started_at", "commands", "rules", "verify"}
-	commandKeys = []string{"allow", "ask", "deny", "network"}
-	ruleKeys    = []string{"name", "when", "action", "message"}
+	commandKeys     = []string{"allow", "ask", "deny", "network"}
+	commandRuleKeys = []string{"prefix", "match", "not_match"}
+	ruleKeys        = []string{"name", "when", "action", "message"}
 )
 
 // fields are the values of one mapping by key in snake_case. An explicit null counts as absent. The methods that read a
@@ -162,14 +165,13 @@ func (f *fields) time(key string, to *time.Time) {
 
 // scope compiles owned_scope, glob by glob so that an error names the glob's line.
 func (f *fields) scope(in *Intent) {
+	in.scope = &Scope{globs: in.OwnedScope}
 	for i, glob := range in.OwnedScope {
-		if _, err := compileGlob(glob); err != nil {
+		patterns, err := compileGlob(glob)
+		if err != nil {
 			f.fail(f.get("owned_scope").Content[i], "owned_scope%s: %v", f.of, err)
 		}
-	}
-	var err error
-	if in.scope, err = CompileScope(in.OwnedScope); err != nil && f.err == nil {
-		f.err = err
+		in.scope.patterns = append(in.scope.patterns, patterns...)
 	}
 }
 
@@ -181,4 +183,41 @@ func deref(n *yaml.Node) *yaml.Node {
 		return n.Alias
 	}
 	return n
+}
+
+// commandRules reads a list of rules for commands: each a prefix, or a mapping of one with lines that it must and must
+// not match. A rule that misses them would not hold what its author thinks, so the file counts as unreadable.
+func (d *decoder) commandRules(f *fields, key string, prefixes *[]string, rules *[]policy.Rule) {
+	for _, item := range f.items(key) {
+		prefix, match, notMatch := d.commandRule(f, key, item)
+		rule, err := policy.Parse(prefix)
+		if err == nil {
+			err = rule.Check(match, notMatch)
+		}
+		if err != nil {
+			f.fail(item, "%s%s: %v", key, f.of, err)
+		}
+		*prefixes, *rules = append(*prefixes, prefix), append(*rules, rule)
+	}
+}
+
+func (d *decoder) commandRule(f *fields, key string, item *yaml.Node) (prefix string, match, notMatch []string) {
+	switch {
+	case isText(item):
+		return item.Value, nil, nil
+	case item.Kind != yaml.MappingNode:
+		f.fail(item, "%s%s must be a list of text: here stands %s", key, f.of, kindName(item))
+		return "", nil, nil
+	}
+	sub, err := d.fields(item, "a rule of "+key, f.of, commandRuleKeys)
+	if err == nil {
+		sub.text("prefix", &prefix)
+		sub.list("match", &match)
+		sub.list("not_match", &notMatch)
+		err = sub.err
+	}
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return prefix, match, notMatch
 }

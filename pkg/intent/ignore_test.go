@@ -81,9 +81,8 @@ func TestIgnore(t *testing.T) {
 		_, blocked := g.PathBlocked(tt.path)
 		_, secret := g.Secret(tt.path)
 		_, unscoped := g.Unscoped(tt.path)
-		if blocked != tt.blocked || secret != tt.secret || unscoped != tt.unscoped {
-			t.Errorf("%q: blocked %v, secret %v, unscoped %v", tt.path, blocked, secret, unscoped)
-		}
+		check.That(t, blocked == tt.blocked && secret == tt.secret && unscoped == tt.unscoped,
+			"%q: blocked %v, secret %v, unscoped %v", tt.path, blocked, secret, unscoped)
 	}
 	want := intent.IgnoreRule{File: ".orchestration/.intentignore", Line: 14, Text: "secret: *.key"}
 	r, _ := g.PathBlocked("x/a.key")
@@ -126,9 +125,8 @@ func TestIgnoreUnclearLines(t *testing.T) {
 			w.write(name, "# first\nsecret:.env\n"+line+"\nsecret:late\n")
 			_, err := w.store.Load()
 			var at *intent.UnreadableError
-			if !errors.As(err, &at) || at.File != name || at.Line != 3 || !strings.Contains(at.Reason, reason) {
-				t.Errorf("%q: %v", line, err)
-			}
+			check.That(t, errors.As(err, &at) && at.File == name && at.Line == 3 && strings.Contains(at.Reason, reason),
+				"%q: %v", line, err)
 			g, err := w.store.Ignore()
 			check.That(t, errors.Is(err, intent.ErrUnreadable), "Ignore with %q: %v", line, err)
 			for _, path := range []string{".env", "late"} {
@@ -150,12 +148,10 @@ func TestBareIDs(t *testing.T) {
 			t.Helper()
 			g := w.load().Ignore()
 			for _, id := range []string{"auth-refactor", "INT-7a", "INT-001", "OTHER-2", "v1.2_x", "old-refactor", "dist", "INT-7b"} {
-				if got, want := g.NeedsApproval(id), strings.Contains(asks, id); got != want {
-					t.Errorf("%s: NeedsApproval(%s) is %v", name, id, got)
-				}
-				if _, got := g.PathBlocked("x/" + id); got != strings.Contains(blocks, id) {
-					t.Errorf("%s: PathBlocked(x/%s) is %v", name, id, got)
-				}
+				got, want := g.NeedsApproval(id), strings.Contains(asks, id)
+				check.That(t, got == want, "%s: NeedsApproval(%s) is %v", name, id, got)
+				_, got = g.PathBlocked("x/" + id)
+				check.That(t, got == strings.Contains(blocks, id), "%s: PathBlocked(x/%s) is %v", name, id, got)
 			}
 		}
 		holds("auth-refactor INT-7a INT-001 OTHER-2 v1.2_x", "old-refactor INT-7b")
@@ -176,9 +172,8 @@ func TestBareIDs(t *testing.T) {
 				!strings.Contains(at.Reason, "approve:"+id) || !strings.Contains(at.Reason, "/"+id) {
 				t.Errorf("%s is a path: %v", id, err)
 			}
-			if _, err := w.store.Ignore(); !errors.As(err, &at) {
-				t.Errorf("Ignore: %v", err)
-			}
+			_, err := w.store.Ignore()
+			check.That(t, errors.As(err, &at), "Ignore: %v", err)
 			check.OK(t, os.Remove(filepath.Join(w.dir, id)))
 		}
 		check.OK(t, os.Mkdir(filepath.Join(w.dir, "OTHER-2"), 0o755)) // not declared, so it is not unclear
@@ -190,23 +185,19 @@ func TestIgnoreHoldsWithoutIntents(t *testing.T) {
 	w := newWorkspace(t, "broken: [")
 	w.write(".intentignore", "\ufeffsecret:.env\r\nold\r\n")
 	g := check.Value(w.store.Ignore())(t)
-	if _, secret := g.Secret("x/.env"); !secret {
-		t.Error("not secret while the intents are unreadable")
-	}
+	_, secret := g.Secret("x/.env")
+	check.That(t, secret, "not secret while the intents are unreadable")
 	_, blocked := g.PathBlocked("old")
 	check.That(t, blocked, "line with CRLF")
-	if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
-		t.Errorf("Load: %v", err)
-	}
+	_, err := w.store.Load()
+	check.That(t, errors.Is(err, intent.ErrUnreadable), "Load: %v", err)
 	check.OK(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
 	g = check.Value(w.store.Ignore())(t)
-	if _, secret := g.Secret(".env"); secret {
-		t.Error("secret by a file that is gone")
-	}
+	_, secret = g.Secret(".env")
+	check.That(t, !secret, "secret by a file that is gone")
 	check.OK(t, os.Mkdir(filepath.Join(w.dir, ".intentignore"), 0o755))
-	if g, err := w.store.Ignore(); !errors.Is(err, intent.ErrUnreadable) || g == nil {
-		t.Errorf("a directory: %v", err)
-	}
+	g, err = w.store.Ignore()
+	check.That(t, errors.Is(err, intent.ErrUnreadable) && g != nil, "a directory: %v", err)
 }
 
 func TestIgnoreChangesAreSeen(t *testing.T) {
@@ -214,14 +205,12 @@ func TestIgnoreChangesAreSeen(t *testing.T) {
 	for _, text := range []string{"a", "b", "a", "c"} {
 		w.write(".intentignore", text)
 		g := w.load().Ignore()
-		if _, blocked := g.PathBlocked(text); !blocked {
-			t.Fatalf("%s is not blocked", text)
-		}
+		_, blocked := g.PathBlocked(text)
+		check.Must(t, blocked, "%s is not blocked", text)
 	}
 	check.OK(t, os.Remove(filepath.Join(w.dir, ".intentignore")))
-	if _, blocked := w.load().Ignore().PathBlocked("c"); blocked {
-		t.Error("c is blocked by a file that is gone")
-	}
+	_, blocked := w.load().Ignore().PathBlocked("c")
+	check.That(t, !blocked, "c is blocked by a file that is gone")
 }
 
 func TestNilIgnoreHasNoRules(t *testing.T) {

@@ -2,12 +2,18 @@ package intent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
@@ -40,9 +46,7 @@ func (s *Store) PlanStatus(id string, status Status, at time.Time) (*Plan, error
 	if _, ok := ParseStatus(string(status)); !ok {
 		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
 	}
-	return s.plan(func(doc *document, src *source) (edit, error) {
-		return statusEdit(doc, src, id, status, at.UTC().Truncate(time.Second))
-	})
+	return s.plan(func(doc *document) (edit, error) { return doc.statusEdit(id, status, at.UTC().Truncate(time.Second)) })
 }
 
 // PlanScope works out how to add globs to the owned_scope of an intent; those that stand there already are left out. An
@@ -51,22 +55,29 @@ func (s *Store) PlanScope(id string, globs []string) (*Plan, error) {
 	if _, err := CompileScope(globs); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
 	}
-	return s.plan(func(doc *document, src *source) (edit, error) { return scopeEdit(doc, src, id, globs) })
+	return s.plan(func(doc *document) (edit, error) { return doc.scopeEdit(id, globs) })
 }
 
 // PlanAdd works out how to append an intent to the file; it returns the id. One without an id gets the next free one, in
 // the form that the file's ids have (INT-001 in a file without any).
 func (s *Store) PlanAdd(in Intent) (*Plan, string, error) {
-	p, err := s.plan(func(doc *document, src *source) (edit, error) {
+	p, err := s.plan(func(doc *document) (edit, error) {
 		if in.ID == "" {
 			in.ID = doc.nextID()
 		}
-		return addEdit(doc, src, in)
+		return doc.addEdit(in)
 	})
 	return p, in.ID, err
 }
 
-func (s *Store) plan(change func(*document, *source) (edit, error)) (*Plan, error) {
+// edit is a change of the file's text. Its first form that is read as it is meant is taken.
+type edit struct {
+	forms [][]byte // that the text could have, best first; none: nothing to change
+	want  Intent   // what the file has to say of one intent
+	keys  []string // of the intent that may differ from before
+}
+
+func (s *Store) plan(change func(*document) (edit, error)) (*Plan, error) {
 	old, _, err := orchdir.ReadFile(s.root, orchdir.Directory, fileName, maxFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotInitialized
@@ -74,14 +85,80 @@ func (s *Store) plan(change func(*document, *source) (edit, error)) (*Plan, erro
 	if err != nil {
 		return nil, unreadableFile(filePath, err)
 	}
-	result, text, err := rewrite(old, change)
+	before, err := decodeFile(old)
 	if err != nil {
 		return nil, err
 	}
-	if text == nil {
-		text = old
+	before.source = newSource(old)
+	e, err := change(before)
+	if err != nil || len(e.forms) == 0 {
+		return &Plan{old, old, before}, err
 	}
-	return &Plan{Before: old, After: text, result: result}, nil
+	var reason error
+	for _, text := range e.forms {
+		after, err := decodeFile(text)
+		if err == nil {
+			err = e.verify(before, after)
+		}
+		if err == nil {
+			return &Plan{old, text, after}, nil
+		}
+		reason = cmp.Or(reason, err)
+	}
+	return nil, fmt.Errorf("%w (%v)", ErrLayout, reason)
+}
+
+// verify: the file says what is meant of one intent, and of everything else what it said before.
+func (e edit) verify(before, after *document) error {
+	was, is := before.index(e.want.ID), after.index(e.want.ID)
+	switch {
+	case is < 0 || !equalIntents(*after.intents[is], e.want):
+		return fmt.Errorf("%s would not be read back as meant", e.want.ID)
+	case !slices.Equal(before.versionsBut(was), after.versionsBut(is)):
+		return errors.New("another intent would change")
+	case before.root != nil && restVersion(before.root, before.listKey.Value) != restVersion(after.root, before.listKey.Value),
+		was >= 0 && restVersion(before.nodes[was], e.keys...) != restVersion(after.nodes[is], e.keys...):
+		return errors.New("another key would change")
+	}
+	return nil
+}
+
+// equalIntents compares what two intents say.
+func equalIntents(a, b Intent) bool {
+	a.Line, b.Line = 0, 0
+	was, err := json.Marshal(&a)
+	is, other := json.Marshal(&b)
+	return err == nil && other == nil && bytes.Equal(was, is)
+}
+
+// index is where an intent stands, -1 if it does not.
+func (d *document) index(id string) int {
+	return slices.IndexFunc(d.intents, func(in *Intent) bool { return in.ID == id })
+}
+
+func (d *document) versionsBut(except int) (versions []string) {
+	for i, in := range d.intents {
+		if i != except {
+			versions = append(versions, in.Version())
+		}
+	}
+	return versions
+}
+
+// restVersion hashes a mapping without the named keys, in either spelling. What is too large to be hashed equals nothing.
+func restVersion(mapping *yaml.Node, keys ...string) string {
+	rest := &yaml.Node{Kind: yaml.MappingNode, Tag: mapping.Tag}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if name, _ := matchKey(mapping.Content[i].Value, keys); name == "" {
+			rest.Content = append(rest.Content, mapping.Content[i], mapping.Content[i+1])
+		}
+	}
+	var d decoder
+	version, err := d.version(rest)
+	if err != nil {
+		return rand.Text()
+	}
+	return version
 }
 
 // Apply makes a planned change and returns what the file says then. Where the file is no longer the one that the plan

@@ -24,26 +24,19 @@ func TestPlanIsMadeOnItsFileOnly(t *testing.T) {
 			w := newWorkspace(t, sample)
 			p := check.Value(plan(w.store))(t)
 			before, after := p.Hashes()
-			if w.intents() != sample || string(p.Before) != sample || !p.Changes() || before == after {
-				t.Fatalf("planning changed something, or plans nothing: %q", p.After)
-			}
+			check.Must(t, w.intents() == sample && string(p.Before) == sample && p.Changes() && before != after,
+				"planning changed something, or plans nothing: %q", p.After)
 			w.write(".orchestration/active_intents.yaml", sample+"# by hand\n")
-			if _, err := w.store.Apply(t.Context(), p); !errors.Is(err, intent.ErrChanged) || w.intents() != sample+"# by hand\n" {
-				t.Fatalf("made on another file: %v", err)
-			}
+			_, err := w.store.Apply(t.Context(), p)
+			check.Must(t, errors.Is(err, intent.ErrChanged) && w.intents() == sample+"# by hand\n", "made on another file: %v", err)
 			w.write(".orchestration/active_intents.yaml", sample)
 			check.Value(w.store.Apply(t.Context(), p))(t)
-			if w.intents() != string(p.After) {
-				t.Errorf("%s", w.intents())
-			}
-			if _, err := w.store.Apply(t.Context(), p); !errors.Is(err, intent.ErrChanged) {
-				t.Errorf("made twice: %v", err)
-			}
+			check.That(t, w.intents() == string(p.After), "%s", w.intents())
+			_, err = w.store.Apply(t.Context(), p)
+			check.That(t, errors.Is(err, intent.ErrChanged), "made twice: %v", err)
 			inverse := check.Value(p.Inverse())(t)
 			set, err := w.store.Apply(t.Context(), inverse)
-			if err != nil || w.intents() != sample || len(set.All()) != 2 {
-				t.Errorf("taken back: %v\n%s", err, w.intents())
-			}
+			check.That(t, err == nil && w.intents() == sample && len(set.All()) == 2, "taken back: %v\n%s", err, w.intents())
 		})
 	}
 }
@@ -88,18 +81,14 @@ func FuzzPlan(f *testing.F) {
 				return
 			}
 			checkEdit(t, text, p.After, was, id)
-			if _, err := w.store.Apply(t.Context(), p); err != nil || w.intents() != string(p.After) {
-				t.Fatalf("made: %v", err)
-			}
+			_, err = w.store.Apply(t.Context(), p)
+			check.Must(t, err == nil && w.intents() == string(p.After), "made: %v", err)
 			inverse := check.Value(p.Inverse())(t)
-			if _, err := w.store.Apply(t.Context(), inverse); err != nil || w.intents() != text {
-				t.Fatalf("taken back: %v\n%q\n%q", err, text, w.intents())
-			}
+			_, err = w.store.Apply(t.Context(), inverse)
+			check.Must(t, err == nil && w.intents() == text, "taken back: %v\n%q\n%q", err, text, w.intents())
 		}
 		p, id, err := w.store.PlanAdd(intent.Intent{Name: "n\nm: #x", Status: intent.Todo, Description: "d\n # e", OwnedScope: []string{"*"}})
-		if err == nil && !strings.Contains(string(p.After), id) {
-			t.Fatalf("%s is not there: %q", id, p.After)
-		}
+		check.Must(t, err != nil || strings.Contains(string(p.After), id), "%s is not there: %q", id, p.After)
 		try(id, p, err)
 		for _, in := range was {
 			for _, status := range []intent.Status{intent.InProgress, intent.Done} {

@@ -1,11 +1,14 @@
 package intent
 
 import (
+	"fmt"
 	"io/fs"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
@@ -28,14 +31,14 @@ func (s *Store) Reaches() ([]Reach, error) {
 		return nil, err
 	}
 	reaches, scopes := s.globs()
-	err := fs.WalkDir(durable.Tree(s.root), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == ".git" || path == orchdir.Name {
-			return skip(entry)
+	err := s.walk(func(path string, isDir bool) error {
+		if path == orchdir.Name && isDir {
+			return fs.SkipDir
 		}
 		for i, scope := range scopes {
 			if path != "." && scope.Match(path) {
 				reaches[i].There = true
-				if !entry.IsDir() {
+				if !isDir {
 					reaches[i].Files++
 				}
 			}
@@ -43,6 +46,19 @@ func (s *Store) Reaches() ([]Reach, error) {
 		return nil
 	})
 	return reaches, err
+}
+
+// walk goes through the workspace, without .git; a directory that cannot be read is passed over.
+func (s *Store) walk(visit func(path string, isDir bool) error) error {
+	return fs.WalkDir(durable.Tree(s.root), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err == nil && path != ".git":
+			return visit(path, entry.IsDir())
+		case entry != nil && entry.IsDir():
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 // globs are the globs of all intents with their places, and each one compiled.
@@ -70,4 +86,43 @@ func (s *Store) globs() (reaches []Reach, scopes []*Scope) {
 		}
 	}
 	return reaches, scopes
+}
+
+// IdleGlobs warns about plain globs of the ignore files that match nothing in the workspace: the name is mistyped, or an
+// intent was meant. Negations, and what `secret:` and `unscoped:` name, may wait for a file. It walks the workspace.
+func (s *Store) IdleGlobs() []Warning {
+	rules, _ := s.Ignore()
+	type glob struct { // that has matched nothing so far
+		file string
+		rule gitignore.Rule
+	}
+	var idle []glob
+	for i := range rules.files {
+		f := &rules.files[i]
+		for _, r := range f.paths {
+			bare := slices.ContainsFunc(f.bare, func(id idRule) bool { return id.line == r.Line })
+			if !bare && !r.Negated() {
+				idle = append(idle, glob{f.name, r})
+			}
+		}
+	}
+	_ = s.walk(func(path string, isDir bool) error {
+		if len(idle) == 0 {
+			return fs.SkipAll
+		}
+		idle = slices.DeleteFunc(idle, func(g glob) bool {
+			_, matches := gitignore.List{g.rule}.Match(path, isDir)
+			return matches
+		})
+		return nil
+	})
+	var warnings []Warning
+	for _, g := range idle {
+		message := fmt.Sprintf("%s matches nothing in the workspace", g.rule.Text)
+		if ValidID(g.rule.Text) {
+			message += ", and no intent has this id"
+		}
+		warnings = append(warnings, Warning{File: g.file, Line: g.rule.Line, Column: 1, Message: message})
+	}
+	return warnings
 }

@@ -2,7 +2,6 @@ package intent
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -103,38 +102,8 @@ func blockItem(n *yaml.Node, indent int, eol string) (string, error) {
 	return strings.Join(lines, eol), nil
 }
 
-// flowItem writes a node on one line, in the form that JSON and YAML share.
-func flowItem(n *yaml.Node) string {
-	var parts []string
-	switch n.Kind {
-	case yaml.ScalarNode:
-		return quote(n.Value)
-	case yaml.SequenceNode:
-		for _, child := range n.Content {
-			parts = append(parts, flowItem(child))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	default:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			parts = append(parts, quote(n.Content[i].Value)+": "+flowItem(n.Content[i+1]))
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-}
-
-// quote writes text as a JSON string, which YAML reads as the same text; what YAML does not allow in a file is escaped.
+// quote writes text in double quotes, on one line.
 func quote(text string) string {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string always encodes
-	var b strings.Builder
-	for _, r := range strings.TrimSuffix(buf.String(), "\n") {
-		if printable(r) && r != 0x85 {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
+	encoded, _ := yaml.Marshal(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: text}) // a text always encodes
+	return strings.TrimSuffix(string(encoded), "\n")
 }

@@ -1,10 +1,10 @@
 package intent
 
 import (
+	"encoding/json"
+
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
-
-import "encoding/json"
 
 type schema = map[string]any
 

@@ -43,9 +43,9 @@ func TestSchemaIsInStepWithTheFile(t *testing.T) {
 	agree := func(content string, want bool) {
 		t.Helper()
 		_, loadErr := newWorkspace(t, content).store.Load()
-		if schemaErr := fits(content); (loadErr == nil) != want || (schemaErr == nil) != want {
-			t.Errorf("%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
-		}
+		schemaErr := fits(content)
+		check.That(t, (loadErr == nil) == want && (schemaErr == nil) == want,
+			"%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
 	}
 	one := func(field string) string { return "active_intents:\n  - id: A\n    status: TODO\n    " + field + "\n" }
 	for _, good := range []string{sample, granting, "active_intents: []\n", "intents:\n", `{"activeIntents": []}`, one("ownedScope: [a]"), one("colour: blue"),

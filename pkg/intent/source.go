@@ -81,23 +81,15 @@ func (s *source) line(i int) string {
 	return string(s.data[s.lines[i]:s.lineEnd(s.lines[i])])
 }
 
-// scalarSpan returns where the text of a scalar begins and ends, quotes included and tag and anchor excluded. It
-// reports false for the forms whose end cannot be told without parsing: block scalars, and plain ones over lines.
+// scalarSpan returns where the text of a scalar begins and ends, quotes included. It reports false for the forms whose end
+// cannot be told without parsing: block scalars, plain ones over lines, and those with a tag or an anchor.
 func (s *source) scalarSpan(n *yaml.Node) (start, end int, ok bool) {
 	start = s.offset(n)
 	if n.Kind != yaml.ScalarNode || start < 0 {
 		return 0, 0, false
 	}
-	for start < len(s.data) && (s.data[start] == '&' || s.data[start] == '!') {
-		text := s.data[start:]
-		gap := bytes.IndexByte(text, ' ')
-		if gap < 0 {
-			return 0, 0, false
-		}
-		start += gap + len(text[gap:]) - len(bytes.TrimLeft(text[gap:], " "))
-	}
 	text := string(s.data[start:])
-	switch n.Style &^ yaml.TaggedStyle {
+	switch n.Style {
 	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
 		length := quotedLength(text)
 		return start, start + length, length > 0
@@ -105,6 +97,15 @@ func (s *source) scalarSpan(n *yaml.Node) (start, end int, ok bool) {
 		return start, start + len(n.Value), n.Value != "" && strings.HasPrefix(text, n.Value)
 	}
 	return 0, 0, false
+}
+
+// fieldEnd is where a field ends; one with an empty value ends with its colon.
+func (s *source) fieldEnd(key, value *yaml.Node) (end int, ok bool) {
+	if _, end, ok = s.scalarSpan(value); ok || !isNull(value) {
+		return end, ok
+	}
+	_, end, ok = s.scalarSpan(key)
+	return end + 1, ok && end < len(s.data) && s.data[end] == ':'
 }
 
 // quotedLength returns the length of the quoted scalar that text begins with, or 0.

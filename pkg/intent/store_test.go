@@ -138,9 +138,7 @@ func TestLoadOtherVocabulary(t *testing.T) {
 		!slices.Equal(a.AcceptanceCriteria, []string{"y"}) || a.StartedAt.Year() != 2026 {
 		t.Errorf("%+v %+v", a, b)
 	}
-	if !b.Scope().Unrestricted() || !b.Scope().Match("any/thing") || len(set.Warnings()) != 1 {
-		t.Errorf("unrestricted: %v", set.Warnings())
-	}
+	check.That(t, b.Scope().Unrestricted() && b.Scope().Match("any/thing") && len(set.Warnings()) == 1, "unrestricted: %v", set.Warnings())
 }
 
 func TestAdd(t *testing.T) {
@@ -150,9 +148,8 @@ func TestAdd(t *testing.T) {
 		Rules:    []intent.Rule{{Name: "r", When: "false"}},
 		Commands: intent.CommandRules{Deny: []string{"git push"}, Network: "allow"}}
 	set := check.Value(w.store.Add(t.Context(), in))(t)
-	if got := get(t, set, "INT-007"); got.Description != in.Description || !slices.Equal(got.OwnedScope, in.OwnedScope) {
-		t.Errorf("%+v", got)
-	}
+	got := get(t, set, "INT-007")
+	check.That(t, got.Description == in.Description && slices.Equal(got.OwnedScope, in.OwnedScope), "%+v", got)
 	want := strings.Replace(sample, "    - README.md\n", `    - README.md
 
   - id: INT-007
@@ -172,12 +169,9 @@ func TestAdd(t *testing.T) {
         action: refuse
     verify: ["true"]
 `, 1)
-	if got := w.intents(); got != want {
-		t.Errorf("file:\n%s", got)
-	}
-	if _, err := w.store.Add(t.Context(), in); !errors.Is(err, intent.ErrDuplicateID) {
-		t.Errorf("twice: %v", err)
-	}
+	check.Equal(t, w.intents(), want)
+	_, err := w.store.Add(t.Context(), in)
+	check.That(t, errors.Is(err, intent.ErrDuplicateID), "twice: %v", err)
 	_, id, err := w.store.AddNext(t.Context(), intent.Intent{Name: "x", Status: intent.Todo})
 	check.That(t, err == nil && id == "INT-008", "AddNext: %q %v", id, err)
 }
@@ -185,18 +179,15 @@ func TestAdd(t *testing.T) {
 func TestNotInitialized(t *testing.T) {
 	w := newWorkspace(t, sample)
 	check.OK(t, os.Remove(filepath.Join(w.dir, ".orchestration/active_intents.yaml")))
-	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) || w.store.Initialized() {
-		t.Errorf("no file: %v", err)
-	}
+	_, err := w.store.Load()
+	check.That(t, errors.Is(err, intent.ErrNotInitialized) && !w.store.Initialized(), "no file: %v", err)
 	if _, err := w.store.Add(t.Context(), intent.Intent{ID: "a", Status: intent.Todo}); !errors.Is(err,
 		intent.ErrNotInitialized) {
 		t.Errorf("Add without a file: %v", err)
 	}
 	check.OK(t, os.RemoveAll(filepath.Join(w.dir, ".orchestration")))
-	if _, err := w.store.AddScope(t.Context(), "a", []string{"b"}); !errors.Is(err, intent.ErrNotInitialized) {
-		t.Errorf("AddScope without a directory: %v", err)
-	}
-	if _, err := w.store.Load(); !errors.Is(err, intent.ErrNotInitialized) {
-		t.Errorf("no directory: %v", err)
-	}
+	_, err = w.store.AddScope(t.Context(), "a", []string{"b"})
+	check.That(t, errors.Is(err, intent.ErrNotInitialized), "AddScope without a directory: %v", err)
+	_, err = w.store.Load()
+	check.That(t, errors.Is(err, intent.ErrNotInitialized), "no directory: %v", err)
 }

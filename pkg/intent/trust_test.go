@@ -29,16 +29,13 @@ func TestGrantsWaitForTrust(t *testing.T) {
 		t.Helper()
 		set := check.Value(store.Load())(t)
 		rules := set.Commands(get(t, set, "A"))
-		if got := len(rules.Allow) == 2 && rules.Network == "allow"; got != commands || len(rules.Deny) != 1 {
-			t.Errorf("commands %+v, want trusted %v", rules, commands)
-		}
-		if rules := set.Commands(get(t, set, "B")); rules.Network != "deny" {
-			t.Errorf("what tightens needs no trust: %+v", rules)
-		}
+		got := len(rules.Allow) == 2 && rules.Network == "allow"
+		check.That(t, got == commands && len(rules.Deny) == 1, "commands %+v, want trusted %v", rules, commands)
+		rules = set.Commands(get(t, set, "B"))
+		check.That(t, rules.Network == "deny", "what tightens needs no trust: %+v", rules)
 		for path, want := range map[string]bool{"a.md": inside, "docs/a": root} {
-			if _, got := set.Ignore().Unscoped(path); got != want {
-				t.Errorf("%s unscoped: %v, want %v", path, got, want)
-			}
+			_, got = set.Ignore().Unscoped(path)
+			check.That(t, got == want, "%s unscoped: %v, want %v", path, got, want)
 			_, waits := set.Ignore().UnscopedUntrusted(path)
 			check.That(t, waits != want, "%s waits for trust: %v", path, waits)
 		}

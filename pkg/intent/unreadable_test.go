@@ -99,9 +99,8 @@ func TestUnreadable(t *testing.T) {
 			got := fmt.Sprintf("%d:%d", at.Line, at.Column)
 			check.That(t, tt.at == "" || got == tt.at, "at %s, want %s: %v", got, tt.at, err)
 			check.That(t, strings.Contains(at.Reason, tt.reason) && at.File == ".orchestration/active_intents.yaml", "reason: %v", err)
-			if _, err := w.store.AddScope(t.Context(), "a", []string{"b"}); !errors.Is(err, intent.ErrUnreadable) {
-				t.Errorf("a change of it: %v", err)
-			}
+			_, err = w.store.AddScope(t.Context(), "a", []string{"b"})
+			check.That(t, errors.Is(err, intent.ErrUnreadable), "a change of it: %v", err)
 			check.That(t, w.intents() == tt.text, "the file was changed")
 		})
 	}
@@ -131,9 +130,7 @@ func TestEmptyFilesDeclareNothing(t *testing.T) {
 	for _, text := range []string{"", "\n", "# only a comment\n", "---\n", "~\n", "active_intents:\n", "active_intents: []\n",
 		"intents: null\n"} {
 		set := newWorkspace(t, text).load()
-		if len(set.All()) != 0 {
-			t.Errorf("%q: %v", text, set.All())
-		}
+		check.That(t, len(set.All()) == 0, "%q: %v", text, set.All())
 	}
 }
 

@@ -104,9 +104,7 @@ func TestProseAroundStays(t *testing.T) {
 			}
 			w.expect(text.before + block + text.after)
 			info := check.Value(os.Stat(w.file))(t)
-			if info.Mode().Perm() != 0o640 {
-				t.Errorf("mode %v", info.Mode())
-			}
+			check.That(t, info.Mode().Perm() == 0o640, "mode %v", info.Mode())
 		})
 	}
 }

@@ -17,23 +17,160 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
-// addEdit appends an intent to the list, in the file's style.
-func addEdit(doc *document, src *source, in Intent) (edit, error) {
-	if err := checkNew(doc, &in); err != nil {
-		return edit{}, err
+// editable returns the index of an intent whose mapping can be edited.
+func (d *document) editable(id string) (int, error) {
+	i := d.index(id)
+	if i < 0 {
+		return 0, fmt.Errorf("%w: %s", ErrUnknownIntent, id)
 	}
-	forms, err := addForms(doc, src, &in)
+	if d.nodes[i].Kind != yaml.MappingNode {
+		return 0, fmt.Errorf("%w (%s is an alias)", ErrLayout, id)
+	}
+	return i, nil
+}
+
+func layoutError(n *yaml.Node, what string) error {
+	return fmt.Errorf("%w (line %d: %s)", ErrLayout, n.Line, what)
+}
+
+// statusEdit changes the word of a status, or adds it behind the id, and, when work begins, adds started_at on the line
+// below it.
+func (d *document) statusEdit(id string, status Status, at time.Time) (edit, error) {
+	i, err := d.editable(id)
 	if err != nil {
 		return edit{}, err
 	}
-	verify := func(before, after *document) error {
-		i := newIntentIndex(before, after)
-		if i < 0 || !equalIntents(*after.intents[i], in) {
-			return fmt.Errorf("%s would not be read back as meant", in.ID)
-		}
-		return sameIntents(before, after, -1)
+	e := edit{want: *d.intents[i], keys: []string{"status", "started_at"}}
+	var splices []splice
+	set := func(name, after, word string) {
+		made, setErr := d.setField(d.nodes[i], name, after, word)
+		splices, err = append(splices, made), cmp.Or(err, setErr)
 	}
-	return edit{forms: forms, verify: verify}, nil
+	if e.want.Status != status {
+		e.want.Status = status
+		set("status", "id", d.vocabulary(i).word(status))
+	}
+	if status == InProgress && e.want.StartedAt.IsZero() {
+		e.want.StartedAt = at
+		after := "status"
+		if key, _ := rawField(d.nodes[i], "status", intentKeys); key == nil {
+			after = "id"
+		}
+		set("started_at", after, at.Format(time.RFC3339))
+	}
+	if err != nil || len(splices) == 0 {
+		return edit{}, err
+	}
+	e.forms = [][]byte{d.source.apply(splices...)}
+	return e, nil
+}
+
+// setField replaces the word that a field has, keeping its quotes, fills an empty one, or adds the field behind another that
+// is there, in the form that this has. The word needs no quotes.
+func (d *document) setField(mapping *yaml.Node, name, after, word string) (splice, error) {
+	key, value := rawField(mapping, name, intentKeys)
+	if key == nil {
+		return d.addField(mapping, after, d.key(name), word)
+	}
+	if start, end, ok := d.source.scalarSpan(value); ok {
+		if quote := d.source.data[start]; quote == '"' || quote == '\'' {
+			start, end = start+1, end-1
+		}
+		return splice{start, end, word}, nil
+	}
+	end, ok := d.source.fieldEnd(key, value)
+	if !ok {
+		return splice{}, layoutError(key, name)
+	}
+	return splice{end, end, " " + word}, nil
+}
+
+func (d *document) addField(mapping *yaml.Node, behind, name, word string) (splice, error) {
+	key, value := rawField(mapping, behind, intentKeys)
+	end, ok := d.source.fieldEnd(key, value)
+	if !ok {
+		return splice{}, layoutError(value, behind)
+	}
+	if mapping.Style&yaml.FlowStyle != 0 {
+		if key.Style&yaml.DoubleQuotedStyle != 0 {
+			name, word = `"`+name+`"`, `"`+word+`"`
+		}
+		return splice{end, end, ", " + name + ": " + word}, nil
+	}
+	at := d.source.lineEnd(end)
+	return splice{at, at, d.source.eol + strings.Repeat(" ", key.Column-1) + name + ": " + word}, nil
+}
+
+// scopeEdit adds globs behind the last one, in the form that the list has.
+func (d *document) scopeEdit(id string, globs []string) (edit, error) {
+	i, err := d.editable(id)
+	if err != nil {
+		return edit{}, err
+	}
+	e := edit{want: *d.intents[i], keys: []string{"owned_scope"}}
+	if e.want.scope.Unrestricted() {
+		return edit{}, fmt.Errorf("%s: %w", id, ErrUnrestricted)
+	}
+	_, list := rawField(d.nodes[i], "owned_scope", intentKeys)
+	separator, text := ", ", ""
+	if list.Style&yaml.FlowStyle == 0 {
+		separator = d.source.eol + strings.Repeat(" ", list.Column-1) + "- "
+	}
+	e.want.OwnedScope = slices.Clone(e.want.OwnedScope)
+	for _, glob := range globs {
+		if !slices.Contains(e.want.OwnedScope, glob) {
+			e.want.OwnedScope = append(e.want.OwnedScope, glob)
+			text += separator + quote(glob)
+		}
+	}
+	if text == "" {
+		return edit{}, nil
+	}
+	if list.Kind != yaml.SequenceNode {
+		return edit{}, layoutError(list, "owned_scope")
+	}
+	last := list.Content[len(list.Content)-1]
+	_, end, ok := d.source.scalarSpan(last)
+	if last.Kind == yaml.AliasNode {
+		end, ok = d.source.offset(last)+len("*")+len(last.Value), true
+	}
+	if !ok {
+		return edit{}, layoutError(last, "the last item of owned_scope")
+	}
+	if separator != ", " {
+		end = d.source.lineEnd(end)
+	}
+	e.forms = [][]byte{d.source.apply(splice{end, end, text})}
+	return e, nil
+}
+
+// addEdit appends an intent to the list, in the file's style.
+func (d *document) addEdit(in Intent) (edit, error) {
+	if err := checkNew(d, &in); err != nil {
+		return edit{}, err
+	}
+	indent, list := 2, d.list
+	switch {
+	case d.root == nil:
+	case list.Kind == yaml.AliasNode, d.root.Style&yaml.FlowStyle != 0, len(list.Content) > 0 && list.Style&yaml.FlowStyle != 0:
+		return edit{}, layoutError(list, "the list of intents")
+	case len(list.Content) > 0:
+		indent = list.Column - 1
+	default:
+		indent = d.listKey.Column + 1
+	}
+	block, err := blockItem(d.render(&in), indent, d.source.eol)
+	e := edit{want: in}
+	switch {
+	case err != nil:
+	case d.root == nil:
+		e.forms = [][]byte{appendText(d.source, "active_intents:"+d.source.eol+block)}
+	case len(list.Content) > 0:
+		e.forms = afterLastItem(d.source, list, block)
+	default:
+		e.forms = replaceEmptyList(d, d.source, block)
+	}
+	return e, err
 }
 
 // checkNew refuses what could not be read back.
@@ -42,7 +179,7 @@ func checkNew(doc *document, in *Intent) error {
 		return fmt.Errorf("%w: id %q must be a letter and then up to 63 letters, digits, dots, dashes or underscores",
 			ErrInvalid, in.ID)
 	}
-	if slices.ContainsFunc(doc.intents, func(i *Intent) bool { return i.ID == in.ID }) {
+	if doc.index(in.ID) >= 0 {
 		return fmt.Errorf("%w: %s", ErrDuplicateID, in.ID)
 	}
 	status, ok := ParseStatus(string(in.Status))
@@ -66,27 +203,6 @@ func checkNew(doc *document, in *Intent) error {
 		return fmt.Errorf("%w: its texts must be valid UTF-8", ErrInvalid)
 	}
 	return nil
-}
-
-// addForms returns the texts that the file could have afterwards.
-func addForms(doc *document, src *source, in *Intent) ([][]byte, error) {
-	node := doc.render(in)
-	list := doc.list
-	switch {
-	case doc.root == nil:
-		block, err := blockItem(node, 2, src.eol)
-		return [][]byte{appendText(src, "active_intents:"+src.eol+block)}, err
-	case list.Kind == yaml.AliasNode:
-		return nil, layoutError(list, "the list of intents is an alias")
-	case list.Kind == yaml.SequenceNode && len(list.Content) > 0 && list.Style&yaml.FlowStyle == 0:
-		block, err := blockItem(node, list.Column-1, src.eol)
-		return afterLastItem(src, list, block), err
-	case doc.root.Style&yaml.FlowStyle != 0, list.Kind == yaml.SequenceNode && len(list.Content) > 0:
-		return firstFlowItem(src, list, node)
-	default:
-		block, err := blockItem(node, doc.listKey.Column+1, src.eol)
-		return replaceEmptyList(doc, src, block), err
-	}
 }
 
 // appendText adds lines at the end of a file that has no document.
@@ -160,19 +276,6 @@ func (s *source) insertLines(line int, text string) []byte {
 	return appendText(s, text)
 }
 
-// firstFlowItem inserts an item at the beginning of a `[…]` list, the one place in it that is certain.
-func firstFlowItem(src *source, list *yaml.Node, node *yaml.Node) ([][]byte, error) {
-	at := src.offset(list)
-	if at < 0 || at >= len(src.data) || src.data[at] != '[' {
-		return nil, layoutError(list, "the list of intents")
-	}
-	text := flowItem(node)
-	if len(list.Content) > 0 {
-		text += ", "
-	}
-	return [][]byte{src.apply(splice{at + 1, at + 1, text})}, nil
-}
-
 // replaceEmptyList puts a first block item below the key, in place of `[]`, null or nothing.
 func replaceEmptyList(doc *document, src *source, block string) [][]byte {
 	var splices []splice
@@ -206,11 +309,3 @@ func (d *document) nextID() string {
 }
 
 var numberedID = regexp.MustCompile(`^([A-Za-z]+-)([0-9]{1,9})\z`)
-
-// equalIntents compares what two intents say.
-func equalIntents(a, b Intent) bool {
-	a.Line, b.Line = 0, 0
-	was, err := json.Marshal(&a)
-	is, other := json.Marshal(&b)
-	return err == nil && other == nil && bytes.Equal(was, is)
-}
