@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,13 +23,11 @@ func measureLedger(s *suite) {
 	l := longLedger{suite: s, dir: dir, length: thousands(int64(s.records)) + " records"}
 	l.start()
 	l.selects()
-	l.questions()
 	l.verify()
 }
 
 // writeLedger writes a ledger of n records into a workspace.
 func (s *suite) writeLedger(dir string, n int) {
-	check(os.MkdirAll(filepath.Join(dir, ".orchestration"), 0o755))
 	root := must(os.OpenRoot(dir))
 	defer root.Close()
 	check(ledgertest.Write(s.ctx, root, ledgertest.Shape{Records: n, Intents: longIntents}))
@@ -59,23 +55,6 @@ func (l longLedger) start() {
 		l.add(memoryOf(p, "memory (VmRSS) after a first write, "+index+", "+l.length))
 		check(p.close())
 	}
-	size, lines := sizeBelow(filepath.Join(l.dir, ".orchestration", "cache", "index")), sizeBelow(filepath.Join(l.dir, ".orchestration"))
-	l.add(inform("size of the index, "+l.length, float64(size)/(1<<20), mebibytes,
-		fmt.Sprintf("the ledger itself, mostly compressed, has %.1f MiB", float64(lines-size)/(1<<20))))
-}
-
-func sizeBelow(dir string) (size int64) {
-	check(filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			size += info.Size()
-		}
-		return err
-	}))
-	return size
 }
 
 func (l longLedger) selects() {
@@ -92,22 +71,6 @@ func (l longLedger) selects() {
 		memoryOf(p, "memory (VmRSS) after all these selections, "+l.length),
 	)
 	check(p.close())
-}
-
-// questions are about one file that was changed rarely, and of which the records stand in many segments.
-func (l longLedger) questions() {
-	rare := ledgertest.Path(pick(l.short, 3, 1900))
-	asked := l.interleave(pick(l.short, 5, 100), l.served(l.dir).caller("query_trace", args{"path": rare, "limit": 5}))
-	listed := l.interleave(pick(l.short, 2, 10), timed(func() {
-		out := must(l.command(l.dir, nil, l.program, "log", "--workspace", l.dir, "--path", rare, "--json").Output())
-		if len(out) == 0 && !l.short {
-			check(errors.New("log finds no record of " + rare))
-		}
-	}))
-	l.add(
-		inform("query_trace, the last 5 records of a file, p50, "+l.length, ms(asked[0].p50()), milliseconds, asked[0].String()),
-		inform("`log --path`, start to end, p50, "+l.length, ms(listed[0].p50()), milliseconds, listed[0].String()),
-	)
 }
 
 // selecting selects one intent after the other: each selection is a record of its intent, and those of a single one

@@ -62,7 +62,6 @@ type options struct {
 	short, json bool
 	records     int
 	only        *regexp.Regexp
-	write       string
 	dir         string
 	binary      string
 }
@@ -76,7 +75,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
 	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
-	flags.StringVar(&o.write, "write-ledger", "", "measure nothing: append a ledger of -records to the workspace at this `directory`, to try things on")
 	flags.StringVar(&o.binary, "binary", "", "measure this `program` instead of building it")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -100,9 +98,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
-	}
-	if o.write != "" {
-		return (&suite{ctx: ctx}).measure(func(s *suite) { s.writeLedger(o.write, o.records) })
 	}
 	s, err := newSuite(ctx, o)
 	if err != nil {

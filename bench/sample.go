@@ -93,14 +93,15 @@ func rate(ctx context.Context, duration time.Duration, workers []func() error) (
 }
 
 // scaling is the rate of all workers over that of the first, as the median over rounds in which both take turns.
-func (s *suite) scaling(rounds int, each time.Duration, workers []func() error) (ratio, one, all float64) {
+func (s *suite) scaling(workers []func() error) (ratio float64, detail string) {
 	var ratios, ones, alls []float64
-	for range rounds {
+	each := pick(s.short, 300*time.Millisecond, 1500*time.Millisecond)
+	for range pick(s.short, 1, 5) {
 		single := must(rate(s.ctx, each, workers[:1]))
 		together := must(rate(s.ctx, each, workers))
 		ratios, ones, alls = append(ratios, together/single), append(ones, single), append(alls, together)
 	}
-	return median(ratios), median(ones), median(alls)
+	return median(ratios), fmt.Sprintf("%.0f/s with 8, %.0f/s with 1", median(alls), median(ones))
 }
 
 func median(values []float64) float64 {
