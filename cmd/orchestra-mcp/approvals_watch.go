@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -20,7 +19,8 @@ func (a *app) newApprovalsWatchCommand() *cobra.Command {
 		Long: `A live view of what waits: choose with the arrow keys, read the change, and press a (once), i (for the intent) or
 d (deny). ? shows all keys. A key answers the request on the screen, and only after it has been there for half a
 second: one that comes in while you press a key is not answered by it.`,
-		Args: cobra.NoArgs,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{withoutJSON: "it is a live view; approvals list --json is for scripts"},
 		RunE: coded(a.operator(func(ctx context.Context, _ []string) error {
 			if !a.inTerminal || !a.Terminal {
 				return usageErrorf("watch needs a terminal; in a script use approvals list --json")
@@ -95,8 +95,7 @@ func requestItem(r approval.Request) watch.Item {
 	view := approval.FullViewOf(r)
 	item := watch.Item{
 		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: r.Subject(),
-		Words: append(slices.Clone(r.Paths), whyOf(r), r.Client), OnlyOnce: onlyOnce(r),
-		Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
+		OnlyOnce: onlyOnce(r), Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
 	}
 	for _, row := range view.Rows {
 		item.Body = append(item.Body, watch.Line{Text: row.Label + ": " + row.Text})

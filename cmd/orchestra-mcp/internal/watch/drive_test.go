@@ -118,17 +118,13 @@ func (d *driver) screen() string { return strings.Join(d.model.Screen(), "\n") }
 func (d *driver) expect(parts ...string) {
 	d.t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(d.screen(), part) {
-			d.t.Errorf("%q is not on the screen:\n%s", part, d.screen())
-		}
+		check.That(d.t, strings.Contains(d.screen(), part), "%q is not on the screen:\n%s", part, d.screen())
 	}
 }
 
 func (d *driver) expectGiven(want ...given) {
 	d.t.Helper()
-	if !slices.Equal(d.src.given, want) {
-		d.t.Errorf("answered %v, want %v; the screen:\n%s", d.src.given, want, d.screen())
-	}
+	check.That(d.t, slices.Equal(d.src.given, want), "answered %v, want %v; the screen:\n%s", d.src.given, want, d.screen())
 }
 
 func request(n int, lines ...string) watch.Item {

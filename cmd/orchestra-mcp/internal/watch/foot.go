@@ -17,8 +17,6 @@ func (m Model) foot(width, most int) []row {
 		lines = append(m.question(), Line{"y yes · any other key no", Heading})
 	case giving:
 		lines = []Line{{"Deny " + m.current.what() + ". Why? The agent is told. " + "Enter denies · Esc goes back", Heading}, {"> " + m.input + "_", Plain}}
-	case filtering:
-		lines = []Line{{"Show only what has this in it. Enter keeps · Esc shows all", Heading}, {"/" + m.input + "_", Plain}}
 	default:
 		lines = append(m.notes(), Line{m.keys(), Plain})
 	}

@@ -19,7 +19,7 @@ func (m Model) pressed(key tea.KeyPressMsg) (Model, tea.Cmd) {
 	switch m.mode {
 	case confirming:
 		return m.confirmed(key)
-	case giving, filtering:
+	case giving:
 		return m.typed(key)
 	case helping:
 		m.mode = browsing
@@ -68,10 +68,6 @@ func (m Model) browsed(key string) Model {
 		m.scroll = 0
 	case "end", "G":
 		m.scroll = len(m.body)
-	case "/":
-		m.mode, m.input = filtering, m.filter
-	case "esc":
-		m.filter = ""
 	case "?":
 		m.mode = helping
 	default: // a key that means nothing does not wipe out what was said
@@ -158,13 +154,11 @@ func (m Model) answer(decision Decision, reason string) (Model, tea.Cmd) {
 func (m Model) typed(key tea.KeyPressMsg) (Model, tea.Cmd) {
 	switch key.String() {
 	case "enter":
-		return m.entered()
-	case "esc":
-		if m.mode == filtering {
-			m.filter = ""
-		}
+		reason := strings.TrimSpace(m.input)
 		m.mode, m.input = browsing, ""
-		return m, nil
+		return m.answer(Deny, reason)
+	case "esc":
+		m.mode, m.input = browsing, ""
 	case "backspace":
 		_, size := utf8.DecodeLastRuneInString(m.input)
 		m.input = m.input[:len(m.input)-size]
@@ -175,7 +169,7 @@ func (m Model) typed(key tea.KeyPressMsg) (Model, tea.Cmd) {
 	default:
 		m = m.insert(key.Text)
 	}
-	return m.filtered(), nil
+	return m, nil
 }
 
 func withoutWord(text string) string {
@@ -192,30 +186,8 @@ func (m Model) insert(text string) Model {
 
 // pasted goes into a line of input; anywhere else it means nothing, whatever keys it looks like.
 func (m Model) pasted(text string) Model {
-	if m.mode != giving && m.mode != filtering {
+	if m.mode != giving {
 		return m.fail("What was pasted is not taken for keys.")
 	}
-	return m.insert(strings.Join(strings.Fields(text), " ")).filtered()
-}
-
-// filtered lets what is typed into the filter take effect at once. What is on the screen stays, if it is still listed.
-func (m Model) filtered() Model {
-	if m.mode != filtering {
-		return m
-	}
-	m.filter = m.input
-	if m.position() < 0 {
-		return m.showAt(0)
-	}
-	return m
-}
-
-// entered ends a line of input.
-func (m Model) entered() (Model, tea.Cmd) {
-	was, text := m.mode, strings.TrimSpace(m.input)
-	m.mode, m.input = browsing, ""
-	if was == giving {
-		return m.answer(Deny, text)
-	}
-	return m, nil
+	return m.insert(strings.Join(strings.Fields(text), " "))
 }

@@ -30,7 +30,7 @@ func (m Model) layout() layout {
 		return l
 	}
 	l.listWidth, l.detailWidth = m.width, m.width
-	l.listHeight = min(max(1, len(m.listed())), max(1, room/3))
+	l.listHeight = min(max(1, len(m.items)), max(1, room/3))
 	l.detailHeight = max(1, room-l.listHeight-1)
 	return l
 }

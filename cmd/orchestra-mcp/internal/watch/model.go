@@ -2,7 +2,6 @@ package watch
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -35,7 +34,6 @@ const (
 	browsing mode = iota
 	confirming
 	giving // a reason
-	filtering
 	helping
 )
 
@@ -61,9 +59,8 @@ type Model struct {
 
 	mode   mode
 	choice Decision // while confirming
-	input  string   // while giving or filtering
-	filter string
-	busy   string // the id that is being answered
+	input  string   // while giving
+	busy   string   // the id that is being answered
 
 	leaving bool // when that is done
 
@@ -170,8 +167,7 @@ func (m Model) follow() Model {
 	if !m.shown {
 		return m.showAt(0)
 	}
-	at := slices.IndexFunc(m.items, func(i Item) bool { return i.ID == m.current.ID })
-	m.gone = at < 0
+	m.gone = m.position() < 0
 	if m.gone && (m.mode == confirming || m.mode == giving) {
 		m.mode, m.input = browsing, ""
 		return m.fail("It went away while you were asked; nothing was answered.")
@@ -179,14 +175,13 @@ func (m Model) follow() Model {
 	return m
 }
 
-// showAt puts an item of those that are listed on the screen.
+// showAt puts an item on the screen.
 func (m Model) showAt(at int) Model {
-	listed := m.listed()
-	if len(listed) == 0 {
+	if len(m.items) == 0 {
 		m.current, m.shown, m.gone = Item{}, false, false
 		return m.laidOut()
 	}
-	item := listed[min(max(0, at), len(listed)-1)]
+	item := m.items[min(max(0, at), len(m.items)-1)]
 	if m.shown && item.ID == m.current.ID {
 		return m
 	}
@@ -194,30 +189,9 @@ func (m Model) showAt(at int) Model {
 	return m.laidOut()
 }
 
-// listed are the items that the filter lets through.
-func (m Model) listed() []Item {
-	if m.filter == "" {
-		return m.items
-	}
-	var listed []Item
-	for _, item := range m.items {
-		if item.matches(m.filter) {
-			listed = append(listed, item)
-		}
-	}
-	return listed
-}
-
-func (i Item) matches(filter string) bool {
-	texts := append([]string{i.ID, i.Tool, i.IntentID, i.Subject}, i.Words...)
-	return slices.ContainsFunc(texts, func(text string) bool {
-		return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
-	})
-}
-
-// position is the place of the current item among those listed, -1 if it is not there.
+// position is the place of the current item, -1 if it is not there.
 func (m Model) position() int {
-	return slices.IndexFunc(m.listed(), func(i Item) bool { return m.shown && i.ID == m.current.ID })
+	return slices.IndexFunc(m.items, func(i Item) bool { return m.shown && i.ID == m.current.ID })
 }
 
 // answered tells what became of an answer, and goes on to what comes next: the answered one is nothing to look at.

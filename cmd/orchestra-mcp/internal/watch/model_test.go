@@ -171,9 +171,7 @@ func TestLeavingWaitsForTheAnswer(t *testing.T) {
 			d.src.err = errors.New("the disk is full")
 		}
 		cmd := d.send(writing())
-		if fails != (cmd == nil) {
-			t.Errorf("the answer fails: %v, and it leaves: %v", fails, cmd != nil)
-		}
+		check.That(t, fails == (cmd == nil), "the answer fails: %v, and it leaves: %v", fails, cmd != nil)
 	}
 	d := start(t, 80, 24, request(1))
 	d.wait(second).press("a")
@@ -181,19 +179,6 @@ func TestLeavingWaitsForTheAnswer(t *testing.T) {
 	d.send(keyOf("q"))
 	cmd := d.send(keyOf("q"))
 	check.That(t, cmd != nil, "it does not leave when asked twice")
-}
-
-func TestFilter(t *testing.T) {
-	d := start(t, 80, 24, request(1), request(22), request(3))
-	d.wait(second).press("/")
-	d.write("SRC/22")
-	d.expect("the body of "+request(22).ID, "2 hidden by /SRC/22")
-	d.press("enter", "a", "y")
-	d.expectGiven() // what the filter brought up was not there long enough
-	d.wait(second).press("a", "y")
-	d.expectGiven(given{request(22).ID, watch.Once, ""})
-	d.expect("Nothing matches the filter")
-	d.press("esc", "down").expect("the body of " + request(1).ID)
 }
 
 func TestWhatWasNotScrolledToIsSaid(t *testing.T) {
@@ -205,9 +190,7 @@ func TestWhatWasNotScrolledToIsSaid(t *testing.T) {
 	d.wait(second).press("a").expect("You have not seen its last")
 	d.press("n", "G").expect("line 99.")
 	d.press("a")
-	if strings.Contains(d.screen(), "not seen") {
-		t.Error(d.screen())
-	}
+	check.That(t, !strings.Contains(d.screen(), "not seen"), "%v", d.screen())
 	d.send(tea.WindowSizeMsg{Width: 60, Height: 24}) // other rows: what was seen begins anew
 	d.expect("You have not seen its last")
 }
@@ -219,14 +202,12 @@ func TestReadErrorsAreShownAndPass(t *testing.T) {
 	d.expect(`cannot be read: permission denied\x1b[2J`, "the body of "+request(1).ID)
 	d.src.readErr = nil
 	d.poll()
-	if strings.Contains(d.screen(), "cannot be read") {
-		t.Error(d.screen())
-	}
+	check.That(t, !strings.Contains(d.screen(), "cannot be read"), "%v", d.screen())
 }
 
 func TestQuit(t *testing.T) {
 	ctrlC := tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
-	for name, keys := range map[string][]string{"browsing": nil, "confirming": {"a"}, "giving": {"d"}, "filtering": {"/"}, "helping": {"?"}} {
+	for name, keys := range map[string][]string{"browsing": nil, "confirming": {"a"}, "giving": {"d"}, "helping": {"?"}} {
 		d := start(t, 80, 24, request(1))
 		d.wait(second).press(keys...)
 		cmd := d.send(ctrlC)

@@ -22,7 +22,7 @@ var hostile = []string{
 
 func hostileItem(n int, text string) watch.Item {
 	item := request(n, text, text+text)
-	item.Tool, item.IntentID, item.Subject, item.OnlyOnce, item.Words = text, text, text, text, []string{text}
+	item.Tool, item.IntentID, item.Subject, item.OnlyOnce = text, text, text, text
 	for i, line := range item.Body {
 		line.Style = watch.Style(i)
 		item.Body[i] = line
@@ -55,7 +55,7 @@ func TestEveryScreenFitsAndNothingActs(t *testing.T) {
 		items = append(items, hostileItem(i, text))
 	}
 	items = append(items, grant(90))
-	modes := [][]string{nil, {"a"}, {"i"}, {"d"}, {"/"}, {"?"}, {"G"}}
+	modes := [][]string{nil, {"a"}, {"i"}, {"d"}, {"?"}, {"G"}}
 	widths, heights := []int{1, 2, 7, 23, 24, 25, 40, 79, 99, 100, 101, 160}, []int{1, 2, 7, 8, 9, 12, 24, 60}
 	if check.Short() {
 		widths, heights = []int{1, 24, 80, 101}, []int{1, 8, 24}
@@ -123,8 +123,7 @@ func TestColorOnlyWhenAskedFor(t *testing.T) {
 		m := watch.New(&source{t: t, items: []watch.Item{item}}, watch.Options{Color: color, Now: timeNoon})
 		model, _ := m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 		model, _ = model.Update(m.Init()())
-		if has := strings.Contains(model.View().Content, "\x1b[32m"); has != color {
-			t.Errorf("colour %v: %q", color, model.View().Content)
-		}
+		has := strings.Contains(model.View().Content, "\x1b[32m")
+		check.That(t, has == color, "colour %v: %q", color, model.View().Content)
 	}
 }

@@ -38,9 +38,8 @@ type Item struct {
 	Grant bool
 	// Created is when it was asked or granted; Expires is zero for what does not expire.
 	Created, Expires time.Time
-	// Tool, IntentID and Subject, the path or command, are for the list; Words are what a filter finds it by, besides.
+	// Tool, IntentID and Subject, the path or command, are for the list.
 	Tool, IntentID, Subject string
-	Words                   []string
 	// OnlyOnce says why a request cannot be approved for its intent; "" if it can.
 	OnlyOnce string
 	// Body is all that there is to know.

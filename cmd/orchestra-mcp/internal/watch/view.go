@@ -58,9 +58,6 @@ func (m Model) pending() (n int) {
 
 func (m Model) title() string {
 	text := fmt.Sprintf("%d pending, %d granted", m.pending(), len(m.items)-m.pending())
-	if m.filter != "" {
-		text += fmt.Sprintf(", %d hidden by /%s", len(m.items)-len(m.listed()), m.filter)
-	}
 	if m.opts.Title != "" {
 		text += " · " + m.opts.Title
 	}
@@ -69,13 +66,12 @@ func (m Model) title() string {
 
 // list is the part of the list around the selection.
 func (m Model) list(l layout) []string {
-	listed := m.listed()
-	first := min(max(0, m.position()-l.listHeight/2), max(0, len(listed)-l.listHeight))
+	first := min(max(0, m.position()-l.listHeight/2), max(0, len(m.items)-l.listHeight))
 	var out []string
-	for i := first; i < min(len(listed), first+l.listHeight); i++ {
-		out = append(out, m.listRow(listed[i], l.listWidth))
+	for _, item := range m.items[first:min(len(m.items), first+l.listHeight)] {
+		out = append(out, m.listRow(item, l.listWidth))
 	}
-	if len(listed) == 0 {
+	if len(m.items) == 0 {
 		out = append(out, cell(m.empty(), l.listWidth))
 	}
 	for len(out) < l.listHeight {
@@ -90,8 +86,6 @@ func (m Model) empty() string {
 		return "Not read yet."
 	case !m.loaded:
 		return "Reading …"
-	case len(m.items) > 0:
-		return "Nothing matches the filter."
 	}
 	return "Nothing waits. New requests appear here."
 }
