@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// class is a set of characters: what `[…]` and `?` stand for, or one character of a wildcard's segment.
+// class is a set of characters: what `[…]` and `?` stand for, or one character of a wildcard's segment; or it is a star.
 type class struct {
 	ranges  []runeRange
 	negated bool
+	star    bool
 }
 
 type runeRange struct{ lo, hi rune }

@@ -3,6 +3,7 @@ package pathglob
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,55 +19,34 @@ const (
 // segment is one part of a pattern between slashes.
 type segment struct {
 	kind segmentKind
-	text string // of a literal one
-	// runs are what stands between the stars of a wild one.
-	runs [][]class
+	text string  // of a literal one
+	wild []class // of a wild one, stars among them
 }
 
 func (s segment) match(name string) bool {
 	if s.kind == literalSegment {
 		return s.text == name
 	}
-	first, last := s.runs[0], s.runs[len(s.runs)-1]
-	if len(s.runs) == 1 {
-		rest, ok := cutRun(name, first)
-		return ok && rest == ""
-	}
-	name, ok := cutRun(name, first)
-	// The first place at which a run fits is as good as any later one: what is left for the others is longest then.
-	for _, run := range s.runs[1 : len(s.runs)-1] {
-		for ok {
-			rest, fits := cutRun(name, run)
-			if fits {
-				name = rest
-				break
-			}
-			name, ok = cutRune(name)
-		}
-	}
-	end := utf8.RuneCountInString(name) - len(last)
-	for ; ok && end > 0; end-- {
-		name, ok = cutRune(name)
-	}
-	rest, fits := cutRun(name, last)
-	return ok && end == 0 && fits && rest == ""
-}
-
-// cutRun takes the characters off that a run stands for.
-func cutRun(name string, run []class) (rest string, ok bool) {
-	for _, c := range run {
+	// Behind a star the first place at which what follows fits is as good as any later one, so only the last star is gone
+	// back to.
+	at, star, behind := 0, -1, ""
+	for name != "" {
 		r, n := utf8.DecodeRuneInString(name)
-		if n == 0 || !c.has(r) {
-			return "", false
+		switch {
+		case at < len(s.wild) && s.wild[at].star:
+			star, behind = at, name
+			at++
+		case at < len(s.wild) && s.wild[at].has(r):
+			at, name = at+1, name[n:]
+		case star >= 0:
+			_, n = utf8.DecodeRuneInString(behind)
+			behind = behind[n:]
+			at, name = star+1, behind
+		default:
+			return false
 		}
-		name = name[n:]
 	}
-	return name, true
-}
-
-func cutRune(name string) (string, bool) {
-	_, n := utf8.DecodeRuneInString(name)
-	return name[n:], n > 0
+	return !slices.ContainsFunc(s.wild[at:], func(c class) bool { return !c.star })
 }
 
 var errTrailingBackslash = errors.New(`a "\" at the end escapes nothing`)
@@ -132,16 +112,12 @@ func compileSegment(text string) (segment, error) {
 		return segment{kind: treeSegment}, nil
 	}
 	var literal strings.Builder
-	seg := segment{runs: [][]class{nil}}
-	for i := 0; i < len(text); {
-		n := 1
+	var seg segment
+	for i, n := 0, 0; i < len(text); i += n {
 		var c class
-		switch text[i] {
+		switch n = 1; text[i] {
 		case '*':
-			n = len(text[i:]) - len(strings.TrimLeft(text[i:], "*"))
-			seg.kind, seg.runs = wildSegment, append(seg.runs, nil)
-			i += n
-			continue
+			seg.kind, c.star = wildSegment, true
 		case '?':
 			seg.kind, c.negated = wildSegment, true
 		case '[':
@@ -159,9 +135,7 @@ func compileSegment(text string) (segment, error) {
 			literal.WriteRune(r)
 			c.ranges = []runeRange{{r, r}}
 		}
-		last := len(seg.runs) - 1
-		seg.runs[last] = append(seg.runs[last], c)
-		i += n
+		seg.wild = append(seg.wild, c)
 	}
 	seg.text = literal.String()
 	return seg, nil

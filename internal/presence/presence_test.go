@@ -32,9 +32,8 @@ func ids(t *testing.T, root *os.Root) (found []string) {
 // not. A later server sweeps it.
 func TestServersThatAreAlive(t *testing.T) {
 	root := state(t)
-	if got := ids(t, root); got != nil {
-		t.Errorf("%v", got)
-	}
+	got := ids(t, root)
+	check.That(t, got == nil, "%v", got)
 	first := check.Value(presence.Register(root, presence.Server{ID: "1-a", Transport: "stdio", StartedAt: time.Unix(1, 0)}))(t)
 	killed := `{"id":"2-b","pid":1,"place":"","transport":"http","version":"dev","started_at":"2026-01-01T00:00:00Z"}`
 	check.OK(t, root.WriteFile("servers/2-b.json", []byte(killed), 0o600))
@@ -42,22 +41,19 @@ func TestServersThatAreAlive(t *testing.T) {
 		check.OK(t, root.WriteFile("servers/"+name, []byte(content), 0o600))
 	}
 	check.OK(t, root.Mkdir("servers/dir.json", 0o700))
-	if got := ids(t, root); durable.Place() != "" && !slices.Equal(got, []string{"1-a"}) {
-		t.Errorf("%v", got)
-	}
+	got = ids(t, root)
+	check.That(t, durable.Place() == "" || slices.Equal(got, []string{"1-a"}), "%v", got)
 	old := time.Now().Add(-time.Hour)
 	check.OK(t, root.Chtimes("servers/2-b.json", old, old))
 	second := check.Value(presence.Register(root, presence.Server{ID: "3-c", StartedAt: time.Unix(3, 0)}))(t)
 	_, err := root.Lstat("servers/2-b.json")
 	check.That(t, durable.Place() == "" || err != nil, "the mark of a killed server was not swept")
 	first.Remove()
-	if got := ids(t, root); !slices.Equal(got, []string{"3-c"}) {
-		t.Errorf("%v", got)
-	}
+	got = ids(t, root)
+	check.That(t, slices.Equal(got, []string{"3-c"}), "%v", got)
 	second.Remove()
-	if got := ids(t, root); got != nil {
-		t.Errorf("%v", got)
-	}
+	got = ids(t, root)
+	check.That(t, got == nil, "%v", got)
 }
 
 func TestWorkspacesAreForgottenWhenTheyAreGone(t *testing.T) {

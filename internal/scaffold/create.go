@@ -63,10 +63,6 @@ type Result struct {
 
 // Create writes the files of a workspace. On an error, the results are of the files that were done before.
 func Create(root *os.Root, opts Options) ([]Result, error) {
-	intents, err := renderIntents(opts)
-	if err != nil {
-		return nil, err
-	}
 	if err := root.MkdirAll(path.Dir(IntentsFile), 0o755); err != nil {
 		return nil, fmt.Errorf("create .orchestration: %w", err)
 	}
@@ -82,7 +78,7 @@ func Create(root *os.Root, opts Options) ([]Result, error) {
 		text []byte
 	}{
 		{GitIgnoreFile, []byte(gitIgnoreText(opts.Beside))}, {IgnoreFile, []byte(ignoreText)}, {ConfigFile, withSchema(opts.Config, SettingsSchema, opts.SettingsSchema)},
-		{IntentsFile, withSchema(intents, IntentsSchema, opts.IntentsSchema)},
+		{IntentsFile, withSchema(renderIntents(opts), IntentsSchema, opts.IntentsSchema)},
 	} {
 		result, err := createFile(root, file.name, file.text)
 		if err != nil {

@@ -87,9 +87,8 @@ func TestDetect(t *testing.T) {
 					verify = append(verify, toolchain.Verify)
 				}
 			}
-			if !slices.Equal(names, test.toolchains) || !slices.Equal(found.Scope, test.scope) || !slices.Equal(verify, test.verify) {
-				t.Errorf("toolchains %q, scope %q, verify %q", names, found.Scope, verify)
-			}
+			check.That(t, slices.Equal(names, test.toolchains) && slices.Equal(found.Scope, test.scope) && slices.Equal(verify, test.verify),
+				"toolchains %q, scope %q, verify %q", names, found.Scope, verify)
 			_, git := test.files[".git/"]
 			check.That(t, found.GitRoot == git, "git root: %v", found.GitRoot)
 		})
@@ -192,9 +191,8 @@ func TestBeside(t *testing.T) {
 		check.OK(t, err)
 		attributes, _ := os.ReadFile(filepath.Join(dir, scaffold.AttributesFile))
 		ignored, _ := os.ReadFile(filepath.Join(dir, scaffold.GitIgnoreFile))
-		if got := string(attributes) == ".orchestration/seals/** -text\n"; got != beside {
-			t.Errorf("beside %v: attributes %q", beside, attributes)
-		}
+		got := string(attributes) == ".orchestration/seals/** -text\n"
+		check.That(t, got == beside, "beside %v: attributes %q", beside, attributes)
 		for _, line := range []string{"/agent_trace.jsonl\n", "/trace/\n", "/archive/\n"} {
 			got := strings.Contains(string(ignored), "\n"+line)
 			check.That(t, got == beside, "beside %v: ignored %q", beside, ignored)
@@ -209,9 +207,8 @@ func TestCreateStaysInside(t *testing.T) {
 	outside := t.TempDir()
 	dir, root := directory(t, nil)
 	check.OK(t, os.Symlink(outside, filepath.Join(dir, ".orchestration")))
-	if _, err := scaffold.Create(root, options()); err == nil {
-		t.Error("no error")
-	}
+	_, err := scaffold.Create(root, options())
+	check.That(t, err != nil, "no error")
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("written outside: %v %v", entries, err)
 	}

@@ -48,63 +48,40 @@ var ignoreText string
 var intentsHeader string
 
 // renderIntents is the first content of active_intents.yaml.
-func renderIntents(opts Options) ([]byte, error) {
+func renderIntents(opts Options) []byte {
 	intent := opts.Intent
-	var text strings.Builder
-	text.WriteString(intentsHeader)
-	for i, field := range []struct {
-		key   string
-		value any
-	}{
-		{"id", intent.ID}, {"name", intent.Name}, {"status", "IN_PROGRESS"}, {"description", intent.Description},
-	} {
-		lines, err := renderField(field.key, field.value)
-		if err != nil {
-			return nil, err
+	var verify, programs []string
+	for _, toolchain := range opts.Detection.Toolchains {
+		programs = append(programs, toolchain.Programs...)
+		if toolchain.Verify != "" {
+			verify = append(verify, toolchain.Verify)
 		}
-		if i == 0 {
-			lines = "  - " + strings.TrimPrefix(lines, "    ")
-		}
-		text.WriteString(lines)
 	}
-	text.WriteString("    # Globs relative to the workspace: * stays within one directory, ** crosses them, {a,b} are alternatives.\n")
-	if err := appendFields(&text, intent, opts.Detection); err != nil {
-		return nil, err
-	}
-	return []byte(text.String()), nil
-}
-
-func appendFields(text *strings.Builder, intent FirstIntent, found Detection) error {
-	scope, err := renderField("owned_scope", intent.Scope)
-	if err != nil {
-		return err
-	}
-	text.WriteString(scope)
-	text.WriteString("    # Told to the agent with the intent:\n" +
+	text := intentsHeader + "  - " + strings.TrimPrefix(field("id", intent.ID), "    ") +
+		field("name", intent.Name) + field("status", "IN_PROGRESS") + field("description", intent.Description) +
+		"    # Globs relative to the workspace: * stays within one directory, ** crosses them, {a,b} are alternatives.\n" +
+		field("owned_scope", intent.Scope) +
+		"    # Told to the agent with the intent:\n" +
 		"    # constraints: [\"Use the standard library where it serves\"]\n" +
-		"    # acceptance_criteria: [\"Unit tests pass\"]\n")
-	fmt.Fprintf(text, "    started_at: %s\n", intent.StartedAt.UTC().Format(time.RFC3339))
-	if verify := found.verifyCommands(); len(verify) > 0 {
-		lines, err := renderField("verify", verify)
-		if err != nil {
-			return err
-		}
-		text.WriteString("    # Commands that must pass before the intent can be marked done:\n" + lines)
+		"    # acceptance_criteria: [\"Unit tests pass\"]\n" +
+		"    started_at: " + intent.StartedAt.UTC().Format(time.RFC3339) + "\n"
+	if len(verify) > 0 {
+		text += "    # Commands that must pass before the intent can be marked done:\n" + field("verify", unique(verify))
 	}
-	text.WriteString("    # Programs with argument prefixes; the strictest match over a command line wins:\n")
-	fmt.Fprintf(text, "    # commands: {allow: [%s], ask: [\"git commit\"], deny: [\"git push\"], network: deny}\n",
-		quoteList(append(found.programs(), "git status", "git diff")))
-	return nil
+	var allowed []string
+	for _, program := range append(unique(programs), "git status", "git diff") {
+		allowed = append(allowed, fmt.Sprintf("%q", program))
+	}
+	return []byte(text + "    # Programs with argument prefixes; the strictest match over a command line wins:\n" +
+		"    # commands: {allow: [" + strings.Join(allowed, ", ") + "], ask: [\"git commit\"], deny: [\"git push\"], network: deny}\n")
 }
 
-// renderField writes one field of an intent as YAML, indented to stand in the list.
-func renderField(key string, value any) (string, error) {
+// field writes one field of an intent as YAML, indented to stand in the list.
+func field(key string, value any) string {
 	var block bytes.Buffer
 	encoder := yaml.NewEncoder(&block)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(map[string]any{key: value}); err != nil {
-		return "", fmt.Errorf("write %s as YAML: %w", key, err)
-	}
+	_ = encoder.Encode(map[string]any{key: value}) // texts always encode
 	var indented strings.Builder
 	for line := range strings.Lines(block.String()) {
 		if line != "\n" {
@@ -112,31 +89,5 @@ func renderField(key string, value any) (string, error) {
 		}
 		indented.WriteString(line)
 	}
-	return indented.String(), nil
-}
-
-func (d Detection) verifyCommands() []string {
-	var commands []string
-	for _, toolchain := range d.Toolchains {
-		if toolchain.Verify != "" {
-			commands = append(commands, toolchain.Verify)
-		}
-	}
-	return unique(commands)
-}
-
-func (d Detection) programs() []string {
-	var programs []string
-	for _, toolchain := range d.Toolchains {
-		programs = append(programs, toolchain.Programs...)
-	}
-	return unique(programs)
-}
-
-func quoteList(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = fmt.Sprintf("%q", word)
-	}
-	return strings.Join(quoted, ", ")
+	return indented.String()
 }

@@ -102,21 +102,11 @@ func validChecks(value any) error {
 		if check.Paths == "" || check.Command == "" {
 			return errors.New("a check needs paths and command")
 		}
-		if err := validGlob(check.Paths); err != nil {
+		if _, err := pathglob.CompileAll(check.Paths); err != nil {
 			return fmt.Errorf("the paths of a check are a scope glob: %v", err)
 		}
 	}
 	return nil
-}
-
-func validGlob(glob string) error {
-	alternatives, err := pathglob.Expand(glob)
-	for _, alternative := range alternatives {
-		if err == nil {
-			_, err = pathglob.Compile(alternative)
-		}
-	}
-	return err
 }
 
 func validHooks(value any) error {

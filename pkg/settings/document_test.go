@@ -30,21 +30,6 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	check.That(t, !variables[command.MarkerVariable], "%s is a setting and the marker of commands", command.MarkerVariable)
 }
 
-// TestSpecificationKeys has every key that the contract names.
-func TestSpecificationKeys(t *testing.T) {
-	named := `scope.required uninitialized tools.roo_aliases results.text write.blind approvals.scope_violation approvals.missing_intent
-		approvals.ignored_path approvals.program_config approvals.select_intent approvals.wait commands.default commands.unjudged
-		commands.writable commands.git commands.revert_violations commands.allow commands.ask commands.deny commands.network
-		sandbox mutation_class durability ledger.layout ledger.record_reads ledger.marks ledger.on_failure auth.token rules checks hooks`
-	known := map[string]bool{}
-	for _, info := range settings.Keys() {
-		known[info.Name] = true
-	}
-	for name := range strings.FieldsSeq(named) {
-		check.That(t, known[name], "%s is missing", name)
-	}
-}
-
 // uncommented takes the # away from every setting.
 func uncommented(example []byte) string {
 	return regexp.MustCompile(`(?m)^#([a-z_.]+: )`).ReplaceAllString(string(example), "$1")
@@ -58,9 +43,8 @@ func TestExampleIsTheDefaults(t *testing.T) {
 		loaded := m.load()
 		got, want := loaded.Settings, settings.Defaults()
 		emptyToNil(reflect.ValueOf(&got).Elem())
-		if !reflect.DeepEqual(got, want) || len(loaded.Withheld) > 0 {
-			t.Errorf("%s:\n got %+v\nwant %+v\nwithheld %v", name, got, want, loaded.Withheld)
-		}
+		check.That(t, reflect.DeepEqual(got, want) && len(loaded.Withheld) == 0,
+			"%s:\n got %+v\nwant %+v\nwithheld %v", name, got, want, loaded.Withheld)
 		set := len(loaded.Origins)
 		check.That(t, (name == "uncommented") == (set == len(settings.Keys())), "%s: %d keys are set", name, set)
 	}
@@ -177,9 +161,8 @@ func TestDocument(t *testing.T) {
 		check.OK(t, os.WriteFile(path, document(), 0o644))
 	}
 	written := check.Value(os.ReadFile(path))(t)
-	if !bytes.Equal(written, document()) {
-		t.Error("docs/settings.md is out of step; run: go test ./pkg/settings -run TestDocument -update")
-	}
+	check.That(t, bytes.Equal(written, document()),
+		"docs/settings.md is out of step; run: go test ./pkg/settings -run TestDocument -update")
 }
 
 func FuzzFile(f *testing.F) {

@@ -11,9 +11,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // FileName is the settings file's name in each of the three places.
@@ -43,55 +44,14 @@ type source struct {
 	hash        string   // of a file's content
 }
 
-// readFile returns nil without an error if there is no such file.
-func readFile(open func() (*os.File, error)) ([]byte, error) {
-	file, err := open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("has more than %v", Size(maxFile))
-	}
-	if content == nil {
-		content = []byte{}
-	}
-	return content, err
-}
-
-// readOperatorFile follows links: where the operator keeps the file is the operator's affair.
-func readOperatorFile(path string) ([]byte, error) {
-	return readFile(func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) })
-}
-
 // readWorkspaceFile refuses links: one could lead to a file that agents write.
 func readWorkspaceFile(root *os.Root) ([]byte, error) {
 	for _, name := range []string{workspaceDir, workspaceDir + "/" + FileName} {
-		info, err := root.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
+		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, fmt.Errorf("%s is a symbolic link; put the file itself there", name)
 		}
 	}
-	return readFile(func() (*os.File, error) {
-		return root.OpenFile(workspaceDir+"/"+FileName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	})
+	return durable.ReadRegularIn(root, workspaceDir+"/"+FileName, maxFile)
 }
 
 // parser turns one file into assignments and collects all mistakes in it.

@@ -1,10 +1,14 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // SystemDir is where the system's settings are.
@@ -116,7 +120,7 @@ func (m *merger) loadOperatorFile(dir string, tier tier) error {
 		return nil
 	}
 	path := filepath.Join(dir, FileName)
-	content, err := readOperatorFile(path)
+	content, err := durable.ReadRegular(path, maxFile) // where the operator keeps it is the operator's affair
 	s, err := sourceOf(path, content, err, true)
 	if s != nil {
 		m.apply(*s, tier)
@@ -147,11 +151,13 @@ func (m *merger) loadWorkspaceFile(o LoadOptions) error {
 
 // sourceOf parses a file that was read; nil where there is none.
 func sourceOf(name string, content []byte, err error, operator bool) (*source, error) {
-	if err != nil {
-		return nil, fmt.Errorf("%w: read %s: %w", ErrInvalid, name, err)
-	}
-	if content == nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case errors.Is(err, durable.ErrTooLarge):
+		return nil, fmt.Errorf("%w: read %s: has more than %v", ErrInvalid, name, Size(maxFile))
+	case err != nil:
+		return nil, fmt.Errorf("%w: read %s: %w", ErrInvalid, name, err)
 	}
 	s, err := parseFile(name, content, operator)
 	if err != nil {

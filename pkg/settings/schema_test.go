@@ -31,9 +31,9 @@ func TestSchemaIsInStepWithTheCatalogue(t *testing.T) {
 		t.Helper()
 		m.setUser(content)
 		_, loadErr := m.tryLoad()
-		if schemaErr := fits(t, s, content); (loadErr == nil) != want || (schemaErr == nil) != want {
-			t.Errorf("%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
-		}
+		schemaErr := fits(t, s, content)
+		check.That(t, (loadErr == nil) == want && (schemaErr == nil) == want,
+			"%s: want %v, loader says %v, schema says %v", content, want, loadErr, schemaErr)
 	}
 	for _, info := range settings.Keys() {
 		value := info.Default

@@ -91,9 +91,9 @@ func TestOrderOfSources(t *testing.T) {
 	for _, step := range steps {
 		step.set()
 		loaded := m.load()
-		if got := loaded.Settings.Approvals.Wait; got != step.want || loaded.Origins["approvals.wait"] != step.from {
-			t.Errorf("%v from %q, want %v from %q", got, loaded.Origins["approvals.wait"], step.want, step.from)
-		}
+		got := loaded.Settings.Approvals.Wait
+		check.That(t, got == step.want && loaded.Origins["approvals.wait"] == step.from,
+			"%v from %q, want %v from %q", got, loaded.Origins["approvals.wait"], step.want, step.from)
 	}
 }
 
@@ -107,9 +107,8 @@ func TestListsAddUp(t *testing.T) {
 	for _, rule := range m.load().Settings.Commands.Deny {
 		got = append(got, rule.Prefix)
 	}
-	if want := "git push|rm|npm publish|curl|wget -q|a, b"; strings.Join(got, "|") != want {
-		t.Errorf("%s, want %s", strings.Join(got, "|"), want)
-	}
+	want := "git push|rm|npm publish|curl|wget -q|a, b"
+	check.That(t, strings.Join(got, "|") == want, "%s, want %s", strings.Join(got, "|"), want)
 }
 
 func TestStructuredValues(t *testing.T) {
@@ -213,15 +212,14 @@ func TestSecretIsNotShown(t *testing.T) {
 	for _, content := range []string{"auth.token: 12345678901234567890", "auth.token: [hush-hush-hush-hush]", "auth.token: 'hush hush hush hush'", "auth.token: hush"} {
 		m := newMachine(t)
 		m.setUser(content)
-		if _, err := m.tryLoad(); err == nil || strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "1234") {
-			t.Errorf("%s: %v", content, err)
-		}
+		_, err := m.tryLoad()
+		check.That(t, err != nil && !strings.Contains(err.Error(), "hush") && !strings.Contains(err.Error(), "1234"),
+			"%s: %v", content, err)
 	}
 	m := newMachine(t)
 	m.environ = []string{"ORCHESTRA_AUTH_TOKEN=hush"}
-	if _, err := m.tryLoad(); err == nil || strings.Contains(err.Error(), "hush") {
-		t.Errorf("%v", err)
-	}
+	_, err := m.tryLoad()
+	check.That(t, err != nil && !strings.Contains(err.Error(), "hush"), "%v", err)
 	m = newMachine(t)
 	m.setWorkspace("auth.token: hush-hush-hush-hush")
 	loaded := m.load()
@@ -256,25 +254,23 @@ func TestEnvironment(t *testing.T) {
 func TestFlags(t *testing.T) {
 	m := newMachine(t)
 	m.flags = map[string]string{"http.listn": ":1"}
-	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "did you mean http.listen?") {
-		t.Errorf("%v", err)
-	}
+	_, err := m.tryLoad()
+	check.That(t, errors.Is(err, settings.ErrInvalid) && strings.Contains(err.Error(), "did you mean http.listen?"), "%v", err)
 	m.flags = map[string]string{"http.listen": "nowhere"}
-	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "command line: http.listen") {
-		t.Errorf("%v", err)
-	}
+	_, err = m.tryLoad()
+	check.That(t, errors.Is(err, settings.ErrInvalid) && strings.Contains(err.Error(), "command line: http.listen"), "%v", err)
 }
 
 func TestTimeoutStaysUnderTheLongest(t *testing.T) {
 	m := newMachine(t)
 	m.setUser("commands.max_timeout: 60s")
-	if loaded := m.load(); loaded.Settings.Commands.Timeout != time.Minute || len(loaded.Warnings) > 0 {
-		t.Errorf("%v %v", loaded.Settings.Commands.Timeout, loaded.Warnings)
-	}
+	loaded := m.load()
+	check.That(t, loaded.Settings.Commands.Timeout == time.Minute && len(loaded.Warnings) == 0,
+		"%v %v", loaded.Settings.Commands.Timeout, loaded.Warnings)
 	m.environ = []string{"ORCHESTRA_COMMANDS_TIMEOUT=90s"}
-	if loaded := m.load(); loaded.Settings.Commands.Timeout != time.Minute || len(loaded.Warnings) != 1 {
-		t.Errorf("%v %v", loaded.Settings.Commands.Timeout, loaded.Warnings)
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Commands.Timeout == time.Minute && len(loaded.Warnings) == 1,
+		"%v %v", loaded.Settings.Commands.Timeout, loaded.Warnings)
 }
 
 func TestUserDir(t *testing.T) {

@@ -79,9 +79,8 @@ func TestEachKeyIsHeld(t *testing.T) {
 				t.Errorf("%s: %s: withheld %q", info.Name, value, withheld(loaded))
 			}
 		}
-		if (info.Workspace == "free" || info.Workspace == "may add") && held > 0 {
-			t.Errorf("%s is %s, and withheld", info.Name, info.Workspace)
-		}
+		check.That(t, info.Workspace != "free" && info.Workspace != "may add" || held <= 0,
+			"%s is %s, and withheld", info.Name, info.Workspace)
 	}
 }
 
@@ -89,20 +88,17 @@ func TestHostileRepositoryWeakensNothing(t *testing.T) {
 	m := newMachine(t)
 	m.setWorkspace(hostile)
 	loaded := m.load()
-	if !reflect.DeepEqual(loaded.Settings, settings.Defaults()) {
-		t.Errorf("weakened:\n got %+v\nwant %+v", loaded.Settings, settings.Defaults())
-	}
+	check.That(t, reflect.DeepEqual(loaded.Settings, settings.Defaults()),
+		"weakened:\n got %+v\nwant %+v", loaded.Settings, settings.Defaults())
 	check.That(t, !loaded.WorkspaceTrusted, "trusted by nobody")
 	for _, w := range loaded.Withheld {
-		if !w.NeedsTrust || w.Reason == "" || w.Value == "" || !strings.HasPrefix(w.Origin, ".orchestration/config.yaml:") {
-			t.Errorf("%+v", w)
-		}
+		check.That(t, w.NeedsTrust && w.Reason != "" && w.Value != "" && strings.HasPrefix(w.Origin, ".orchestration/config.yaml:"),
+			"%+v", w)
 	}
 	m.trust()
 	loaded = m.load()
-	if len(loaded.Withheld) > 0 || !loaded.WorkspaceTrusted || loaded.Settings.Sandbox != settings.Off || len(loaded.Settings.Hooks) != 1 {
-		t.Errorf("trusted, but %v", loaded.Withheld)
-	}
+	check.That(t, len(loaded.Withheld) == 0 && loaded.WorkspaceTrusted && loaded.Settings.Sandbox == settings.Off && len(loaded.Settings.Hooks) == 1,
+		"trusted, but %v", loaded.Withheld)
 }
 
 func TestTighteningNeedsNoTrust(t *testing.T) {
@@ -131,35 +127,30 @@ func TestWorkspaceDoesNotWeakenTheUser(t *testing.T) {
 	m := newMachine(t)
 	m.setUser("sandbox: require\ncommands.default: deny\n")
 	m.setWorkspace("sandbox: best\ncommands.default: ask\n")
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Require || withheld(loaded) != "sandbox commands.default" {
-		t.Errorf("%v %s", loaded.Settings.Sandbox, withheld(loaded))
-	}
+	loaded := m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Require && withheld(loaded) == "sandbox commands.default",
+		"%v %s", loaded.Settings.Sandbox, withheld(loaded))
 	m.trust()
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best || len(loaded.Withheld) > 0 {
-		t.Errorf("%v %s", loaded.Settings.Sandbox, withheld(loaded))
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Best && len(loaded.Withheld) == 0, "%v %s", loaded.Settings.Sandbox, withheld(loaded))
 }
 
 func TestAnyChangeAsksAgain(t *testing.T) {
 	m := newMachine(t)
 	m.setWorkspace("sandbox: off\n")
 	m.trust()
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Off {
-		t.Fatal("not trusted")
-	}
+	loaded := m.load()
+	check.Must(t, loaded.Settings.Sandbox == settings.Off, "not trusted")
 	m.setWorkspace("sandbox: off\n# changed\n")
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best || withheld(loaded) != "sandbox" {
-		t.Error("a changed file is still trusted")
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Best && withheld(loaded) == "sandbox", "a changed file is still trusted")
 	m.setWorkspace("sandbox: off\n")
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Off {
-		t.Error("the trusted content is not trusted any more")
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Off, "the trusted content is not trusted any more")
 	m.workspace = t.TempDir()
 	m.setWorkspace("sandbox: off\n")
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best {
-		t.Error("the same content is trusted in another workspace")
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Best, "the same content is trusted in another workspace")
 }
 
 func TestLocks(t *testing.T) {
@@ -175,9 +166,8 @@ func TestLocks(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	check.That(t, len(s.Commands.Allow) == 0 && len(s.Commands.Deny) == 1, "allow %v, deny %v", s.Commands.Allow, s.Commands.Deny)
-	if want := "sandbox ledger.layout commands.allow mutation_class sandbox ledger.on_failure"; sortedFields(withheld(loaded)) != sortedFields(want) {
-		t.Errorf("withheld %s, want %s", withheld(loaded), want)
-	}
+	want := "sandbox ledger.layout commands.allow mutation_class sandbox ledger.on_failure"
+	check.That(t, sortedFields(withheld(loaded)) == sortedFields(want), "withheld %s, want %s", withheld(loaded), want)
 	for _, w := range loaded.Withheld {
 		check.That(t, !w.NeedsTrust && strings.Contains(w.Reason, m.system), "%+v", w)
 	}
@@ -192,13 +182,11 @@ func TestUserLockBindsTheWorkspaceOnly(t *testing.T) {
 	m.setUser("lock: [sandbox]\n")
 	m.setWorkspace("sandbox: off\n")
 	m.trust()
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Best || withheld(loaded) != "sandbox" {
-		t.Errorf("%v", loaded.Withheld)
-	}
+	loaded := m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Best && withheld(loaded) == "sandbox", "%v", loaded.Withheld)
 	m.environ = []string{"ORCHESTRA_SANDBOX=off"}
-	if loaded := m.load(); loaded.Settings.Sandbox != settings.Off {
-		t.Error("the lock of the user's file binds the user")
-	}
+	loaded = m.load()
+	check.That(t, loaded.Settings.Sandbox == settings.Off, "the lock of the user's file binds the user")
 }
 
 func TestLinkedWorkspaceFileIsRefused(t *testing.T) {
@@ -207,14 +195,12 @@ func TestLinkedWorkspaceFileIsRefused(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(m.workspace, ".orchestration"), 0o755))
 	file := filepath.Join(m.workspace, ".orchestration/config.yaml")
 	check.OK(t, os.Symlink("../src/config.yaml", file))
-	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "symbolic link") {
-		t.Errorf("%v", err)
-	}
+	_, err := m.tryLoad()
+	check.That(t, errors.Is(err, settings.ErrInvalid) && strings.Contains(err.Error(), "symbolic link"), "%v", err)
 	check.OK(t, os.RemoveAll(filepath.Dir(file)))
 	check.OK(t, os.Symlink("src", filepath.Dir(file)))
-	if _, err := m.tryLoad(); !errors.Is(err, settings.ErrInvalid) || !strings.Contains(err.Error(), "symbolic link") {
-		t.Errorf("%v", err)
-	}
+	_, err = m.tryLoad()
+	check.That(t, errors.Is(err, settings.ErrInvalid) && strings.Contains(err.Error(), "symbolic link"), "%v", err)
 }
 
 func TestFileThatIsNone(t *testing.T) {
@@ -247,20 +233,16 @@ func TestTrustList(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if !ask("/w", hash) || !ask(odd, hash) || ask("/other", "sha256:"+strings.Repeat("0", 64)) || ask("/w2", hash) {
-		t.Error("wrong answers")
-	}
+	check.That(t, ask("/w", hash) && ask(odd, hash) && !ask("/other", "sha256:"+strings.Repeat("0", 64)) && !ask("/w2", hash),
+		"wrong answers")
 	for _, bad := range []string{"", "sha256:", "sha256:xyz", strings.ToUpper(hash), hash + "00", hash + "\n"} {
-		if _, err := list.Trusted("/w", bad); !errors.Is(err, settings.ErrTrust) {
-			t.Errorf("hash %q: %v", bad, err)
-		}
-		if err := list.Trust("/w", bad); !errors.Is(err, settings.ErrTrust) {
-			t.Errorf("hash %q: %v", bad, err)
-		}
+		_, err := list.Trusted("/w", bad)
+		check.That(t, errors.Is(err, settings.ErrTrust), "hash %q: %v", bad, err)
+		err = list.Trust("/w", bad)
+		check.That(t, errors.Is(err, settings.ErrTrust), "hash %q: %v", bad, err)
 	}
-	if err := list.Trust("relative", hash); !errors.Is(err, settings.ErrTrust) {
-		t.Errorf("%v", err)
-	}
+	err := list.Trust("relative", hash)
+	check.That(t, errors.Is(err, settings.ErrTrust), "%v", err)
 	if info, err := os.Stat(filepath.Join(list.UserDir, "trusted")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
