@@ -35,13 +35,9 @@ func newAsked(t *testing.T) *asked {
 	return &asked{t, dir, storeAt(root, askedAt)}
 }
 
-// storeAt is the store as at a fixed time, or by the real clock.
+// storeAt is the store as at a fixed time.
 func storeAt(root *os.Root, at time.Time) *approval.Store {
-	clock := func() time.Time { return at }
-	if at.IsZero() {
-		clock = time.Now
-	}
-	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ()), Clock: clock})
+	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ()), Clock: func() time.Time { return at }})
 }
 
 func (w *asked) put(r approval.Request) string {
@@ -55,9 +51,7 @@ func (w *asked) put(r approval.Request) string {
 func (w *asked) run(code int, args ...string) (out, errs string) {
 	w.t.Helper()
 	out, errs, got := run(w.t, w.dir, append([]string{"approvals"}, args...)...)
-	if got != code {
-		w.t.Errorf("approvals %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out, errs)
-	}
+	check.That(w.t, got == code, "approvals %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out, errs)
 	return out, errs
 }
 
@@ -107,13 +101,11 @@ func TestApprovalsCannotBeForged(t *testing.T) {
 					t.Errorf("%v prints %U: %q", args, c, line)
 				}
 			}
-			if strings.HasPrefix(line, "allows everything") || (args[0] == "show" && strings.HasPrefix(line, "ID  AGE")) {
-				t.Errorf("%v prints a line of the agent's: %q", args, line)
-			}
+			check.That(t, !strings.HasPrefix(line, "allows everything") && (args[0] != "show" || !strings.HasPrefix(line, "ID  AGE")),
+				"%v prints a line of the agent's: %q", args, line)
 		}
-		if args[0] == "show" && (!strings.Contains(out, "END") || !strings.Contains(out, "ENDLINE")) {
-			t.Errorf("%v does not print all of a long command and line", args)
-		}
+		check.That(t, args[0] != "show" || strings.Contains(out, "END") && strings.Contains(out, "ENDLINE"),
+			"%v does not print all of a long command and line", args)
 	}
 }
 
@@ -129,13 +121,9 @@ func TestApprovalsListJSONHasTheFieldsThatScriptsReadAndNoOthers(t *testing.T) {
 		"created_at": "2026-02-20T12:00:00Z", "expires_at": "2026-02-21T12:00:00Z",
 	}
 	for key, value := range want {
-		if got[0][key] != value {
-			t.Errorf("%s is %v, want %v", key, got[0][key], value)
-		}
+		check.That(t, got[0][key] == value, "%s is %v, want %v", key, got[0][key], value)
 	}
-	if len(got[0]) != len(want) {
-		t.Errorf("%v", got[0])
-	}
+	check.That(t, len(got[0]) == len(want), "%v", got[0])
 }
 
 func TestApprovalsAnswers(t *testing.T) {
@@ -212,9 +200,8 @@ func TestAnswersThatCannotBeRecordedDoNotCount(t *testing.T) {
 	check.OK(t, os.Mkdir(trace, 0o755))
 	w.run(exitFailed, "approve", once, "--yes")
 	w.run(exitFailed, "approve", granted, "--for-intent", "--yes")
-	if grants, err := w.store.Grants(); err != nil || len(grants) > 0 {
-		t.Errorf("%v %v", grants, err)
-	}
+	grants, err := w.store.Grants()
+	check.That(t, err == nil && len(grants) == 0, "%v %v", grants, err)
 	for _, id := range []string{once, granted} {
 		_, err := w.store.AnswerOf(id)
 		check.That(t, errors.Is(err, approval.ErrUnknown), "%s: %v", id, err)

@@ -192,9 +192,8 @@ func TestAnswersThatDoNotArrive(t *testing.T) {
 		for _, room := range []int{0, 10} {
 			var errs bytes.Buffer
 			code := execute(t.Context(), strings.Fields(q.args), streams{in: strings.NewReader(""), out: &full{room: room}, err: &errs}, env)
-			if code != exitFailed || !strings.Contains(errs.String(), "no space left") {
-				t.Errorf("%s on a full disk: exit code %d, %q", q.args, code, errs.String())
-			}
+			check.That(t, code == exitFailed && strings.Contains(errs.String(), "no space left"),
+				"%s on a full disk: exit code %d, %q", q.args, code, errs.String())
 		}
 		reader, writer := io.Pipe()
 		reader.Close()
@@ -224,13 +223,12 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 	})
 	check.That(t, errors.Is(err, syscall.ENOSPC) && strings.Contains(err.Error(), "as it was before"), "a full disk gives %v", err)
 	segmentIs(func(path string) error { return os.Mkdir(path, 0o755) })(t, dir)
-	if _, errs, code := run(t, dir, "export", "--agent-trace"); code != exitFailed || !strings.Contains(errs, "could not be read") {
-		t.Errorf("an export of a part: exit code %d, %s", code, errs)
-	}
+	_, errs, code = run(t, dir, "export", "--agent-trace")
+	check.That(t, code == exitFailed && strings.Contains(errs, "could not be read"), "an export of a part: exit code %d, %s", code, errs)
 	entries, err := os.ReadDir(filepath.Dir(file))
-	if after, _ := os.ReadFile(file); err != nil || !bytes.Equal(after, before) || len(entries) != 1 {
-		t.Errorf("the file has %d bytes, had %d; beside it are %v", len(after), len(before), entries)
-	}
+	after, _ := os.ReadFile(file)
+	check.That(t, err == nil && bytes.Equal(after, before) && len(entries) == 1,
+		"the file has %d bytes, had %d; beside it are %v", len(after), len(before), entries)
 }
 
 // TestHostileText puts what could act on a terminal into every field that an agent or a foreign line can set.
@@ -287,9 +285,8 @@ func TestHostileText(t *testing.T) {
 		check.That(t, out != "" || errs != "", "%.60q says nothing", args)
 		for line := range strings.Lines(out + errs) {
 			isJSON := strings.Contains(args, "json") || strings.Contains(args, "export")
-			if !isJSON && (len(line) > 10_000 || strings.HasPrefix(line, "2026-02-20 00:00:00")) {
-				t.Errorf("%.60q prints a line of %d bytes: %.100s", args, len(line), line)
-			}
+			check.That(t, isJSON || len(line) <= 10_000 && !strings.HasPrefix(line, "2026-02-20 00:00:00"),
+				"%.60q prints a line of %d bytes: %.100s", args, len(line), line)
 		}
 	}
 }

@@ -18,7 +18,8 @@ func (a *app) newDemoCommand() *cobra.Command {
 		Long: `Make a small git repository, start the server on it, and play an agent's work through a real MCP client:
 refusals, reads, edits, a patch, a test run; then show the ledger, the intent map and git diff.
 Exits 1 if anything comes back that should not.`,
-		Args: cobra.NoArgs,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{withoutJSON: "it plays a scene for people"},
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "make the workspace in `DIR`, and leave it there")
 	cmd.RunE = coded(func(ctx context.Context, _ []string) error {

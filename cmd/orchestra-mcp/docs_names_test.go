@@ -259,9 +259,9 @@ func TestDocumentedNamesExist(t *testing.T) {
 						continue
 					}
 					checked[n]++
-					if err := form.check(found); err != nil && !slices.Contains(foreign(), match[1]) {
-						t.Errorf("%s:%d: `%s`: %v", filepath.Base(page), i+1, match[1], err)
-					}
+					err := form.check(found)
+					check.That(t, err == nil || slices.Contains(foreign(), match[1]),
+						"%s:%d: `%s`: %v", filepath.Base(page), i+1, match[1], err)
 					break
 				}
 			}
@@ -295,9 +295,9 @@ func TestOwnersWriteTheirFiles(t *testing.T) {
 		}
 		for _, match := range between.FindAllStringSubmatch(row[1], -1) {
 			rows++
-			if name := fixedPart(match[1]); packages == 0 || !strings.Contains(text, name) {
-				t.Errorf("architecture.md: `%s` is said to be written by %s, which does not have %q", match[1], row[2], name)
-			}
+			name := fixedPart(match[1])
+			check.That(t, packages != 0 && strings.Contains(text, name),
+				"architecture.md: `%s` is said to be written by %s, which does not have %q", match[1], row[2], name)
 		}
 	}
 	check.That(t, rows >= 20, "only %d files were found: is the table still written so?", rows)
@@ -333,9 +333,8 @@ func TestTrustOfVerifyIsToldAlike(t *testing.T) {
 	}
 	rule := regexp.MustCompile(`verify commands of (its )?intents (need no trust|run without)[:,] (they run )?under the same rules as (an|the) agent's commands`)
 	for name, text := range told {
-		if !rule.MatchString(strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")) {
-			t.Errorf("%s does not say what trust means for the verify commands", name)
-		}
+		check.That(t, rule.MatchString(strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")),
+			"%s does not say what trust means for the verify commands", name)
 	}
 }
 

@@ -42,9 +42,8 @@ func TestDocumentedCommandsExist(t *testing.T) {
 		content := check.Value(os.ReadFile(page))(t)
 		for _, line := range documented(string(content)) {
 			found++
-			if err := exists(line); err != nil {
-				t.Errorf("%s: orchestra-mcp %s: %v", filepath.Base(page), line, err)
-			}
+			err := exists(line)
+			check.That(t, err == nil, "%s: orchestra-mcp %s: %v", filepath.Base(page), line, err)
 		}
 	}
 	check.That(t, found >= 40, "only %d commands were found: are they still written so?", found)
@@ -98,9 +97,8 @@ func TestLinksLead(t *testing.T) {
 			if name != "" {
 				target = filepath.Join(filepath.Dir(page), name)
 			}
-			if err := leads(target, anchor); err != nil {
-				t.Errorf("%s: (%s): %v", page, match[1], err)
-			}
+			err := leads(target, anchor)
+			check.That(t, err == nil, "%s: (%s): %v", page, match[1], err)
 		}
 	}
 }
@@ -134,11 +132,10 @@ func TestDocsAreShort(t *testing.T) {
 		if filepath.Base(page) != "classes.md" {
 			total += info.Size()
 		}
-		if limit := int64(20 << 10); filepath.Base(page) == "threat-model.md" && info.Size() > limit {
-			t.Errorf("%s has %d bytes, at most %d", page, info.Size(), limit)
-		}
+		limit := int64(20 << 10)
+		check.That(t, filepath.Base(page) != "threat-model.md" || info.Size() <= limit,
+			"%s has %d bytes, at most %d", page, info.Size(), limit)
 	}
-	if total > 110_000 {
-		t.Errorf("docs without classes.md has %d bytes, at most 110,000: tables of cases belong beside their tests", total)
-	}
+	check.That(t, total <= 110_000,
+		"docs without classes.md has %d bytes, at most 110,000: tables of cases belong beside their tests", total)
 }

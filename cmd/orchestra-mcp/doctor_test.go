@@ -137,12 +137,11 @@ func (p *patient) examine() doctor.Report {
 	var report doctor.Report
 	jsonErr := json.Unmarshal(out, &report)
 	check.Must(p.t, jsonErr == nil, "doctor: %v, %v\n%s", err, jsonErr, out)
-	if got, want := cmd.ProcessState.ExitCode(), min(1, report.Count(doctor.Fail)); got != want {
-		p.t.Errorf("exit code %d with %d failed checks", got, report.Count(doctor.Fail))
-	}
-	if after := p.tree(); !slices.Equal(before, after) {
-		p.t.Errorf("doctor changed something:\n%s\nafter\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
-	}
+	got, want := cmd.ProcessState.ExitCode(), min(1, report.Count(doctor.Fail))
+	check.That(p.t, got == want, "exit code %d with %d failed checks", got, report.Count(doctor.Fail))
+	after := p.tree()
+	check.That(p.t, slices.Equal(before, after),
+		"doctor changed something:\n%s\nafter\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	return report
 }
 
@@ -207,17 +206,15 @@ func TestDoctorAndItsRemedies(t *testing.T) {
 				return f.Area == b.area && f.Status == b.status && strings.Contains(f.Message, b.says)
 			})
 			check.Must(t, i >= 0, "nothing says %s %s %q: %+v", b.area, b.status, b.says, found)
-			if !strings.HasPrefix(found[i].Command, b.command) || (b.command == "") != (found[i].Command == "") || found[i].Remedy == "" {
-				t.Errorf("remedy %q, command %q, want %q", found[i].Remedy, found[i].Command, b.command)
-			}
+			check.That(t, strings.HasPrefix(found[i].Command, b.command) && (b.command == "") == (found[i].Command == "") && found[i].Remedy != "",
+				"remedy %q, command %q, want %q", found[i].Remedy, found[i].Command, b.command)
 			if b.mend != nil {
 				b.mend(p)
 			} else {
 				p.sh(answered(found[i].Command))
 			}
-			if left := worries(p.examine()); len(left) > 0 {
-				t.Errorf("after %s: %+v", found[i].Command, left)
-			}
+			left := worries(p.examine())
+			check.That(t, len(left) == 0, "after %s: %+v", found[i].Command, left)
 		})
 	}
 }
@@ -256,13 +253,11 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 			}
 			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `"command": "/gone/it"`))
 			found := worries(p.examine())
-			if len(found) == 0 || found[0].Status != doctor.Fail || found[0].Command != "orchestra-mcp setup "+client {
-				t.Fatalf("found %+v", found)
-			}
+			check.Must(t, len(found) != 0 && found[0].Status == doctor.Fail && found[0].Command == "orchestra-mcp setup "+client,
+				"found %+v", found)
 			p.sh(found[0].Command)
-			if found := worries(p.examine()); len(found) > 0 {
-				t.Errorf("after the remedy: %+v", found)
-			}
+			found = worries(p.examine())
+			check.That(t, len(found) == 0, "after the remedy: %+v", found)
 		})
 	}
 }
@@ -272,13 +267,10 @@ var commandLine = regexp.MustCompile(`"command": "[^"]*"`)
 func TestDoctorOutsideAWorkspace(t *testing.T) {
 	p := barePatient(t)
 	report := p.examine()
-	if report.Count(doctor.Fail) != 1 || worries(report)[0].Command != "orchestra-mcp init" {
-		t.Errorf("found %+v", worries(report))
-	}
+	check.That(t, report.Count(doctor.Fail) == 1 && worries(report)[0].Command == "orchestra-mcp init", "found %+v", worries(report))
 	p.sh(answered(worries(report)[0].Command))
-	if got := p.examine(); got.Count(doctor.Fail) != 0 {
-		t.Errorf("after init: %+v", worries(got))
-	}
+	got := p.examine()
+	check.That(t, got.Count(doctor.Fail) == 0, "after init: %+v", worries(got))
 }
 
 // TestDoctorAndAHostileRepository: nothing that a repository names is run, and nothing it says acts on a terminal.
@@ -297,17 +289,14 @@ func TestDoctorAndAHostileRepository(t *testing.T) {
 	p.write(".orchestration/state/torn-"+forged+".jsonl", forged)
 	p.write(".gitignore", "*"+forged+"\n*.jsonl\n")
 	report := p.examine()
-	if report.Count(doctor.Fail) < 4 {
-		t.Errorf("found only %+v", worries(report))
-	}
+	check.That(t, report.Count(doctor.Fail) >= 4, "found only %+v", worries(report))
 	cmd := exec.Command("orchestra-mcp", "doctor")
 	cmd.Dir, cmd.Env = p.dir, p.env
 	text, _ := cmd.CombinedOutput()
 	raw, _ := exec.Command("orchestra-mcp", "--workspace", p.dir, "doctor", "--json").Output()
 	for _, out := range []string{string(text), string(raw)} {
-		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || out == "" {
-			t.Errorf("%q is printed as it is", out[max(0, i):])
-		}
+		i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
+		check.That(t, i < 0 && out != "", "%q is printed as it is", out[max(0, i):])
 	}
 	// The remedy for a hostile name names exactly that file.
 	for _, f := range worries(report) {

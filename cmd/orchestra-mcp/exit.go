@@ -69,6 +69,9 @@ func found(something bool) error {
 // body is what a subcommand does.
 type body func(ctx context.Context, args []string) error
 
+// withoutJSON is the annotation of a subcommand that prints nothing for a script: why.
+const withoutJSON = "without JSON"
+
 // command completes a subcommand that prints JSON with --json. It takes no arguments unless it says which.
 func (a *app) command(cmd *cobra.Command, do body) *cobra.Command {
 	if cmd.Args == nil {

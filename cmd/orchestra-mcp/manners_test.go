@@ -44,9 +44,8 @@ func TestLogFitsTheTerminal(t *testing.T) {
 	} {
 		out, errs, code := atTerminal(t, dir, columns, []string{"NO_COLOR=1"}, "log")
 		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-		if code != exitDone || lines[0] != heading || len(lines) != 10 || !strings.Contains(lines[1], "undo ") {
-			t.Errorf("%s columns: exit code %d %s\n%s", columns, code, errs, out)
-		}
+		check.That(t, code == exitDone && lines[0] == heading && len(lines) == 10 && strings.Contains(lines[1], "undo "),
+			"%s columns: exit code %d %s\n%s", columns, code, errs, out)
 		for _, line := range lines {
 			n := utf8.RuneCountInString(line)
 			check.That(t, (len(columns) >= 3 || n <= 80) && (columns != "40" || n <= 40), "%s columns: %d characters: %s", columns, n, line)
@@ -95,9 +94,8 @@ func TestAllIsWellIsGreen(t *testing.T) {
 		green, plain := "\x1b[32m"+c.says+"\x1b[0m", c.says
 		out, errs, code := atTerminal(t, dir, "80", nil, args...)
 		check.That(t, code == exitDone && strings.Contains(out, green), "%s: exit code %d %s: %q", c.command, code, errs, out)
-		if out, _, _ := atTerminal(t, dir, "80", []string{"NO_COLOR=1"}, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
-			t.Errorf("%s with NO_COLOR: %q", c.command, out)
-		}
+		out, _, _ = atTerminal(t, dir, "80", []string{"NO_COLOR=1"}, args...)
+		check.That(t, !strings.Contains(out, "\x1b") && strings.Contains(out, plain), "%s with NO_COLOR: %q", c.command, out)
 		if out, _, _ := run(t, dir, args...); strings.Contains(out, "\x1b") || !strings.Contains(out, plain) {
 			t.Errorf("%s without a terminal: %q", c.command, out)
 		}

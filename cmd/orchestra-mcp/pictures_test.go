@@ -80,9 +80,9 @@ func checkPicture(t *testing.T, name, command string, lines []string) {
 	if *update {
 		check.OK(t, os.WriteFile(path, []byte(want), 0o644))
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("testdata/%s does not show what %s prints (%v): go test ./cmd/orchestra-mcp -run Picture -update", name, command, err)
-	}
+	got, err := os.ReadFile(path)
+	check.That(t, err == nil && string(got) == want,
+		"testdata/%s does not show what %s prints (%v): go test ./cmd/orchestra-mcp -run Picture -update", name, command, err)
 }
 
 const columns, rowHeight, charWidth = 116, 18, 8

@@ -44,7 +44,8 @@ func (a *app) newServeCommand() *cobra.Command {
 		Long: `Run the MCP server for a client. On standard input and output, which is the default, the client starts it
 (orchestra-mcp setup writes its configuration). Over HTTP it listens at /mcp, on the loopback address unless
 told otherwise, and wants the bearer token that it prints on standard error, the same at each start.`,
-		Args: cobra.NoArgs,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{withoutJSON: "it speaks a protocol"},
 	}
 	flags := cmd.Flags()
 	flags.StringP("transport", "t", "", "`stdio`, http, or sse (http with the older transport beside it)")

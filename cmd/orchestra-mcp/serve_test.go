@@ -90,9 +90,8 @@ func TestServeKeepsItsToken(t *testing.T) {
 		for name, want := range map[string]int{s.said["listening on"]: http.StatusBadRequest, s.said["for older clients, with server-sent events"]: http.StatusOK} {
 			got := get(t, name, token)
 			check.That(t, got == want, "%s answers %d, want %d", name, got, want)
-			if got := get(t, name, token+"x"); got != http.StatusUnauthorized {
-				t.Errorf("%s answers another token with %d", name, got)
-			}
+			got = get(t, name, token+"x")
+			check.That(t, got == http.StatusUnauthorized, "%s answers another token with %d", name, got)
 		}
 		code, text := s.stop()
 		check.That(t, code == exitDone, "ended with %d: %s", code, text)
@@ -120,9 +119,8 @@ func TestServeRefusesATokenThatIsNone(t *testing.T) {
 			check.OK(t, os.WriteFile(kept, []byte(test.content), test.mode))
 			check.OK(t, os.Chmod(kept, test.mode))
 			code, text := serveSSE(t, t.TempDir()).stop()
-			if code != exitFailed || !strings.Contains(text, test.want) || !strings.Contains(text, kept) {
-				t.Errorf("ended with %d: %s", code, text)
-			}
+			check.That(t, code == exitFailed && strings.Contains(text, test.want) && strings.Contains(text, kept),
+				"ended with %d: %s", code, text)
 		})
 	}
 }

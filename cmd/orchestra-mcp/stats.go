@@ -69,46 +69,41 @@ func (a *app) printStats(r stats.Report) {
 	}
 	a.printStatsHead(r)
 	names := a.intentNames()
-	printer.Section(a.Printer, "INTENT|CHANGED|LINES|REFACTOR|EVOLUTION|COMMANDS|REFUSED|LAST|NAME", r.Intents, func(i stats.Intent) []any {
+	statsTable(a, r, "intents", "INTENT|CHANGED|LINES|REFACTOR|EVOLUTION|COMMANDS|REFUSED|LAST|NAME", r.Intents, func(i stats.Intent) []any {
 		return []any{cell(i.IntentID), i.Records, lines(i.Tally), i.Refactor.Records, i.Evolution.Records,
 			i.Commands, i.Refused, i.Last.UTC().Format(time.DateOnly), printable.Clip(names[i.IntentID], 40)}
 	})
-	a.omitted(r, "intents")
-	printer.Section(a.Printer, "CLASS|CHANGED|LINES|OVERRULED|EVIDENCE", r.Classes, func(c stats.Class) []any {
+	statsTable(a, r, "classes", "CLASS|CHANGED|LINES|OVERRULED|EVIDENCE", r.Classes, func(c stats.Class) []any {
 		var evidence []string
 		for _, word := range slices.Sorted(maps.Keys(c.Evidence)) {
 			evidence = append(evidence, fmt.Sprintf("%s %d", word, c.Evidence[word]))
 		}
 		return []any{cell(c.MutationClass), c.Records, lines(c.Tally), c.Overruled, strings.Join(evidence, ", ")}
 	})
-	a.omitted(r, "classes")
-	printer.Section(a.Printer, "CONTRIBUTOR|CHANGED|LINES", r.Contributors, func(c stats.Contributor) []any {
+	statsTable(a, r, "contributors", "CONTRIBUTOR|CHANGED|LINES", r.Contributors, func(c stats.Contributor) []any {
 		return []any{cell(c.Type), c.Records, lines(c.Tally)}
 	})
-	a.omitted(r, "contributors")
-	printer.Section(a.Printer, "MODEL|CHANGED|LINES|REFACTOR|EVOLUTION|REFUSED", r.Models, func(m stats.Model) []any {
+	statsTable(a, r, "models", "MODEL|CHANGED|LINES|REFACTOR|EVOLUTION|REFUSED", r.Models, func(m stats.Model) []any {
 		return []any{cmp.Or(printable.Clip(m.ModelID, 60), "not known"), m.Records, lines(m.Tally), m.Refactor.Records, m.Evolution.Records, m.Refused}
 	})
-	a.omitted(r, "models")
-	printer.Section(a.Printer, "PATH|CHANGED|LINES|LAST", r.Paths, func(p stats.Path) []any {
+	statsTable(a, r, "paths", "PATH|CHANGED|LINES|LAST", r.Paths, func(p stats.Path) []any {
 		return []any{printable.Clip(p.Path, 100), p.Records, lines(p.Tally), p.Last.UTC().Format(time.DateOnly)}
 	})
-	a.omitted(r, "paths")
-	printer.Section(a.Printer, "KIND|RECORDS", r.Kinds, func(k stats.Kind) []any { return []any{cell(k.Kind), k.Records} })
-	a.omitted(r, "kinds")
-	printer.Section(a.Printer, "REFUSED WITH|CALLS", r.Refusals, func(x stats.Refusal) []any { return []any{cell(x.ErrorType), x.Count} })
-	a.omitted(r, "refusals")
-	printer.Section(a.Printer, "DAY|CHANGED|LINES|REFUSED", r.Days, func(d stats.Day) []any {
+	statsTable(a, r, "kinds", "KIND|RECORDS", r.Kinds, func(k stats.Kind) []any { return []any{cell(k.Kind), k.Records} })
+	statsTable(a, r, "refusals", "REFUSED WITH|CALLS", r.Refusals, func(x stats.Refusal) []any { return []any{cell(x.ErrorType), x.Count} })
+	statsTable(a, r, "days", "DAY|CHANGED|LINES|REFUSED", r.Days, func(d stats.Day) []any {
 		return []any{d.Day, d.Records, lines(d.Tally), d.Refused}
 	})
-	a.omitted(r, "days")
 	for _, name := range r.Merged {
 		a.Printf("\nThere are too many different %s to tell all apart; the last are counted together.\n", name)
 	}
 }
 
-// omitted says how many rows a table has no place for.
-func (a *app) omitted(r stats.Report, name string) { a.More(r.Omitted[name], 0, " "+name) }
+// statsTable prints a table, and how many rows it has no place for.
+func statsTable[T any](a *app, r stats.Report, what, heading string, items []T, row func(T) []any) {
+	printer.Section(a.Printer, heading, items, row)
+	a.More(r.Omitted[what], 0, " "+what)
+}
 
 func (a *app) printStatsHead(r stats.Report) {
 	when := func(t *time.Time) string { return t.In(a.now().Location()).Format("2006-01-02 15:04") }

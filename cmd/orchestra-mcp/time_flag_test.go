@@ -27,9 +27,7 @@ func TestTimeFlag(t *testing.T) {
 		"0d":                        "2026-03-29T12:00:00+02:00",
 	} {
 		got, err := parseTime(text, now)
-		if err != nil || got.Format(time.RFC3339) != want {
-			t.Errorf("%s is %s (%v), want %s", text, got.Format(time.RFC3339), err, want)
-		}
+		check.That(t, err == nil && got.Format(time.RFC3339) == want, "%s is %s (%v), want %s", text, got.Format(time.RFC3339), err, want)
 	}
 	for _, text := range []string{"-3d", "+3d", "3", "d", "-1h", "+1h", "tomorrow", "2026-13-01", "2026-02-18T25:00:00Z", "99999d", "1.5d", "3d2h", " ", "３d"} {
 		got, err := parseTime(text, now)
