@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -39,19 +40,10 @@ type Artifacts struct {
 	stock   stock
 }
 
-// OpenArtifacts returns the store in the slash-separated directory dir of root, which need not exist yet. The root stays
-// the caller's. A limit of 0 bytes is DefaultArtifactsLimit.
-func OpenArtifacts(root *os.Root, dir string, limit int64) (*Artifacts, error) {
-	if root == nil || dir == "." || !fs.ValidPath(dir) {
-		return nil, fmt.Errorf("command output directory %q: want a relative path below an open root", dir)
-	}
-	if limit < 0 {
-		return nil, fmt.Errorf("command output limit %d: must not be negative", limit)
-	}
-	if limit == 0 {
-		limit = DefaultArtifactsLimit
-	}
-	return &Artifacts{root: root, dir: dir, limit: limit, open: map[string]bool{}}, nil
+// NewArtifacts returns the store in the slash-separated directory dir of root, which need not exist yet. The root stays the
+// caller's. A limit of 0 bytes is DefaultArtifactsLimit.
+func NewArtifacts(root *os.Root, dir string, limit int64) *Artifacts {
+	return &Artifacts{root: root, dir: dir, limit: cmp.Or(limit, DefaultArtifactsLimit), open: map[string]bool{}}
 }
 
 // ArtifactWriter writes one output. It keeps at most its cap and takes the rest without an error, so that what reads a

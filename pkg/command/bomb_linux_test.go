@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,13 +77,8 @@ func publicCopy(t *testing.T, program string) string {
 	dir := check.Value(os.MkdirTemp("", "bomb"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	check.OK(t, os.Chmod(dir, 0o755))
-	in := check.Value(os.Open(program))(t)
-	defer in.Close()
 	path := filepath.Join(dir, "test")
-	out := check.Value(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
-	_, err := io.Copy(out, in)
-	check.OK(t, err)
-	check.OK(t, out.Close())
+	check.OK(t, os.WriteFile(path, check.Value(os.ReadFile(program))(t), 0o755))
 	return path
 }
 
@@ -100,17 +94,11 @@ func bombed(t *testing.T, cmd *exec.Cmd, group *cgroup.Group, by string) {
 	runtime.LockOSThread()
 	leave := func() error { return nil }
 	if group != nil {
-		if cmd.SysProcAttr == nil {
-			cmd.SysProcAttr = &syscall.SysProcAttr{}
-		}
-		var err error
-		if leave, err = group.Enter(cmd.SysProcAttr); err != nil {
-			t.Fatal(err)
-		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+		leave = check.Value(group.Enter(cmd.SysProcAttr))(t)
 	}
 	err := cmd.Start()
-	left := leave()
-	check.Must(t, left == nil, "%v", left)
+	check.OK(t, leave())
 	runtime.UnlockOSThread()
 	if err == nil {
 		err = cmd.Wait()

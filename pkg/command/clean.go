@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"unicode/utf8"
 )
 
@@ -125,55 +126,20 @@ func misleading(r rune) bool {
 // unfinished is the length of what could become a sequence.
 const unfinished = -1
 
-// sequenceLength measures the terminal control sequence at the start of data (ECMA-48, section 5), which begins with ESC;
-// 0 if there is none.
+// Terminal control sequences begin with ESC (ECMA-48, section 5). Command strings end with BEL or ESC \, on their line.
+var (
+	sequence = regexp.MustCompile(`^\x1b(?:\[[ -?]*[@-~]|[\]PX^_][^\a\x1b\n]*(?:\a|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\x60-~])`)
+	begun    = regexp.MustCompile(`^\x1b(?:\[[ -?]*|[\]PX^_][^\a\x1b\n]*\x1b?|[ -/]*)$`)
+)
+
+// sequenceLength measures the control sequence at the start of data; 0 if there is none.
 func sequenceLength(data []byte) int {
 	data = data[:min(len(data), maxSequence)]
-	n := unfinished
-	if len(data) > 1 {
-		switch data[1] {
-		case '[':
-			n = measure(data, 2, 0x20, 0x3f, 0x40)
-		case ']', 'P', 'X', '^', '_':
-			n = measureString(data)
-		default:
-			n = measure(data, 1, 0x20, 0x2f, 0x30)
-		}
+	if at := sequence.FindIndex(data); at != nil {
+		return at[1]
 	}
-	if n == unfinished && len(data) == maxSequence {
-		return 0
-	}
-	return n
-}
-
-// measure takes bytes from low to high up to a final byte of at least last.
-func measure(data []byte, from int, low, high, last byte) int {
-	for i := from; i < len(data); i++ {
-		switch b := data[i]; {
-		case b >= low && b <= high:
-		case b >= last && b <= 0x7e:
-			return i + 1
-		default:
-			return 0
-		}
-	}
-	return unfinished
-}
-
-// measureString takes a command string up to BEL or ESC \. One that does not end on its line is none.
-func measureString(data []byte) int {
-	end := bytes.IndexAny(data[2:], "\a\x1b\n") + 2
-	switch {
-	case end < 2:
+	if len(data) < maxSequence && begun.Match(data) {
 		return unfinished
-	case data[end] == '\a':
-		return end + 1
-	case data[end] == '\n':
-		return 0
-	case end+1 == len(data):
-		return unfinished
-	case data[end+1] == '\\':
-		return end + 2
 	}
 	return 0
 }

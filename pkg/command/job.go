@@ -11,25 +11,19 @@ const jobPrefix = "cmd_"
 
 // Job is one command in the background.
 type Job struct {
-	id   string
 	spec JobSpec
 	jobs *Jobs
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	began  time.Time
 
-	start   sync.Once
-	started chan struct{} // closed when the command runs
-	close   sync.Once
-	done    chan struct{} // closed when nothing is left of it
+	started chan struct{} // closed by start, when the command runs
+	start   func()
+	done    chan struct{} // closed by close, when nothing is left of it
+	close   func()
 
-	mu       sync.Mutex
-	artifact string
-	result   *Result
-	record   string
-	report   any
-	took     time.Duration
+	mu    sync.Mutex
+	state JobState // but for what State works out
 }
 
 // JobState is a job at one moment.
@@ -50,7 +44,7 @@ type JobState struct {
 }
 
 // ID names the job for its owner.
-func (b *Job) ID() string { return b.id }
+func (b *Job) ID() string { return b.state.ID }
 
 // Context ends when the job is to end.
 func (b *Job) Context() context.Context { return b.ctx }
@@ -58,9 +52,9 @@ func (b *Job) Context() context.Context { return b.ctx }
 // Started says that the command runs; artifact names its output. It is for Spec.Started.
 func (b *Job) Started(artifact string) {
 	b.mu.Lock()
-	b.artifact = artifact
+	b.state.ArtifactID = artifact
 	b.mu.Unlock()
-	b.start.Do(func() { close(b.started) })
+	b.start()
 }
 
 // Running is closed when the command runs.
@@ -73,7 +67,7 @@ func (b *Job) Done() <-chan struct{} { return b.done }
 func (b *Job) Ended(result Result, record string, report any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.result, b.record, b.report = &result, record, report
+	b.state.Result, b.state.RecordID, b.state.Report = &result, record, report
 }
 
 // Stop has the job end; Done tells when it has.
@@ -88,16 +82,32 @@ func (b *Job) EndedBy() string {
 }
 
 // Close gives the place of the job back. What is known of it stays in lists for a while.
-func (b *Job) Close() {
-	b.close.Do(func() {
-		b.mu.Lock()
-		b.took = b.jobs.clock().Sub(b.began)
-		b.mu.Unlock()
-		close(b.done)
-		b.cancel(errJobOver)
-		b.jobs.forget()
-		b.jobs.left.Done()
-	})
+func (b *Job) Close() { b.close() }
+
+func (b *Job) finish() {
+	b.mu.Lock()
+	b.state.Duration = b.jobs.clock().Sub(b.state.Began)
+	b.mu.Unlock()
+	close(b.done)
+	b.cancel(errJobOver)
+	b.jobs.forget()
+	b.jobs.left.Done()
+}
+
+// watch ends a job that is over.
+func (b *Job) watch() {
+	tick := time.NewTicker(b.jobs.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := b.spec.Over(); err != nil {
+				b.cancel(err)
+			}
+		case <-b.ctx.Done():
+			return
+		}
+	}
 }
 
 // errJobOver is the cause of the context of a job that ended by itself.
@@ -116,17 +126,14 @@ func (b *Job) running() bool {
 func (b *Job) State() JobState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := JobState{
-		ID: b.id, Line: b.spec.Line, Cwd: b.spec.Cwd, Intent: b.spec.Intent, Running: b.running(), Began: b.began,
-		Duration: b.took, ArtifactID: b.artifact, Result: b.result, RecordID: b.record, Report: b.report,
-	}
-	if s.Running {
-		s.Duration = b.jobs.clock().Sub(b.began)
+	s := b.state
+	if s.Running = b.running(); s.Running {
+		s.Duration = b.jobs.clock().Sub(s.Began)
 	}
 	// One that was ended before it ran has no result.
-	ended := b.result == nil && !s.Running && b.ctx.Err() != nil || b.result != nil && b.result.Cancelled
-	if ended && !errors.Is(context.Cause(b.ctx), errJobOver) {
-		s.EndedBy = context.Cause(b.ctx).Error()
+	ended := s.Result == nil && !s.Running && b.ctx.Err() != nil || s.Result != nil && s.Result.Cancelled
+	if why := context.Cause(b.ctx); ended && !errors.Is(why, errJobOver) {
+		s.EndedBy = why.Error()
 	}
 	return s
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,11 +35,10 @@ type Jobs struct {
 	base context.Context
 	end  context.CancelCauseFunc
 
-	mu       sync.Mutex
-	jobs     []*Job // in the order of their start
-	closed   bool
-	watching bool
-	left     sync.WaitGroup
+	mu     sync.Mutex
+	jobs   []*Job // in the order of their start
+	closed bool
+	left   sync.WaitGroup
 }
 
 // NewJobs returns a table without jobs. Close ends it.
@@ -73,70 +71,36 @@ func (j *Jobs) Open(spec JobSpec) (*Job, error) {
 	}
 	own, all := 0, 0
 	for _, job := range j.jobs {
-		if !job.running() {
-			continue
-		}
-		all++
-		if job.spec.Owner == spec.Owner {
-			own++
+		if job.running() {
+			all++
+			if job.spec.Owner == spec.Owner {
+				own++
+			}
 		}
 	}
 	if own >= MaxOwnJobs || all >= MaxJobs {
 		return nil, ErrTooManyJobs
 	}
-	job := &Job{
-		id: newID(jobPrefix), spec: spec, jobs: j, began: spec.Began,
-		started: make(chan struct{}), done: make(chan struct{}),
-	}
-	if job.began.IsZero() {
-		job.began = j.clock()
+	job := &Job{spec: spec, jobs: j, started: make(chan struct{}), done: make(chan struct{})}
+	job.start, job.close = sync.OnceFunc(func() { close(job.started) }), sync.OnceFunc(job.finish)
+	job.state = JobState{ID: newID(jobPrefix), Line: spec.Line, Cwd: spec.Cwd, Intent: spec.Intent, Began: spec.Began}
+	if spec.Began.IsZero() {
+		job.state.Began = j.clock()
 	}
 	job.ctx, job.cancel = context.WithCancelCause(j.base)
 	j.jobs = append(j.jobs, job)
 	j.left.Add(1)
-	if !j.watching {
-		j.watching = true
-		go j.watch()
+	if spec.Over != nil {
+		go job.watch()
 	}
 	return job, nil
 }
 
-// watch ends the jobs that are over, and itself with the last job.
-func (j *Jobs) watch() {
-	tick := time.NewTicker(j.every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-j.base.Done():
-			return
-		}
-		for _, job := range j.runningNow() {
-			if job.spec.Over == nil {
-				continue
-			}
-			if err := job.spec.Over(); err != nil {
-				job.cancel(err)
-			}
-		}
-		if j.rest() {
-			return
-		}
-	}
-}
-
-// rest reports that nothing runs and that the watch is over.
-func (j *Jobs) rest() bool {
+// any reports whether a job runs of which something holds.
+func (j *Jobs) any(holds func(*Job) bool) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.watching = slices.ContainsFunc(j.jobs, (*Job).running)
-	return !j.watching
-}
-
-func (j *Jobs) runningNow() []*Job {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(j.jobs), func(job *Job) bool { return !job.running() })
+	return slices.ContainsFunc(j.jobs, func(job *Job) bool { return job.running() && holds(job) })
 }
 
 // List returns the jobs of an owner: those that run, and the last that ended, in the order of their start.
@@ -155,37 +119,31 @@ func (j *Jobs) List(owner string) []JobState {
 // Stop ends a job of an owner and returns when nothing is left of it, or ctx is done. A job that has ended is left as
 // it is. ErrNoJob: there is none, or it is another's.
 func (j *Jobs) Stop(ctx context.Context, owner, id string) (JobState, error) {
-	job := j.find(owner, id)
-	if job == nil {
+	j.mu.Lock()
+	at := slices.IndexFunc(j.jobs, func(job *Job) bool { return job.ID() == id && job.spec.Owner == owner })
+	if at < 0 {
+		j.mu.Unlock()
 		return JobState{}, ErrNoJob
 	}
+	job := j.jobs[at]
+	j.mu.Unlock()
 	job.Stop()
 	select {
 	case <-job.done:
+		return job.State(), nil
 	case <-ctx.Done():
 		return job.State(), context.Cause(ctx)
 	}
-	return job.State(), nil
-}
-
-func (j *Jobs) find(owner, id string) *Job {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	at := slices.IndexFunc(j.jobs, func(job *Job) bool { return job.id == id && job.spec.Owner == owner })
-	if at < 0 {
-		return nil
-	}
-	return j.jobs[at]
 }
 
 // Writes reports whether a job is still writing the output.
 func (j *Jobs) Writes(artifact string) bool {
-	return artifact != "" && slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.State().ArtifactID == artifact })
+	return artifact != "" && j.any(func(job *Job) bool { return job.State().ArtifactID == artifact })
 }
 
 // Holds reports whether a job runs that a connection started.
 func (j *Jobs) Holds(connection string) bool {
-	return connection != "" && slices.ContainsFunc(j.runningNow(), func(job *Job) bool { return job.spec.Connection == connection })
+	return connection != "" && j.any(func(job *Job) bool { return job.spec.Connection == connection })
 }
 
 // Close ends all jobs and returns when the last one is closed, or ctx is done.
@@ -203,7 +161,7 @@ func (j *Jobs) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return cmp.Or(context.Cause(ctx), ctx.Err())
+		return context.Cause(ctx)
 	}
 }
 
@@ -212,16 +170,12 @@ func (j *Jobs) forget() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	ended := 0
-	for _, job := range j.jobs {
-		if !job.running() {
-			ended++
+	for i := len(j.jobs) - 1; i >= 0; i-- {
+		if j.jobs[i].running() {
+			continue
+		}
+		if ended++; ended > keptJobs {
+			j.jobs = slices.Delete(j.jobs, i, i+1)
 		}
 	}
-	j.jobs = slices.DeleteFunc(j.jobs, func(job *Job) bool {
-		if ended <= keptJobs || job.running() {
-			return false
-		}
-		ended--
-		return true
-	})
 }

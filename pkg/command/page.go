@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -62,31 +61,20 @@ type Chunk struct {
 	Next int64
 }
 
-// Read returns lines of an output from the 1-based line offset on (0 is the first), at most limit (0 is
-// DefaultPageLines) and at most OutputLimit characters. With a search only lines that match are returned and counted:
-// a regular expression in RE2 syntax that ignores letter case, or the text itself if it is no valid expression.
+// Read returns lines of an output from the 1-based line offset on (0 is the first, one below that counts from the end), at
+// most limit (0 is DefaultPageLines) and at most OutputLimit characters. With a search only lines that match are returned and
+// counted: a regular expression in RE2 syntax that ignores letter case, or the text itself if it is no valid expression. What
+// comes meanwhile is not read.
 func (o Outputs) Read(id string, offset, limit int, search string) (Page, error) {
-	if offset < 0 || limit < 0 {
-		return Page{}, fmt.Errorf("read command output: offset %d and limit %d must not be negative", offset, limit)
-	}
 	b := newPage(offset, limit, search)
-	err := o.read(id, func(file *os.File, _ int64) error { return b.scan(file) })
-	return b.page, err
-}
-
-// Tail is Read from the last lines on. The output may grow meanwhile: what comes behind the end that it found at first is
-// not read.
-func (o Outputs) Tail(id string, lines, limit int, search string) (Page, error) {
-	if lines < 1 || limit < 0 {
-		return Page{}, fmt.Errorf("read command output: the last %d lines and limit %d must be positive", lines, limit)
-	}
-	b := newPage(0, limit, search)
 	err := o.read(id, func(file *os.File, size int64) error {
-		whole := pageBuilder{from: math.MaxInt}
-		if err := whole.scan(io.NewSectionReader(file, 0, size)); err != nil {
-			return err
+		if offset < 0 {
+			whole := pageBuilder{from: math.MaxInt}
+			if err := whole.scan(io.NewSectionReader(file, 0, size)); err != nil {
+				return err
+			}
+			b.from = max(1, whole.page.TotalLines+offset+1)
 		}
-		b.from = max(1, whole.page.TotalLines-lines+1)
 		return b.scan(io.NewSectionReader(file, 0, size))
 	})
 	return b.page, err
@@ -94,9 +82,6 @@ func (o Outputs) Tail(id string, lines, limit int, search string) (Page, error) 
 
 // ReadBytes returns at most limit bytes from offset on (0 is as many as fit in OutputLimit characters), cleaned.
 func (o Outputs) ReadBytes(id string, offset int64, limit int) (Chunk, error) {
-	if offset < 0 || limit < 0 {
-		return Chunk{}, fmt.Errorf("read command output: offset %d and limit %d must not be negative", offset, limit)
-	}
 	if limit == 0 || limit > OutputLimit {
 		limit = OutputLimit
 	}
@@ -155,11 +140,12 @@ func newPage(offset, limit int, search string) *pageBuilder {
 func (b *pageBuilder) scan(file io.Reader) error {
 	reader := bufio.NewReaderSize(file, pieceSize)
 	for {
-		line, size, err := b.line(reader, b.page.TotalLines+1, b.page.TotalBytes)
+		c := candidate{Line: Line{Number: b.page.TotalLines + 1, Offset: b.page.TotalBytes}}
+		size, err := b.line(reader, &c)
 		if size > 0 {
 			b.page.TotalLines++
 			b.page.TotalBytes += size
-			b.take(line)
+			b.take(c)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -177,50 +163,39 @@ type candidate struct {
 }
 
 // line reads one line piece by piece, keeps its start or the surroundings of its match, and returns its size.
-func (b *pageBuilder) line(reader *bufio.Reader, number int, offset int64) (candidate, int64, error) {
-	considered := number >= b.from
-	c := candidate{Line: Line{Number: number, Offset: offset}, wanted: considered && b.search == nil}
-	var size int64
+func (b *pageBuilder) line(reader *bufio.Reader, c *candidate) (size int64, err error) {
+	begins := c.Offset
 	var carry []byte
 	for {
 		piece, err := reader.ReadSlice('\n')
-		at := offset + size - int64(len(carry))
-		first := size == 0
-		size += int64(len(piece))
-		unfinished := errors.Is(err, bufio.ErrBufferFull)
-		if considered {
-			b.consider(&c, first, unfinished, append(carry, piece...), at)
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if c.Number >= b.from && !c.wanted {
+			b.consider(c, size == 0, more, append(carry, piece...), begins+size-int64(len(carry)))
 		}
-		if !unfinished {
-			return c, size, err
+		size += int64(len(piece))
+		if !more {
+			return size, err
 		}
 		carry = append([]byte(nil), piece[len(piece)-searchOverlap:]...)
 	}
 }
 
 // consider looks at a piece of the line, which begins at the offset at.
-func (b *pageBuilder) consider(c *candidate, first, unfinished bool, piece []byte, at int64) {
-	piece = trimLineEnd(piece)
-	if b.search == nil && first {
-		c.set(piece, at, unfinished)
-	}
-	if c.wanted {
-		return
-	}
-	if match := b.search.FindIndex(piece); match != nil {
-		c.wanted = true
-		start := 0
+func (b *pageBuilder) consider(c *candidate, first, more bool, piece []byte, at int64) {
+	piece = bytes.TrimSuffix(bytes.TrimSuffix(piece, []byte("\n")), []byte("\r"))
+	start := 0
+	if b.search != nil {
+		match := b.search.FindIndex(piece)
+		if match == nil {
+			return
+		}
 		if !first || match[0] > maxLineText-excerptBefore {
 			start = max(0, match[0]-excerptBefore)
 		}
-		c.set(piece[start:], at+int64(start), !first || start > 0 || unfinished)
 	}
-}
-
-func (c *candidate) set(text []byte, offset int64, cut bool) {
-	shown := firstRunes(text, maxLineText)
-	c.Text, c.Offset = Clean(shown), offset
-	c.Cut = cut || len(shown) < len(text)
+	shown := firstRunes(piece[start:], maxLineText)
+	c.wanted, c.Text, c.Offset = true, Clean(shown), at+int64(start)
+	c.Cut = !first || start > 0 || more || len(shown) < len(piece)
 }
 
 // take puts a wanted line on the page if there is room.
@@ -241,8 +216,4 @@ func (b *pageBuilder) take(c candidate) {
 	}
 	b.room -= length
 	b.page.Lines = append(b.page.Lines, c.Line)
-}
-
-func trimLineEnd(line []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

@@ -182,10 +182,7 @@ func (s *Server) assemble() error {
 	policy.Sandbox = o.Settings.Confinement(o.Ability)
 	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
 	s.profiles = profile.New(s.workspace.Dir(), os.Environ())
-	artifacts, err := command.OpenArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
-	if err != nil {
-		return err
-	}
+	artifacts := command.NewArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	runner, err := command.NewRunner(command.Options{
 		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
 	})

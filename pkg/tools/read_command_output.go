@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,12 +69,7 @@ func readCommandOutput(commands *Commands) hooks.Tool {
 }
 
 func outputLines(from command.Outputs, a outputArgs) (string, outputResult, error) {
-	read := from.Read
-	if a.Tail > 0 {
-		read = from.Tail
-		a.Offset = a.Tail
-	}
-	page, err := read(a.ArtifactID, a.Offset, a.Limit, a.Search)
+	page, err := from.Read(a.ArtifactID, cmp.Or(-a.Tail, a.Offset), a.Limit, a.Search)
 	if err != nil {
 		return "", outputResult{}, err
 	}

@@ -106,21 +106,21 @@ func (m *Builder) survey(req Request) (*survey, error) {
 }
 
 // prepare finds the places for packages, which it returns, makes the build places, and the private caches.
-func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []buildPlace) {
+func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []string) {
 	for _, name := range req.Packages {
-		if exists, usable := s.placeable(name); usable {
+		if _, usable := s.placeable(name); usable {
 			s.places[name] = true
-			packages = append(packages, buildPlace{name, exists})
+			packages = append(packages, name)
 		}
 	}
 	for _, place := range s.buildPlaces(req.Dir) {
-		if slices.ContainsFunc(packages, func(p buildPlace) bool { return within(p.path, place.path) }) {
+		if withinAny(packages, place) {
 			continue // made by the package manager, or not at all
 		}
-		s.doubted = slices.DeleteFunc(s.doubted, func(doubted string) bool { return doubted == place.path })
+		s.doubted = slices.DeleteFunc(s.doubted, func(doubted string) bool { return doubted == place })
 		if m.hold(place, r) {
-			s.places[place.path] = true
-			r.Places = append(r.Places, place.path)
+			s.places[place] = true
+			r.Places = append(r.Places, place)
 		}
 	}
 	if len(s.doubted) > 0 {
@@ -142,22 +142,22 @@ func (m *Builder) openCaches(r *Profile) {
 }
 
 // hold makes a missing build place for as long as commands use it. What is still empty then is removed.
-func (m *Builder) hold(place buildPlace, r *Profile) bool {
+func (m *Builder) hold(place string, r *Profile) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if place.exists && m.made[place.path] == 0 {
+	if _, err := os.Lstat(filepath.Join(m.root, filepath.FromSlash(place))); err == nil && m.made[place] == 0 {
 		return true
 	}
-	made, err := m.makeDir(place.path)
+	made, err := m.makeDir(place)
 	if err != nil {
 		return false
 	}
-	m.made[place.path]++
+	m.made[place]++
 	r.vacate = append(r.vacate, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.made[place.path]--; m.made[place.path] == 0 {
-			delete(m.made, place.path)
+		if m.made[place]--; m.made[place] == 0 {
+			delete(m.made, place)
 			_ = made.RemoveDir() // which fails if it is used
 		}
 		made.Close()
@@ -234,21 +234,20 @@ func few(names []string, show func(string) string) (text string, left int) {
 
 // openPlaces adds the places that the walk did not come to. One for packages is
 // made where the command cannot make it itself.
-func (m *Builder) openPlaces(r *Profile, packages []buildPlace) {
+func (m *Builder) openPlaces(r *Profile, packages []string) {
 	for _, place := range r.Places {
 		if !r.writable(r.path(place)) {
 			r.add([]string{place})
 		}
 	}
 	for _, place := range packages {
-		open := r.writable(r.path(place.path))
-		if !open && !m.hold(place, r) {
-			continue
+		if !r.writable(r.path(place)) {
+			if !m.hold(place, r) {
+				continue
+			}
+			r.add([]string{place})
 		}
-		if !open {
-			r.add([]string{place.path})
-		}
-		r.Places, r.Packages = append(r.Places, place.path), append(r.Packages, place.path)
+		r.Places, r.Packages = append(r.Places, place), append(r.Packages, place)
 	}
 }
 

@@ -18,14 +18,19 @@ type madeDir struct {
 	held  *durable.Held
 }
 
-// makeDir makes a directory of the workspace, or takes the one that is there. No link on the way is followed.
-func (m *Builder) makeDir(place string) (_ *madeDir, err error) {
-	root, err := os.OpenRoot(m.root)
+// openDir opens a directory by its path.
+func openDir(path string) (*durable.Dir, error) {
+	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	above, err := durable.OpenRoot(root)
+	return durable.OpenRoot(root)
+}
+
+// makeDir makes a directory of the workspace, or takes the one that is there. No link on the way is followed.
+func (m *Builder) makeDir(place string) (_ *madeDir, err error) {
+	above, err := openDir(m.root)
 	if err != nil {
 		return nil, err
 	}

@@ -50,27 +50,16 @@ func toolchains() []toolchain {
 	}
 }
 
-// buildPlace is a directory that build tools write.
-type buildPlace struct {
-	path   string
-	exists bool
-}
-
-// buildPlaces finds them by the files in the directory where a command starts and in those above it, up to the
-// workspace. Out of scope, what git tracks is no output, whatever its name.
-func (s *survey) buildPlaces(dir string) []buildPlace {
+// buildPlaces finds the directories that build tools write by the files in the directory where a command starts and in those
+// above it, up to the workspace. Out of scope, what git tracks is no output, whatever its name.
+func (s *survey) buildPlaces(dir string) []string {
 	found := s.declaredPlaces(dir)
-	var outside []string
-	for _, place := range found {
-		if !s.inScopeBelow(place.path) {
-			outside = append(outside, place.path)
-		}
-	}
+	outside := slices.DeleteFunc(slices.Clone(found), s.inScopeBelow)
 	if len(outside) == 0 || s.Tracked == nil {
 		return found
 	}
 	tracked := s.Tracked(outside)
-	return slices.DeleteFunc(found, func(p buildPlace) bool { return slices.Contains(tracked, p.path) })
+	return slices.DeleteFunc(found, func(place string) bool { return slices.Contains(tracked, place) })
 }
 
 func (s *survey) inScopeBelow(dir string) bool { return s.all || s.inScope(path.Join(dir, "x")) }
@@ -78,14 +67,10 @@ func (s *survey) inScopeBelow(dir string) bool { return s.all || s.inScope(path.
 // declares reports whether a file that makes a directory a project stands there. byAgent: an agent can have made it, so
 // it says nothing of what is out of scope. One that the scope names as it is was meant by the operator.
 func (s *survey) declares(file string) (there, byAgent bool) {
-	if !s.isFile(file) {
-		return false, false
-	}
-	return true, (s.inScope(file) || is(s.Rules.Unscoped, file)) && !slices.Contains(s.Scope, file)
+	return s.isFile(file), (s.inScope(file) || is(s.Rules.Unscoped, file)) && !slices.Contains(s.Scope, file)
 }
 
-func (s *survey) declaredPlaces(dir string) []buildPlace {
-	var found []buildPlace
+func (s *survey) declaredPlaces(dir string) (found []string) {
 	for ; ; dir = path.Dir(dir) {
 		ignored := s.ignoredIn(dir)
 		for _, tools := range toolchains() {
@@ -98,17 +83,16 @@ func (s *survey) declaredPlaces(dir string) []buildPlace {
 				continue
 			}
 			for name := range strings.FieldsSeq(tools.needed + " " + tools.used + " " + tools.output) {
-				place := buildPlace{path: path.Join(dir, name)}
-				var usable bool
-				place.exists, usable = s.placeable(place.path)
+				place := path.Join(dir, name)
+				exists, usable := s.placeable(place)
 				isIgnored := ignored(name)
-				wanted := shell.Among(tools.needed, name) || isIgnored || place.exists && shell.Among(tools.used, name)
-				believable := believed || isIgnored || s.inScopeBelow(place.path)
-				if usable && wanted && !believable && !slices.Contains(s.doubted, place.path) {
-					s.doubted = append(s.doubted, place.path)
+				wanted := shell.Among(tools.needed, name) || isIgnored || exists && shell.Among(tools.used, name)
+				list := &s.doubted
+				if believed || isIgnored || s.inScopeBelow(place) {
+					list = &found
 				}
-				if usable && wanted && believable && !slices.ContainsFunc(found, func(p buildPlace) bool { return p.path == place.path }) {
-					found = append(found, place)
+				if usable && wanted && !slices.Contains(*list, place) {
+					*list = append(*list, place)
 				}
 			}
 		}

@@ -149,16 +149,6 @@ func TestOperatorPlaces(t *testing.T) {
 	}
 }
 
-func TestTooManyMasks(t *testing.T) {
-	names := []string{"src/a.ts", "gen/b.ts"}
-	for i := range 1100 {
-		names = append(names, "src/x"+strings.Repeat("i", i%37)+string(rune('a'+i%26))+strings.Repeat("o", i/37)+".css")
-	}
-	root := tree(t, names...)
-	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/*.ts", "gen/*.ts"}})
-	check.That(t, got == "gen src/a.ts" && len(r.Warnings) != 0, "%d bytes: %.200s, %q", len(got), got, r.Warnings)
-}
-
 // TestGuardedNamesAreProtected: the list here and the law of file tools agree.
 func TestGuardedNamesAreProtected(t *testing.T) {
 	for _, name := range strings.Fields(absent) {

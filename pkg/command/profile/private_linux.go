@@ -1,3 +1,5 @@
+//go:build linux && !portable
+
 package profile
 
 import (
@@ -8,20 +10,21 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Bounds of giving files of git a content of their own.
 const (
-	maxStore   = 100_000  // entries of one git directory
-	maxPrivate = 64 << 20 // bytes of one file
-	maxCopied  = 2 << 30  // bytes for one command
-	atOnce     = 1000     // copies between two flushes
-	maxDeep    = 64       // directories below each other
-	directory  = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	maxStore   = 100_000    // entries of one git directory
+	maxPrivate = 64 << 20   // bytes of one file
+	maxCopied  = 2 << 30    // bytes for one command
+	atOnce     = 1000       // copies between two flushes
+	maxDeep    = 64         // directories below each other
 	copyPrefix = "tmp_obj_" // git removes such files in time, where a crash leaves them
 )
 
@@ -41,60 +44,58 @@ var (
 // of which are on disk before the first takes its place; what is left is a file of a name that git clears away. Names
 // are followed one by one and never through a link.
 func makePrivate(gitDir string, skip func(name string) bool) (large []string, err error) {
-	top, err := unix.Open(gitDir, directory, 0)
+	above, err := openDir(filepath.Dir(gitDir))
 	if err != nil {
 		return nil, err
 	}
-	p := &privately{skip: skip, objects: -1}
-	defer p.close()
+	defer above.Close()
+	top, err := above.OpenDir(filepath.Base(gitDir))
+	if err != nil {
+		return nil, err
+	}
+	p := &privately{skip: skip}
 	// Copies stand in the directory of the objects first: what is in that of a branch's name is a branch.
-	p.objects, err = unix.Openat(top, "objects", directory, 0)
-	if err != nil {
-		p.objects = -1 // a matter of who has something to copy
+	if p.objects, err = top.OpenDir("objects"); err == nil { // else it is a matter of who has something to copy
+		defer p.objects.Close()
 	}
-	dir := os.NewFile(uintptr(top), gitDir)
-	if err := p.visit(dir, "", 0); err != nil {
-		p.drop()
-		return nil, err
+	err = p.visit(top, "", 0)
+	if err == nil {
+		err = p.settle()
 	}
-	return p.large, p.settle()
+	p.drop()
+	for _, dir := range p.held {
+		dir.Close()
+	}
+	return p.large, err
 }
 
 // privately is the work of one makePrivate.
 type privately struct {
 	skip    func(name string) bool
-	objects int // a descriptor
+	objects *durable.Dir
 	seen    int
 	bytes   int64
 	large   []string
 	copies  []privateCopy
-	held    []*os.File // directories of copies
+	held    []*durable.Dir // directories of copies
 }
 
 // privateCopy is one that stands ready.
 type privateCopy struct {
-	dir  *os.File
+	dir  *durable.Dir
 	name string // in dir
 	path string // relative to the git directory
 	temp string // of the copy, in objects
 	was  unix.Stat_t
 }
 
-func (p *privately) close() {
-	for _, dir := range p.held {
-		dir.Close()
-	}
-	if p.objects >= 0 {
-		_ = unix.Close(p.objects)
-	}
-}
-
 // visit takes the directory over.
-func (p *privately) visit(dir *os.File, at string, depth int) error {
-	entries, err := dir.ReadDir(-1)
+func (p *privately) visit(dir *durable.Dir, at string, depth int) error {
+	entries, err := dir.ReadDir()
 	if p.seen += len(entries); err == nil && (p.seen > maxStore || depth > maxDeep) {
 		err = errStore
 	}
+	own := false
 	for _, e := range entries {
 		if err != nil {
 			break
@@ -103,30 +104,27 @@ func (p *privately) visit(dir *os.File, at string, depth int) error {
 		switch {
 		case p.skip(name):
 		case e.IsDir():
-			err = p.below(dir, e.Name(), name, depth)
+			var below *durable.Dir
+			if below, err = dir.OpenDir(e.Name()); err == nil {
+				err = p.visit(below, name, depth+1)
+			}
 		case e.Type().IsRegular():
+			n := len(p.copies)
 			err = p.file(dir, e.Name(), name)
+			own = own || len(p.copies) > n
+		}
+		if gone(err) {
+			err = nil
 		}
 	}
-	if slices.ContainsFunc(p.copies, func(c privateCopy) bool { return c.dir == dir }) {
-		p.held = append(p.held, dir)
-		if err == nil && len(p.copies) >= atOnce {
-			err = p.settle()
-		}
-		return err
+	if !own {
+		return errors.Join(err, dir.Close())
 	}
-	return errors.Join(err, dir.Close())
-}
-
-func (p *privately) below(dir *os.File, name, at string, depth int) error {
-	fd, err := unix.Openat(int(dir.Fd()), name, directory, 0)
-	if gone(err) {
-		return nil
+	p.held = append(p.held, dir)
+	if err == nil && len(p.copies) >= atOnce {
+		err = p.settle()
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	return p.visit(os.NewFile(uintptr(fd), name), at, depth+1)
+	return err
 }
 
 // gone reports that a name was removed or replaced meanwhile.
@@ -135,35 +133,28 @@ func gone(err error) bool {
 }
 
 // file makes a copy of a file that has other names.
-func (p *privately) file(dir *os.File, name, at string) error {
-	var was unix.Stat_t
-	if err := unix.Fstatat(int(dir.Fd()), name, &was, unix.AT_SYMLINK_NOFOLLOW); gone(err) {
-		return nil
-	} else if err != nil {
+func (p *privately) file(dir *durable.Dir, name, at string) error {
+	c := privateCopy{dir: dir, name: name, path: at, temp: fmt.Sprintf("%s%016x", copyPrefix, rand.Uint64())}
+	if err := unix.Fstatat(dir.Fd(), name, &c.was, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	if was.Nlink < 2 || was.Mode&unix.S_IFMT != unix.S_IFREG || path.Dir(at) == "objects/pack" {
+	me := os.Geteuid()
+	switch {
+	case c.was.Nlink < 2 || c.was.Mode&unix.S_IFMT != unix.S_IFREG || path.Dir(at) == "objects/pack":
 		return nil
-	}
-	if me := os.Geteuid(); me != 0 && int(was.Uid) != me && was.Mode&0o022 == 0 {
+	case me != 0 && int(c.was.Uid) != me && c.was.Mode&0o022 == 0:
 		return nil // the command cannot write it either
-	}
-	if was.Size > maxPrivate {
+	case c.was.Size > maxPrivate:
 		p.large = append(p.large, at)
 		return nil
-	}
-	if p.objects < 0 {
+	case p.objects == nil:
 		return errNoStore
 	}
-	if p.bytes += was.Size; p.bytes > maxCopied {
+	if p.bytes += c.was.Size; p.bytes > maxCopied {
 		return errCopies
 	}
-	c := privateCopy{dir: dir, name: name, path: at, temp: fmt.Sprintf("%s%016x", copyPrefix, rand.Uint64()), was: was}
 	if err := p.copy(&c); err != nil {
-		_ = unix.Unlinkat(p.objects, c.temp, 0)
-		if gone(err) {
-			return nil
-		}
+		_ = p.objects.Remove(c.temp)
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	p.copies = append(p.copies, c)
@@ -171,21 +162,19 @@ func (p *privately) file(dir *os.File, name, at string) error {
 }
 
 func (p *privately) copy(c *privateCopy) error {
-	fd, err := unix.Openat(int(c.dir.Fd()), c.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	from, err := c.dir.Open(c.name)
 	if err != nil {
 		return err
 	}
-	from := os.NewFile(uintptr(fd), c.name)
 	defer from.Close()
 	var now unix.Stat_t
-	if err := unix.Fstat(fd, &now); err != nil || !sameFile(&c.was, &now) {
+	if err := unix.Fstat(int(from.Fd()), &now); err != nil || !sameFile(&c.was, &now) {
 		return errors.Join(err, errChanged)
 	}
-	fd, err = unix.Openat(p.objects, c.temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	to, err := p.objects.Create(c.temp, 0o600)
 	if err != nil {
 		return err
 	}
-	to := os.NewFile(uintptr(fd), c.temp)
 	defer to.Close()
 	if n, err := io.Copy(to, from); err != nil || n != c.was.Size {
 		return errors.Join(err, errChanged)
@@ -198,7 +187,7 @@ func (p *privately) copy(c *privateCopy) error {
 	if err := to.Chmod(fs.FileMode(c.was.Mode & 0o777)); err != nil {
 		return err
 	}
-	return unix.UtimesNanoAt(p.objects, c.temp, []unix.Timespec{c.was.Atim, c.was.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
+	return unix.UtimesNanoAt(p.objects.Fd(), c.temp, []unix.Timespec{c.was.Atim, c.was.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // settle puts the copies in the places of the files.
@@ -207,13 +196,12 @@ func (p *privately) settle() error {
 		return nil
 	}
 	defer p.drop()
-	if err := unix.Syncfs(p.objects); err != nil {
+	if err := unix.Syncfs(p.objects.Fd()); err != nil {
 		return err
 	}
 	for i := range p.copies {
-		c := &p.copies[i]
-		if err := p.replace(c); err != nil && !gone(err) {
-			return fmt.Errorf("%s: %w", c.path, err)
+		if err := p.replace(&p.copies[i]); err != nil && !gone(err) {
+			return fmt.Errorf("%s: %w", p.copies[i].path, err)
 		}
 	}
 	return nil
@@ -221,28 +209,24 @@ func (p *privately) settle() error {
 
 // replace exchanges a file with its copy, and back if it is not the file that was copied.
 func (p *privately) replace(c *privateCopy) error {
-	swap := func() error {
-		return unix.Renameat2(p.objects, c.temp, int(c.dir.Fd()), c.name, unix.RENAME_EXCHANGE)
-	}
-	err := swap()
-	if errors.Is(err, unix.EINVAL) && strings.HasPrefix(c.path, "objects/") {
-		// The file system cannot exchange. Objects never change: any file of this name is as good.
-		return unix.Renameat(p.objects, c.temp, int(c.dir.Fd()), c.name)
+	err := p.objects.Exchange(c.temp, c.dir, c.name)
+	if errors.Is(err, durable.ErrUnsupported) && strings.HasPrefix(c.path, "objects/") {
+		return p.objects.Replace(c.temp, c.dir, c.name) // objects never change: any file of this name is as good
 	}
 	if err != nil {
 		return err
 	}
 	var out unix.Stat_t
-	if err := unix.Fstatat(p.objects, c.temp, &out, unix.AT_SYMLINK_NOFOLLOW); err != nil || !sameFile(&c.was, &out) {
-		return errors.Join(errChanged, err, swap())
+	if err := unix.Fstatat(p.objects.Fd(), c.temp, &out, unix.AT_SYMLINK_NOFOLLOW); err != nil || !sameFile(&c.was, &out) {
+		return errors.Join(errChanged, err, p.objects.Exchange(c.temp, c.dir, c.name))
 	}
 	return nil
 }
 
 // drop removes what stands in the place of the copies: these, or after an exchange the other names' files.
 func (p *privately) drop() {
-	for i := range p.copies {
-		_ = unix.Unlinkat(p.objects, p.copies[i].temp, 0)
+	for _, c := range p.copies {
+		_ = p.objects.Remove(c.temp)
 	}
 	p.copies = nil
 }

@@ -246,15 +246,3 @@ func TestKilledWhileCopying(t *testing.T) {
 		check.That(t, len(temps) == 0, "git leaves %q", temps)
 	}
 }
-
-func BenchmarkLooseObjects(b *testing.B) {
-	top := b.TempDir()
-	for i := range 5000 {
-		dir := filepath.Join(top, ".git/objects", fmt.Sprintf("%02x", i%256))
-		check.OK(b, os.MkdirAll(dir, 0o755))
-		check.OK(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%038x", i)), nil, 0o444))
-	}
-	for b.Loop() {
-		check.OK(b, profile.Private(filepath.Join(top, ".git")))
-	}
-}

@@ -101,6 +101,7 @@ func TestScopes(t *testing.T) {
 		{"a link in the place of program configuration", []string{"a", ".envrc -> a"}, []string{"**"}, "a", "a"},
 		{"dependencies are not looked into", []string{"node_modules/p/.vscode/x", "a/b"}, []string{"**"}, ". " + absent, "a node_modules"},
 		{"empty", nil, []string{"**"}, ". " + absent, ""},
+		{"too many masks", strings.Fields("src/a.ts gen/b.ts " + many("src/x", 1100)), []string{"src/*.ts", "gen/*.ts"}, "gen src/a.ts", "gen src/a.ts"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, test.tree...)

@@ -95,7 +95,7 @@ func TestProject(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			publish(t, filepath.Join(home, "go", "pkg", "mod", "cache", "download"))
-			root := p.root(t, home)
+			root := p.root(t)
 			for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Full} {
 				t.Run(string(level), func(t *testing.T) { p.works(t, level, root, home) })
 			}
@@ -104,7 +104,7 @@ func TestProject(t *testing.T) {
 }
 
 func (p project) works(t *testing.T, level sandbox.Level, root, home string) {
-	s := p.shell(t, level, root, home)
+	s := newShell(t, root, environment(home), profile.Request{Level: level, Scope: p.scope, Dir: "."})
 	for _, line := range p.lines {
 		s.passes(line)
 	}
@@ -142,20 +142,16 @@ type shell struct {
 }
 
 // root is the project in a repository.
-func (p project) root(t *testing.T, home string) string {
+func (p project) root(t *testing.T) string {
 	t.Helper()
 	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, file := range txtar.Parse(check.Value(archives.ReadFile("testdata/" + p.name + ".txtar"))(t)).Files {
 		check.Write(t, root, file.Name, string(file.Data))
 	}
 	check.OK(t, os.MkdirAll(filepath.Join(root, ".orchestration"), 0o755))
-	env := environment(home)
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir, cmd.Env = root, env
-		out, err := cmd.CombinedOutput()
-		check.Must(t, err == nil, "git %v: %v\n%s", args, err, out)
-	}
+	git(t, root, "init", "-q")
+	git(t, root, "add", "-A")
+	git(t, root, "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first")
 	return root
 }
 
@@ -164,17 +160,11 @@ func environment(home string) []string {
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_CONFIG_NOSYSTEM=1"}
 }
 
-func (p project) shell(t *testing.T, level sandbox.Level, root, home string) *shell {
+func newShell(t *testing.T, root string, env []string, req profile.Request) *shell {
 	t.Helper()
-	env := environment(home)
-	s := &shell{t: t, root: root, env: env, maker: profile.New(root, env), req: profile.Request{Level: level, Scope: p.scope, Dir: "."}}
-	var err error
-	s.runner, err = command.NewRunner(command.Options{})
-	check.OK(t, err)
-	s.open, err = os.Open(root)
-	check.OK(t, err)
-	t.Cleanup(func() { s.open.Close() })
-	return s
+	open := check.Value(os.Open(root))(t)
+	t.Cleanup(func() { open.Close() })
+	return &shell{t, root, open, check.Value(command.NewRunner(command.Options{}))(t), profile.New(root, env), env, req}
 }
 
 func (s *shell) run(line string, git profile.Git) command.Result {
@@ -225,24 +215,18 @@ func (s *shell) git(level sandbox.Level) {
 	if r := s.run("echo x > .git/x", profile.GitClosed); r.ExitCode == 0 {
 		s.t.Error(".git was written without a git command")
 	}
-	cmd := exec.Command("git", "fsck")
-	cmd.Dir, cmd.Env = s.root, s.env
-	out, err := cmd.CombinedOutput()
-	check.That(s.t, err == nil, "git fsck: %v\n%s", err, out)
+	git(s.t, s.root, "fsck")
 }
 
 // publish puts a module into what a user has downloaded.
 func publish(t *testing.T, download string) {
 	t.Helper()
-	source := tree(t, "money/", "x")
-	source = filepath.Join(source, "money")
-	check.OK(t, os.WriteFile(filepath.Join(source, "go.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
-	check.OK(t, os.WriteFile(filepath.Join(source, "money.go"), []byte("package money\n\nfunc Cents(n int) int { return n * 100 }\n"), 0o644))
-	at := filepath.Join(download, "example.com", "money", "@v")
-	check.OK(t, os.MkdirAll(at, 0o755))
-	check.OK(t, os.WriteFile(filepath.Join(at, "list"), []byte("v1.0.0\n"), 0o644))
-	check.OK(t, os.WriteFile(filepath.Join(at, "v1.0.0.info"), []byte(`{"Version":"v1.0.0","Time":"2026-01-01T00:00:00Z"}`), 0o644))
-	check.OK(t, os.WriteFile(filepath.Join(at, "v1.0.0.mod"), []byte("module example.com/money\n\ngo 1.24\n"), 0o644))
+	source, at := filepath.Join(t.TempDir(), "money"), filepath.Join(download, "example.com/money/@v")
+	check.Write(t, source, "go.mod", "module example.com/money\n\ngo 1.24\n")
+	check.Write(t, source, "money.go", "package money\n\nfunc Cents(n int) int { return n * 100 }\n")
+	check.Write(t, at, "list", "v1.0.0\n")
+	check.Write(t, at, "v1.0.0.info", `{"Version":"v1.0.0","Time":"2026-01-01T00:00:00Z"}`)
+	check.Write(t, at, "v1.0.0.mod", "module example.com/money\n\ngo 1.24\n")
 	archive := check.Value(os.Create(filepath.Join(at, "v1.0.0.zip")))(t)
 	defer archive.Close()
 	check.OK(t, zip.CreateFromDir(archive, module.Version{Path: "example.com/money", Version: "v1.0.0"}, source))

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -34,15 +33,7 @@ func in(t *testing.T, tree string) *shell {
 	t.Helper()
 	ability := sandbox.Probe()
 	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
-	env := environment(t.TempDir())
-	s := &shell{t: t, root: tree, env: env, maker: profile.New(tree, env), req: profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Dir: "."}}
-	var err error
-	s.runner, err = command.NewRunner(command.Options{})
-	check.OK(t, err)
-	s.open, err = os.Open(tree)
-	check.OK(t, err)
-	t.Cleanup(func() { s.open.Close() })
-	return s
+	return newShell(t, tree, environment(t.TempDir()), profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Dir: "."})
 }
 
 // stateOf is what the other work trees, and whoever git obeys, have in the shared directory.

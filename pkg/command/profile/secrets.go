@@ -34,40 +34,30 @@ func (r *Profile) HideNames(names []Name) {
 	if r.Sandbox == nil {
 		return
 	}
-	rules, secret := map[string]bool{}, map[inode]bool{}
+	hidden, secret := rules{}, map[inode]bool{}
 	for _, p := range r.Sandbox.Hidden {
-		rules[p] = true
+		hidden[p] = true
 	}
-	var others []Name
 	for _, n := range names {
-		at := r.path(n.path())
-		for at != r.Sandbox.Workspace && !rules[at] {
-			at = filepath.Dir(at)
-		}
-		if rules[at] {
+		if hidden.of(r.path(n.path())) {
 			secret[n.inode()] = true
-		} else {
-			others = append(others, n)
 		}
 	}
-	for _, n := range others {
-		if secret[n.inode()] {
-			r.Sandbox.Hidden = append(r.Sandbox.Hidden, r.path(n.path()))
+	for _, n := range names {
+		if at := r.path(n.path()); secret[n.inode()] && !hidden.of(at) {
+			r.Sandbox.Hidden = append(r.Sandbox.Hidden, at)
 		}
 	}
-	if exposed := sandbox.Exposed(r.Level, r.Sandbox); len(exposed) > 0 {
-		r.warn(exposure(r.Level), r.shown(exposed))
+	exposed := sandbox.Exposed(r.Level, r.Sandbox)
+	switch {
+	case len(exposed) == 0:
+	case r.Level == sandbox.Full:
+		r.warn("%s: whoever replaces this while the command runs lets the command read it for a moment: so it is with a single file in a directory that the "+
+			"command may write, and with all of them for a command in the background. A directory of its own (secret:private/) has no such moment.", r.shown(exposed))
+	default:
+		r.warn("%s: the command can read this, because it lies in a directory that the command may write, and sandbox level landlock cannot hide anything there "+
+			"(nor in a directory that cannot be listed or has thousands of entries).", r.shown(exposed))
 	}
-}
-
-// exposure says what it means that a level cannot hide everything.
-func exposure(level sandbox.Level) string {
-	if level == sandbox.Full {
-		return "%s: whoever replaces this while the command runs lets the command read it for a moment: so it is with a single file in a directory that the " +
-			"command may write, and with all of them for a command in the background. A directory of its own (secret:private/) has no such moment."
-	}
-	return "%s: the command can read this, because it lies in a directory that the command may write, and sandbox level landlock cannot hide anything there " +
-		"(nor in a directory that cannot be listed or has thousands of entries)."
 }
 
 // shown names a few paths.

@@ -39,7 +39,7 @@ func (r *Profile) CloseShared(names []Name, more []string) {
 	if r.Sandbox == nil || len(names) == 0 && len(more) == 0 {
 		return
 	}
-	shut, dirs := r.shared(names), r.open(more)
+	shut, dirs := r.shared(names, more)
 	if len(shut) == 0 && len(dirs) == 0 {
 		return
 	}
@@ -56,107 +56,71 @@ func (r *Profile) CloseShared(names []Name, more []string) {
 		closedText(len(shut), files, append(wide, dirs...)))
 }
 
-// shared are the writable names of files of which not all names are.
-func (r *Profile) shared(names []Name) []string {
-	writable := r.writables()
+// shared are the writable names of files of which not all names are, and of some directories those in which something may
+// be written.
+func (r *Profile) shared(names []Name, more []string) (shut, dirs []string) {
+	rules := rules{}
+	for _, f := range r.Sandbox.Frozen {
+		rules[f.Path] = false
+	}
+	for _, p := range r.Sandbox.Writable {
+		rules[p] = true
+	}
+	writable := func(name string) bool { return rules.of(r.path(name)) && !withinAny(r.operator, name) }
 	open := map[inode]uint64{}
-	mine := names[:0:0]
 	for _, n := range names {
-		if writable.has(n.Dir, n.Name) {
+		if rules.of(r.path(n.path())) {
 			open[n.inode()]++
-			mine = append(mine, n)
 		}
 	}
-	var shut []string
-	for _, n := range mine {
-		if open[n.inode()] < n.Links && !r.operators(n.path()) {
+	for _, n := range names {
+		if open[n.inode()] < n.Links && writable(n.path()) {
 			shut = append(shut, n.path())
 		}
 	}
-	return shut
-}
-
-// open are the directories in which something may be written.
-func (r *Profile) open(dirs []string) []string {
-	writable := r.writables()
-	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !writable.has(dir, "x") || r.operators(dir) })
-}
-
-// operators reports whether the operator named a place that holds a path.
-func (r *Profile) operators(name string) bool { return withinAny(r.operator, name) }
-
-// writables says of each path with a rule of its own whether it is writable.
-type writables struct {
-	rules map[string]bool // absolute paths
-	dirs  map[string]bool // workspace-relative directories that were asked about
-	root  string
-}
-
-func (r *Profile) writables() *writables {
-	w := &writables{rules: map[string]bool{}, dirs: map[string]bool{}, root: r.Sandbox.Workspace}
-	for _, p := range r.Sandbox.Writable {
-		w.rules[p] = true
-	}
-	for _, f := range r.Sandbox.Frozen {
-		w.rules[f.Path] = false
-	}
-	return w
-}
-
-// has: of the rules for what holds a path the deepest decides.
-func (w *writables) has(dir, name string) bool {
-	at := filepath.Join(w.root, filepath.FromSlash(dir))
-	if rule, is := w.rules[at+string(filepath.Separator)+name]; is {
-		return rule
-	}
-	known, asked := w.dirs[dir]
-	if asked {
-		return known
-	}
-	for up := at; ; up = filepath.Dir(up) {
-		if rule, is := w.rules[up]; is {
-			known = rule
-			break
-		}
-		if up == w.root || up == filepath.Dir(up) {
-			break
+	for _, dir := range more {
+		if rules.of(r.path(dir+"/x")) && !withinAny(r.operator, dir) {
+			dirs = append(dirs, dir)
 		}
 	}
-	w.dirs[dir] = known
-	return known
+	return shut, dirs
 }
 
-// gathered bounds the paths: where there are too many, those below one
-// directory become that directory, as deep down as the bound lets.
+// rules hold for absolute paths and what is below them.
+type rules map[string]bool
+
+// of is the rule for a path: of the rules for what holds it the deepest decides.
+func (r rules) of(path string) bool {
+	for ; ; path = filepath.Dir(path) {
+		if rule, is := r[path]; is || path == filepath.Dir(path) {
+			return rule
+		}
+	}
+}
+
+// gathered bounds the paths: where there are too many, those below one directory become that directory, as deep down as
+// the bound lets.
 func gathered(paths []string) (files, dirs []string) {
-	if len(paths) <= maxShared {
-		return paths, nil
-	}
-	deepest := 0
+	depth := 1
 	for _, p := range paths {
-		deepest = max(deepest, strings.Count(p, "/"))
+		depth = max(depth, strings.Count(p, "/")+1)
 	}
-	for depth := deepest; depth > 0; depth-- {
-		if files, dirs = cutAt(paths, depth); len(files)+len(dirs) <= maxShared {
+	for ; depth > 0; depth-- {
+		seen := map[string]bool{}
+		files, dirs = nil, nil
+		for _, p := range paths {
+			if way := prefixes(p); len(way) <= depth {
+				files = append(files, p)
+			} else if dir := way[depth-1]; !seen[dir] {
+				seen[dir] = true
+				dirs = append(dirs, dir)
+			}
+		}
+		if len(files)+len(dirs) <= maxShared {
 			return files, dirs
 		}
 	}
 	return nil, []string{"."}
-}
-
-// cutAt leaves paths that are less than depth directories deep, and puts the
-// directory of that depth in the place of others.
-func cutAt(paths []string, depth int) (files, dirs []string) {
-	seen := map[string]bool{}
-	for _, p := range paths {
-		if way := prefixes(p); len(way) <= depth {
-			files = append(files, p)
-		} else if dir := way[depth-1]; !seen[dir] {
-			seen[dir] = true
-			dirs = append(dirs, dir)
-		}
-	}
-	return files, dirs
 }
 
 // reopenPlaces opens build places below what was closed if nothing in them is shared.
@@ -173,19 +137,12 @@ func (r *Profile) reopenPlaces(shut []string) {
 func (r *Profile) closePath(name string, directory bool) {
 	at := r.path(name)
 	r.Sandbox.Writable = slices.DeleteFunc(r.Sandbox.Writable, func(p string) bool {
-		return within(at, p) && !r.operators(r.relative(p))
+		way, is := below(r.Sandbox.Workspace, p)
+		return within(at, p) && !(is && withinAny(r.operator, way))
 	})
 	if r.writable(at) {
 		r.Sandbox.Frozen = append(r.Sandbox.Frozen, sandbox.Frozen{Path: at, Directory: directory})
 	}
-}
-
-func (r *Profile) relative(p string) string {
-	way, err := filepath.Rel(r.Sandbox.Workspace, p)
-	if err != nil {
-		return p
-	}
-	return filepath.ToSlash(way)
 }
 
 func closedText(count int, files, dirs []string) string {

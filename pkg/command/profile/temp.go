@@ -110,12 +110,7 @@ func removeTemp(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	root, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	above, err := durable.OpenRoot(root)
+	above, err := openDir(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}

@@ -73,15 +73,3 @@ func FuzzAgain(f *testing.F) {
 		check.That(t, !again || twice != once, "%q is said to be redacted once more: %q", line, once)
 	})
 }
-
-func BenchmarkLine(b *testing.B) {
-	for b.Loop() {
-		redact.Line("go test ./... -run 'TestA|TestB' && git commit -m \"a message\" && curl -H \"Authorization: Bearer $TOKEN\" https://h/x")
-	}
-}
-
-func BenchmarkLongLine(b *testing.B) {
-	for b.Loop() {
-		redact.Line(strings.Repeat(`x=$(y --a "b \"c\"" `, 2000))
-	}
-}

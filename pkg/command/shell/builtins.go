@@ -64,13 +64,13 @@ func (r *reader) variables(name string, args []Arg, strict bool) {
 			r.unjudged("%s evaluates %s", name, clip(a.Text))
 		case syntax.ValidName(a.Text):
 			r.assignName(a.Text)
-			r.taint(a.Text)
+			r.set(a.Text, anything)
 			r.arrays[a.Text] = r.arrays[a.Text] || name != "unset" && name != "getopts"
 		}
 	}
 	if Among("read mapfile readarray", name) {
-		r.taint("REPLY")
-		r.taint("MAPFILE")
+		r.set("REPLY", anything)
+		r.set("MAPFILE", anything)
 	}
 }
 
@@ -93,49 +93,21 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 		case assigned && syntax.ValidName(variable):
 			given := Arg{Text: value, Exact: a.Exact, from: a.from}
 			r.variable(variable, given, s)
-			if !isNumber(given) {
-				r.tainted[variable] = true
-			}
-			r.set(variable, given)
+			r.set(variable, given.from...)
 			if a.Many {
 				r.assignName(variable)
 			}
 			if a.Many && a.Open {
 				r.unjudged("%s sets a variable whose name is not literal", name)
 			}
-			r.declaredList(variable, given, array)
+			r.arrays[variable] = r.arrays[variable] || array
+			if given.Begins("(") || given.Text == "" && len(given.from) > 0 {
+				r.lists[variable] = append(r.lists[variable], given.from...)
+			}
 		case syntax.ValidName(a.Text) && a.Exact:
 			r.arrays[a.Text] = r.arrays[a.Text] || array
 		case !a.Exact:
 			r.unjudged("%s sets a variable whose name is not literal", name)
-		}
-	}
-}
-
-// declaredList judges a value that is read as the list of an array if the variable is one: its text is expanded once more.
-func (r *reader) declaredList(variable string, value Arg, array bool) {
-	if value.Text != "" && !value.Begins("(") || value.Text == "" && len(value.from) == 0 {
-		r.arrays[variable] = r.arrays[variable] || array
-		return
-	}
-	if array {
-		r.arrays[variable] = true
-	}
-	if known, ok := r.lists[variable]; ok {
-		value = Arg{Text: known.Text + value.Text, from: append(known.from, value.from...)}
-	}
-	r.lists[variable] = value
-}
-
-// list judges the text of an array.
-func (r *reader) list(name string, value Arg) {
-	why := "the text of the array " + name + " is evaluated"
-	if strings.ContainsAny(value.Text, code) {
-		r.unjudged("%s", why)
-	}
-	for _, from := range value.from {
-		if r.wild(from, map[string]bool{}) {
-			r.unjudged("%s", why)
 		}
 	}
 }

@@ -167,22 +167,22 @@ func (r *reader) shell(name string, args []Arg, c command) {
 	if name == "bash" || name == "rbash" {
 		dialect = Bash
 	}
-	options, ok := shellOptions(args)
-	if !ok || c.fed && (!options.text || options.operand == nil) {
-		r.unjudged("what %s runs is not literal", name)
-		return
-	}
-	operand := options.operand
+	how, ok := shellOptions(args)
+	operand := how.operand
 	switch {
-	case operand != nil && !operand.Exact:
+	case !ok, c.fed && (!how.text || operand == nil), operand != nil && !operand.Exact:
 		r.unjudged("what %s runs is not literal", name)
-	case options.text && operand == nil:
-	case options.text:
+	case how.text && operand == nil:
+	case how.text:
 		r.apart(func() { r.text(operand.Text, dialect, c.scope) })
-	case operand != nil && !options.stdin:
+	case operand != nil && !how.stdin:
 		r.script(name, *operand, c)
 	default:
-		r.shellInput(name, dialect, c)
+		if text, ok := standardInput(c.redirs); ok {
+			r.apart(func() { r.text(text, dialect, c.scope) })
+		} else {
+			r.unjudged("what %s reads from its standard input is not known", name)
+		}
 	}
 }
 
@@ -210,16 +210,6 @@ func (r *reader) source(args []Arg, c command) {
 		for _, name := range args[0].from {
 			r.fixed[name] = why
 		}
-	}
-}
-
-func (r *reader) shellInput(name string, dialect Dialect, c command) {
-	switch what, text := r.standardInput(c.redirs); what {
-	case literal:
-		r.apart(func() { r.text(text, dialect, c.scope) })
-	case file:
-	default:
-		r.unjudged("what %s reads from its standard input is not known", name)
 	}
 }
 

@@ -78,6 +78,6 @@ func (r *reader) output(args []Arg, c command) {
 		return
 	}
 	if !isDevice(args[0].Text) {
-		r.pending = append(r.pending, redirected{args[0].Text, true, c.in})
+		r.redirected(args[0].Text, true, c.in)
 	}
 }

@@ -12,87 +12,80 @@ import (
 // code are the characters without which no text that bash evaluates once more runs anything.
 const code = "$`["
 
-// numbers follows what variables can hold, as bash evaluates some texts a second time: arithmetic runs the substitutions
+// Sources of a text that are no variables.
+const (
+	anything = "*" // the output of a command, an argument, the names of files, literal text with what runs something
+	wording  = "'" // other literal text that is no number
+	count    = "#" // a command that prints a number, unless a function has its name
+)
+
+// values follow what variables can hold, as bash evaluates some texts a second time: arithmetic runs the substitutions
 // in the text of a variable, as in x='a[$(id)]'; echo $((x)), and so do the subscripts that test -v, wait -p and their like
 // take, and declare with the text of an array. Whether that concerns the line is known at its end.
-type numbers struct {
-	// used are variables that are evaluated as arithmetic, tainted those that can hold something else than a number.
-	used, tainted map[string]bool
-	counted       bool // a program was trusted to print a number
-	// from says of a variable what it gets its values from; anything for what can hold code.
+type values struct {
+	// from says of a variable what it gets its values from.
 	from map[string][]string
-	// held are variables whose text is evaluated if it holds code, with why; fixed those that name code if the line sets them.
-	held, fixed map[string]string
-	// arrays are declared in the line; lists are assignments to variables whose value is read as a list if they are arrays.
+	// held are sources whose text is evaluated if it holds code, used those that are evaluated as arithmetic, fixed
+	// variables that name code if the line sets them; with why.
+	held, used, fixed map[string]string
+	// arrays are declared in the line; lists are what variables get whose value is read as a list if they are arrays.
 	arrays map[string]bool
-	lists  map[string]Arg
+	lists  map[string][]string
 }
 
-func newNumbers() numbers {
-	return numbers{used: map[string]bool{}, tainted: map[string]bool{}, from: map[string][]string{},
-		held: map[string]string{}, fixed: map[string]string{}, arrays: map[string]bool{}, lists: map[string]Arg{}}
+func newValues() values {
+	return values{map[string][]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]bool{}, map[string][]string{}}
 }
 
-// taint says that a variable gets a value that is not known.
-func (r *reader) taint(name string) {
-	r.tainted[name] = true
-	r.from[name] = append(r.from[name], anything)
-}
-
-// set says what a variable gets as its value.
-func (r *reader) set(name string, value Arg) {
-	r.from[name] = append(r.from[name], value.from...)
-	if strings.ContainsAny(value.Text, code) {
-		r.from[name] = append(r.from[name], anything)
-	}
-}
+// set says where a variable gets a value from.
+func (v *values) set(name string, from ...string) { v.from[name] = append(v.from[name], from...) }
 
 // hold judges a word that is evaluated if it holds code.
-func (r *reader) hold(a Arg, why string) {
-	for _, name := range a.from {
-		if name == anything {
-			r.unjudged("%s", why)
-			return
-		}
-		r.held[name] = why
+func (v *values) hold(a Arg, why string) {
+	for _, source := range a.from {
+		v.held[source] = why
 	}
 }
 
-// wild reports whether a variable can hold code. What the line does not set comes from the environment of the server.
-func (r *reader) wild(name string, seen map[string]bool) bool {
-	if name == anything {
-		return true
+// reached are the sources themselves and the variables that can hold text of them. What the line does not set comes from
+// the environment of the server.
+func (v *values) reached(sources ...string) map[string]bool {
+	into, found := map[string][]string{}, map[string]bool{}
+	for name, from := range v.from {
+		for _, source := range from {
+			into[source] = append(into[source], name)
+		}
 	}
-	if seen[name] {
-		return false
+	for ; len(sources) > 0; sources = sources[1:] {
+		if !found[sources[0]] {
+			found[sources[0]] = true
+			sources = append(sources, into[sources[0]]...)
+		}
 	}
-	seen[name] = true
-	return slices.ContainsFunc(r.from[name], func(next string) bool { return r.wild(next, seen) })
+	return found
 }
 
 func (r *reader) judge() {
-	for name, value := range r.lists {
+	for name, from := range r.lists {
 		if r.arrays[name] {
-			r.list(name, value)
+			r.hold(Arg{from: from}, "the text of the array "+name+" is evaluated")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.held)) {
-		if r.wild(name, map[string]bool{}) {
-			r.unjudged("%s", r.held[name])
-		}
+	set := map[string]bool{}
+	for name := range r.from {
+		set[name] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.fixed)) {
-		if _, set := r.from[name]; set || r.tainted[name] {
-			r.unjudged("%s", r.fixed[name])
-		}
+	if r.functions {
+		r.set(count, anything)
 	}
-	if r.counted && r.functions {
-		r.unjudged("the output of a command is evaluated as arithmetic, and functions can make it anything")
-	}
-	for name := range r.used {
-		if r.tainted[name] {
-			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
-			return
+	for _, judged := range []struct {
+		why map[string]string
+		can map[string]bool
+	}{{r.held, r.reached(anything)}, {r.fixed, set}, {r.used, r.reached(anything, wording)}} {
+		for _, source := range slices.Sorted(maps.Keys(judged.why)) {
+			if judged.can[source] {
+				r.unjudged("%s", judged.why[source])
+			}
 		}
 	}
 }
@@ -108,44 +101,34 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 		case *syntax.SglQuoted:
 			r.evaluated(node.Value)
 		case *syntax.CmdSubst:
-			if !r.counts(node) {
-				r.unjudged("the output of a command is evaluated as arithmetic, and can hold commands")
+			for _, source := range sources(node) {
+				r.used[source] = "the output of a command is evaluated as arithmetic, and can hold commands"
 			}
 			return false
 		case *syntax.ParamExp:
-			r.parameter(node)
+			for _, source := range sources(node) {
+				r.used[source] = evaluates
+			}
+			return false
 		}
 		return true
 	})
 }
 
+const evaluates = "a variable is evaluated as arithmetic, and its text can hold commands"
+
 var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// text is literal text that is evaluated as arithmetic: the names in it are.
+// evaluated is literal text that is evaluated as arithmetic: the names in it are.
 func (r *reader) evaluated(text string) {
 	if strings.ContainsAny(text, "$`\\") {
 		r.unjudged("a number is quoted so that it can hold commands")
 	}
 	for _, name := range identifier.FindAllString(text, -1) {
-		r.used[name] = true
+		r.used[name] = evaluates
 		if runs(name) {
 			r.unjudged("%s stands in arithmetic, which can change what runs", name)
 		}
-	}
-}
-
-// parameter is an expansion inside of arithmetic.
-func (r *reader) parameter(p *syntax.ParamExp) {
-	switch {
-	case p.Param == nil || p.Length:
-	case Among("# ? $ !", p.Param.Value):
-	case syntax.ValidName(p.Param.Value):
-		r.used[p.Param.Value] = true
-		if p.Exp != nil || p.Repl != nil || p.Excl {
-			r.unjudged("a variable is evaluated as arithmetic, and its text can hold commands")
-		}
-	default:
-		r.unjudged("an argument is evaluated as arithmetic, and its text can hold commands")
 	}
 }
 
@@ -174,7 +157,7 @@ func (r *reader) expansion(p *syntax.ParamExp) {
 		}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		r.assignName(p.Param.Value)
-		r.taint(p.Param.Value)
+		r.set(p.Param.Value, anything)
 	}
 }
 
@@ -207,24 +190,8 @@ func isNumber(a Arg) bool {
 	return a.Exact && strings.Trim(a.Text, "0123456789") == ""
 }
 
-// isArithmetic reports whether a value can only be a number.
-func (r *reader) isArithmetic(w *syntax.Word) bool {
-	if w == nil || len(w.Parts) != 1 {
-		return false
-	}
-	switch p := w.Parts[0].(type) {
-	case *syntax.ArithmExp:
-		return true
-	case *syntax.ParamExp:
-		return p.Length || p.Short && p.Param != nil && (Among("# ? $ ! EPOCHSECONDS", p.Param.Value) || isInteger(p.Param.Value))
-	case *syntax.CmdSubst:
-		return r.counts(p)
-	}
-	return false
-}
-
 // counts knows commands in daily use that print nothing but a number, as long as the line has no function of the name.
-func (r *reader) counts(c *syntax.CmdSubst) bool {
+func counts(c *syntax.CmdSubst) bool {
 	if len(c.Stmts) != 1 {
 		return false
 	}
@@ -248,10 +215,5 @@ func (r *reader) counts(c *syntax.CmdSubst) bool {
 		}
 		words = append(words, a.Text)
 	}
-	switch strings.Join(words, " ") {
-	case "wc -l", "wc -c", "wc -w", "date +%s", "date +%s%N", "nproc", "id -u":
-		r.counted = true
-		return true
-	}
-	return false
+	return slices.Contains([]string{"wc -l", "wc -c", "wc -w", "date +%s", "date +%s%N", "nproc", "id -u"}, strings.Join(words, " "))
 }

@@ -84,19 +84,32 @@ func (n naming) has(a Arg, first bool) bool {
 	return n.letters != "" && strings.ContainsAny(letters, n.letters)
 }
 
-// starters are programs with a subcommand that runs the program behind it; "" is the program itself.
-var starters = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"npx": "", "bunx": "", "uvx": "", "npm": "exec x", "pnpm": "exec dlx", "yarn": "exec dlx", "bun": "x",
-		"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pipx": "run", "bundle": "exec",
-		"rbenv": "exec", "pyenv": "exec", "asdf": "exec", "mise": "exec x",
+// starter is a program with subcommands that run the program behind them; without any it does itself.
+type starter struct {
+	wrapper
+	subcommands string
+}
+
+// starters are those that are known.
+var starters = sync.OnceValue(func() map[string]starter {
+	const flags = "--yes --no --no-install --quiet --silent --frozen --locked --no-sync --offline --isolated --help --version"
+	const values = "--package --with --python --extra --group --project --directory "
+	most := wrapper{options: options{flags: "yqsvV", values: "pc", longFlags: flags, longValues: values + "--call"}, code: "-c --call"}
+	uv := wrapper{options: options{flags: "yqsvV", values: "pm", longFlags: flags, longValues: values + "--module"}, module: "-m --module"}
+	all := map[string]starter{"npx": {most, ""}, "bunx": {most, ""}, "uvx": {uv, ""}, "uv": {uv, "run"}}
+	for name, subcommands := range map[string]string{
+		"npm": "exec x", "pnpm": "exec dlx", "yarn": "exec dlx", "bun": "x", "poetry": "run", "pipenv": "run", "pdm": "run",
+		"hatch": "run", "rye": "run", "pipx": "run", "bundle": "exec", "rbenv": "exec", "pyenv": "exec", "asdf": "exec", "mise": "exec x",
+	} {
+		all[name] = starter{most, subcommands}
 	}
+	return all
 })
 
 // started reads the program that a starter runs.
-func (r *reader) started(name, subcommands string, args []Arg, c command) {
-	for i := 0; i < len(args) && subcommands != ""; i++ {
-		if args[i].Is(subcommands) {
+func (r *reader) started(name string, how starter, args []Arg, c command) {
+	for i := 0; i < len(args) && how.subcommands != ""; i++ {
+		if args[i].Is(how.subcommands) {
 			args = args[i+1:]
 			break
 		}
@@ -105,39 +118,7 @@ func (r *reader) started(name, subcommands string, args []Arg, c command) {
 			return
 		}
 	}
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		option, value, valued := strings.Cut(a.Text, "=")
-		switch {
-		case !a.Exact:
-			r.unjudged("what %s runs is not literal", name)
-			return
-		case a.Text == "--":
-		case !a.Begins("-"):
-			r.run(args[i:], c)
-			return
-		case Among("-y --yes --no --no-install -q --quiet -s --silent --frozen --locked --no-sync --offline --isolated --help --version -v -V", option):
-		case !Among("uv uvx", name) && Among("-c --call", option):
-			if !valued && i+1 < len(args) && args[i+1].Exact {
-				value, valued = args[i+1].Text, true
-			}
-			if !valued {
-				r.unjudged("what %s runs is not literal", name)
-				return
-			}
-			r.apart(func() { r.text(value, POSIX, c.scope) })
-			return
-		case Among("-p --package --with --python --extra --group --project --directory", option):
-			if !valued {
-				i++
-			}
-		case name == "uv" && Among("-m --module", option):
-			return
-		default:
-			r.unjudged("the option %s of %s is not known, so what it runs is not", clip(a.Text), name)
-			return
-		}
-	}
+	r.wrapped(name, how.wrapper, args, c)
 }
 
 // assigned reads the variables of make that name a program.

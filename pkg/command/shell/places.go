@@ -63,32 +63,22 @@ type redirected struct {
 	path  string
 	write bool
 	in    places
+	later bool // in code that runs at another time than where it stands
 }
 
-// span is a range of reader.pending.
-type span struct{ from, to int }
+// redirected keeps a target until all is known that changes directories.
+func (r *reader) redirected(path string, write bool, in places) {
+	r.pending = append(r.pending, redirected{path, write, in, r.deferred > 0})
+}
 
-// finish resolves what was redirected to, when all is known that changes directories.
 func (r *reader) finish() {
-	if r.roams {
-		r.lose(0, len(r.pending))
-	}
-	if r.moved {
-		for _, s := range r.later {
-			r.lose(s.from, s.to)
-		}
-	}
 	for _, target := range r.pending {
+		if r.roams || r.moved && target.later {
+			target.in = elsewhere
+		}
 		r.resolve(target)
 	}
 	r.judge()
-}
-
-// lose says that where pending targets stand is not known.
-func (r *reader) lose(from, to int) {
-	for i := from; i < to; i++ {
-		r.pending[i].in = elsewhere
-	}
 }
 
 func (r *reader) resolve(target redirected) {

@@ -68,7 +68,7 @@ type Arg struct {
 	// Open: with Many, nothing is known of the words.
 	Open bool
 
-	from []string // the variables that the rest comes from; anything for what is none
+	from []string // the sources of its text: variables, and what is none
 }
 
 // Literal returns the arguments up to the first that is not known.
@@ -94,7 +94,7 @@ func (p Program) String() string {
 
 // Read reads a line for a shell of a dialect.
 func Read(line string, dialect Dialect) (reading Reading) {
-	r := &reader{out: &reading, seen: map[string]int{}, left: maxTotal, numbers: newNumbers()}
+	r := &reader{out: &reading, seen: map[string]int{}, left: maxTotal, values: newValues()}
 	defer func() {
 		if p := recover(); p != nil {
 			reading.Unjudged = append(reading.Unjudged, fmt.Sprintf("the line cannot be read: %v", p))
@@ -110,7 +110,7 @@ type reader struct {
 	out  *Reading
 	seen map[string]int // where in out.Programs
 	left int            // bytes that may still be parsed
-	numbers
+	values
 	inGit int // how deep in what git runs
 
 	pending []redirected
@@ -119,7 +119,7 @@ type reader struct {
 	moved bool
 	// functions: one is declared in the line. roams: one of them, or other code for later, changes the directory.
 	functions, roams bool
-	later            []span // of pending, in code that runs at another time than where it stands
+	deferred         int // how deep in code that runs at another time than where it stands
 }
 
 // scope is what holds around a command.

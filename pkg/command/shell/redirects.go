@@ -1,16 +1,11 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-func (r *reader) redirects(list []*syntax.Redirect, s scope) {
-	for _, redirect := range list {
-		r.redirect(redirect, s)
-	}
-}
 
 func (r *reader) redirect(d *syntax.Redirect, s scope) {
 	if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
@@ -30,7 +25,7 @@ func (r *reader) redirect(d *syntax.Redirect, s scope) {
 		r.unjudged("the target of the redirection %s is not literal", d.Op)
 	case !target.Exact, target.Text == "", isDevice(target.Text):
 	default:
-		r.pending = append(r.pending, redirected{target.Text, write, s.in})
+		r.redirected(target.Text, write, s.in)
 	}
 }
 
@@ -56,77 +51,57 @@ func isDevice(text string) bool {
 		ok && fd != "" && strings.Trim(fd, "0123456789") == ""
 }
 
-// input is what a command has as its standard input.
-type input int
-
-const (
-	inherited input = iota
-	literal         // a here-document or here-string
-	file
-	unknown
-)
-
-// standardInput tells what a shell without a script would read. Only a single redirection is understood.
-func (r *reader) standardInput(list []*syntax.Redirect) (what input, text string) {
+// standardInput is the text that a shell without a script reads, "" for a file, which is its own matter. False: it is not
+// known. Only a single redirection is understood.
+func standardInput(list []*syntax.Redirect) (text string, ok bool) {
+	one := false
 	for _, d := range list {
-		if d.N != nil && d.N.Value != "0" || !reads(d.Op) {
+		if d.N != nil && d.N.Value != "0" {
 			continue
 		}
-		if what != inherited {
-			return unknown, ""
+		switch d.Op {
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			if one {
+				return "", false
+			}
+			one = true
+			text, ok = input(d)
 		}
-		what, text = inputOf(d)
 	}
-	return what, text
+	return text, ok
 }
 
-func reads(op syntax.RedirOperator) bool {
-	switch op {
-	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return true
-	}
-	return false
-}
-
-func inputOf(d *syntax.Redirect) (input, string) {
+func input(d *syntax.Redirect) (text string, ok bool) {
+	word := resolve(d.Word)
 	switch d.Op {
 	case syntax.WordHdoc:
-		if word := resolve(d.Word); word.Exact {
-			return literal, word.Text
-		}
+		return word.Text, word.Exact
 	case syntax.Hdoc:
-		if text, ok := document(d); ok {
-			return literal, text
-		}
-	case syntax.RdrIn:
-		if word := resolve(d.Word); word.Exact && !word.Begins("/dev/ /proc/") {
-			return file, ""
-		}
+		return document(d)
 	}
-	return unknown, ""
+	return "", d.Op == syntax.RdrIn && word.Exact && !word.Begins("/dev/ /proc/")
 }
 
 // document is the text of a here-document if it is literal.
 func document(d *syntax.Redirect) (string, bool) {
-	quoted := false
-	for _, part := range d.Word.Parts {
-		lit, ok := part.(*syntax.Lit)
-		quoted = quoted || !ok || strings.Contains(lit.Value, `\`)
-	}
 	if d.Hdoc == nil {
 		return "", true
 	}
-	var b strings.Builder
+	quoted := slices.ContainsFunc(d.Word.Parts, func(part syntax.WordPart) bool {
+		lit, ok := part.(*syntax.Lit)
+		return !ok || strings.Contains(lit.Value, `\`)
+	})
+	var text strings.Builder
 	for _, part := range d.Hdoc.Parts {
 		lit, ok := part.(*syntax.Lit)
-		if !ok {
+		switch {
+		case !ok:
 			return "", false
-		}
-		if quoted {
-			b.WriteString(lit.Value)
-		} else {
-			b.WriteString(unescape(lit.Value, "$`\\"))
+		case quoted:
+			text.WriteString(lit.Value)
+		default:
+			text.WriteString(unescape(lit.Value, "$`\\"))
 		}
 	}
-	return b.String(), true
+	return text.String(), true
 }

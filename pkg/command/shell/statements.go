@@ -1,8 +1,6 @@
 package shell
 
-import (
-	"mvdan.cc/sh/v3/syntax"
-)
+import "mvdan.cc/sh/v3/syntax"
 
 // stmts reads commands that run one after the other.
 func (r *reader) stmts(list []*syntax.Stmt, s scope) flow {
@@ -17,7 +15,9 @@ func (r *reader) stmt(stmt *syntax.Stmt, s scope) flow {
 	if stmt == nil {
 		return stay(s.in)
 	}
-	r.redirects(stmt.Redirs, s)
+	for _, redirect := range stmt.Redirs {
+		r.redirect(redirect, s)
+	}
 	if stmt.Background || stmt.Coprocess || stmt.Disown {
 		r.out.Background = true
 		r.apart(func() { r.command(stmt.Cmd, stmt.Redirs, s) })
@@ -118,7 +118,9 @@ func (r *reader) loop(s scope, body func()) flow {
 	if r.moves == moves {
 		return stay(s.in)
 	}
-	r.lose(from, len(r.pending))
+	for i := range r.pending[from:] {
+		r.pending[from+i].in = elsewhere
+	}
 	return lost
 }
 
@@ -126,14 +128,10 @@ func (r *reader) iteration(c *syntax.ForClause, s scope) {
 	if list, ok := c.Loop.(*syntax.WordIter); ok {
 		r.assignName(list.Name.Value)
 		for _, item := range list.Items {
-			value := r.word(item, s)
-			if !isNumber(value) {
-				r.tainted[list.Name.Value] = true
-			}
-			r.set(list.Name.Value, value)
+			r.set(list.Name.Value, r.word(item, s).from...)
 		}
 		if len(list.Items) == 0 || c.Select {
-			r.taint(list.Name.Value)
+			r.set(list.Name.Value, anything)
 		}
 	} else {
 		r.inside(c.Loop, s)
@@ -168,11 +166,9 @@ func (r *reader) declare(c *syntax.FuncDecl, s scope) {
 
 // afterwards reads code that runs at another time than where it stands.
 func (r *reader) afterwards(read func()) {
-	from := len(r.pending)
 	moves := r.moves
+	r.deferred++
 	read()
-	r.later = append(r.later, span{from, len(r.pending)})
-	if r.moves != moves { // whoever calls it is somewhere else afterwards
-		r.roams = true
-	}
+	r.deferred--
+	r.roams = r.roams || r.moves != moves // whoever calls it is somewhere else afterwards
 }

@@ -21,10 +21,7 @@ func (r *reader) assign(a *syntax.Assign, s scope) {
 	if a.Array != nil || a.Index != nil {
 		r.arrays[name] = true
 	}
-	if a.Array != nil || !isNumber(value) && !r.isArithmetic(a.Value) {
-		r.tainted[name] = true
-	}
-	r.set(name, value)
+	r.set(name, value.from...)
 	r.variable(name, value, s)
 }
 
@@ -40,7 +37,7 @@ func (r *reader) elements(a *syntax.Assign, s scope) {
 		}
 		value := r.word(e.Value, s)
 		if a.Name != nil {
-			r.set(a.Name.Value, value)
+			r.set(a.Name.Value, value.from...)
 			if isCommandLine(a.Name.Value) {
 				r.assignName(a.Name.Value)
 			}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,32 +76,48 @@ func (r *reader) let(x syntax.ArithmExpr) {
 
 // builder puts an Arg together.
 type builder struct {
-	text                 strings.Builder
-	from                 []string
-	inexact, many, open  bool
-	bracket              bool
-	brace, series, close bool
+	text, bare strings.Builder // all that is literal, and the same with an x for each byte that is quoted
+	known      int             // how much of it stands before all that is not, -1 for everything
+	from       []string
+	many, open bool
 }
 
+// braces are expanded to several words, globs to the names of files.
+var (
+	braces = regexp.MustCompile(`(?s)\{.*(?:,|\.\.).*\}`)
+	globs  = regexp.MustCompile(`(?s)[*?]|\[.*\]`)
+)
+
 func resolve(w *syntax.Word) Arg {
-	b := &builder{}
+	b := &builder{known: -1}
 	for i, part := range w.Parts {
 		b.part(part, i == 0)
 	}
-	if b.brace && b.series && b.close {
+	text, bare := b.text.String(), b.bare.String()
+	if strings.ContainsAny(text, code) {
+		b.from = append(b.from, anything)
+	} else if strings.Trim(text, "0123456789") != "" {
+		b.from = append(b.from, wording)
+	}
+	if braces.MatchString(bare) {
 		return Arg{Many: true, Open: true, from: append(b.from, anything)}
 	}
-	if b.inexact && b.many && !b.open {
-		b.from = append(b.from, anything) // the names of files
+	if at := globs.FindStringIndex(bare); at != nil {
+		b.many = true
+		b.unknown(anything)
+		b.known = min(b.known, at[0])
 	}
-	return Arg{Text: b.text.String(), Exact: !b.inexact, Many: b.many, Open: b.many && b.open, from: b.from}
+	if b.known < 0 {
+		return Arg{Text: text, Exact: true, from: b.from}
+	}
+	return Arg{Text: text[:b.known], Many: b.many, Open: b.open, from: b.from}
 }
 
 func (b *builder) part(part syntax.WordPart, first bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		if first && strings.HasPrefix(p.Value, "~") {
-			b.inexact = true
+			b.unknown()
 		}
 		b.unquoted(p.Value)
 	case *syntax.SglQuoted:
@@ -108,7 +125,7 @@ func (b *builder) part(part syntax.WordPart, first bool) {
 			b.ansi(p.Value)
 			return
 		}
-		b.write(p.Value)
+		b.quote(p.Value)
 	case *syntax.DblQuoted:
 		if p.Dollar {
 			b.unknown(anything)
@@ -119,7 +136,8 @@ func (b *builder) part(part syntax.WordPart, first bool) {
 	case *syntax.ProcSubst, *syntax.ArithmExp:
 		b.unknown(sources(p)...)
 	case *syntax.ExtGlob:
-		b.inexact, b.many = true, true
+		b.many = true
+		b.unknown(anything)
 	default:
 		b.many, b.open = true, true
 		b.unknown(sources(part)...)
@@ -128,66 +146,39 @@ func (b *builder) part(part syntax.WordPart, first bool) {
 
 // unknown says that more comes from somewhere.
 func (b *builder) unknown(from ...string) {
-	b.inexact = true
+	if b.known < 0 {
+		b.known = b.text.Len()
+	}
 	b.from = append(b.from, from...)
 }
 
-// write adds to what is known of the word; behind the first unknown character nothing is.
-func (b *builder) write(text string) {
-	if !b.inexact {
-		b.text.WriteString(text)
-	}
+// quote adds text that means nothing else.
+func (b *builder) quote(text string) {
+	b.text.WriteString(text)
+	b.bare.WriteString(strings.Repeat("x", len(text)))
 }
 
 func (b *builder) unquoted(text string) {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '\\':
-			if i+1 < len(text) {
-				i++
-			}
-			if text[i] != '\n' {
-				b.write(text[i : i+1])
-			}
-			continue
-		case '*', '?':
-			b.inexact, b.many = true, true
-		case '[':
-			b.bracket = true
-		case ']':
-			if b.bracket { // what stood before it counts for nothing
-				b.globbed()
-			}
-		case '{':
-			b.brace = true
-		case ',':
-			b.series = true
-		case '.':
-			b.series = b.series || strings.HasPrefix(text[i:], "..")
-		case '}':
-			b.close = true
+	for {
+		plain, escaped, found := strings.Cut(text, `\`)
+		b.text.WriteString(plain)
+		b.bare.WriteString(plain)
+		switch {
+		case !found:
+			return
+		case escaped == "":
+			b.quote(`\`)
+		case escaped[0] != '\n':
+			b.quote(escaped[:1])
 		}
-		b.write(text[i : i+1])
+		text = escaped[min(1, len(escaped)):]
 	}
-}
-
-// globbed takes back what follows the bracket of a character class.
-func (b *builder) globbed() {
-	if !b.inexact {
-		known := b.text.String()
-		if at := strings.IndexByte(known, '['); at >= 0 {
-			known = known[:at]
-		}
-		b.text.Reset()
-		b.text.WriteString(known)
-	}
-	b.inexact, b.many = true, true
 }
 
 func (b *builder) quoted(part syntax.WordPart) {
 	switch p := part.(type) {
 	case *syntax.Lit:
-		b.write(unescape(p.Value, "$`\"\\"))
+		b.quote(unescape(p.Value, "$`\"\\"))
 	case *syntax.ParamExp:
 		b.unknown(sources(p)...)
 		if !oneField(p) {
@@ -198,28 +189,25 @@ func (b *builder) quoted(part syntax.WordPart) {
 	}
 }
 
-// anything stands for a source that is no variable: the output of a command, an argument, the names of files.
-const anything = "*"
-
 // sources are what an expansion's text comes from.
-func sources(part syntax.WordPart) []string {
+func sources(part syntax.Node) []string {
 	switch p := part.(type) {
 	case *syntax.ArithmExp:
 		return nil
+	case *syntax.CmdSubst:
+		if counts(p) {
+			return []string{count}
+		}
 	case *syntax.ParamExp:
 		switch {
 		case p.Length || p.Param != nil && Among("# ? $ !", p.Param.Value):
 			return nil
 		case p.Param == nil || !syntax.ValidName(p.Param.Value) || p.Excl || p.Repl != nil:
-			return []string{anything}
 		case p.Exp != nil && p.Exp.Word != nil:
-			word := resolve(p.Exp.Word)
-			if word.Exact && strings.ContainsAny(word.Text, code) {
-				return []string{anything}
-			}
-			return append(word.from, p.Param.Value)
+			return append(resolve(p.Exp.Word).from, p.Param.Value)
+		default:
+			return []string{p.Param.Value}
 		}
-		return []string{p.Param.Value}
 	}
 	return []string{anything}
 }
@@ -273,7 +261,7 @@ func (b *builder) ansi(text string) {
 				return
 			}
 		}
-		b.write(string([]byte{c}))
+		b.quote(string([]byte{c}))
 	}
 }
 

@@ -1,19 +1,86 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 )
 
+// options are those of a program.
+type options struct {
+	flags, values, attached string // one-letter ones without a value, with one, and with one that only the same word can have
+	longFlags, longValues   string // what is in longFlags may have a value behind "="
+}
+
+// given is an option on a line, or an operand, which has no name.
+type given struct {
+	name  string
+	value Arg
+	at    int  // the word
+	known bool // not so: it could take a value, or lacks one
+}
+
+// read gives the options and the operands of a program in their order. Behind "--" all are operands.
+func (o options) read(args []Arg) (all []given) {
+	ended := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !ended && a.Is("--"):
+			ended = true
+		case ended || !a.Begins("-") || a.Text == "-" && !strings.Contains(o.flags, "-"):
+			all = append(all, given{"", a, i, true})
+		default:
+			found, next := o.word(a, i)
+			all = append(all, found...)
+			if last := &all[len(all)-1]; next {
+				if i++; i < len(args) {
+					last.value = args[i]
+				}
+				last.known = i < len(args)
+			}
+		}
+	}
+	return all
+}
+
+// word takes a word of options apart, and reports whether the next word is the value of the last.
+func (o options) word(a Arg, at int) (all []given, next bool) {
+	rest := func(text string) Arg { return Arg{Text: text, Exact: a.Exact, Many: a.Many, Open: a.Open} }
+	if a.Begins("--") {
+		name, value, valued := strings.Cut(a.Text, "=")
+		takes := Among(o.longValues, name)
+		known := (takes || Among(o.longFlags, name)) && (valued || a.Exact)
+		return []given{{name, rest(value), at, known}}, known && takes && !valued
+	}
+	for letters := cmp.Or(a.Text[1:], "-"); letters != ""; {
+		letter := letters[:1]
+		letters = letters[1:]
+		switch g := (given{"-" + letter, rest(letters), at, true}); {
+		case strings.Contains(o.flags, letter):
+			all = append(all, g)
+		case strings.Contains(o.values, letter):
+			return append(all, g), letters == "" && a.Exact
+		default:
+			g.known = strings.Contains(o.attached, letter)
+			return append(all, g), false
+		}
+	}
+	if !a.Exact {
+		all = append(all, given{"-", a, at, false})
+	}
+	return all, false
+}
+
 // wrapper is how a program takes the program that it runs: behind its own options and operands.
 type wrapper struct {
-	flags, values         string // one-letter options without and with a value
-	longFlags, longValues string // long options; what is in longFlags may have a value behind "="
-	operands              int    // words before the program
-	assigns               bool   // NAME=value words before the program
-	moves                 string // options that change its directory
-	digits                bool   // -10 is an option
+	options
+	operands int    // words before the program
+	assigns  bool   // NAME=value words before the program
+	moves    string // options that change its directory
+	code     string // options whose value a shell runs instead
+	module   string // options behind which stands no program
 }
 
 // wrappers are the programs whose arguments are read for the program that they run. Their options are those of the GNU
@@ -21,32 +88,44 @@ type wrapper struct {
 var wrappers = sync.OnceValue(func() map[string]wrapper {
 	const common = "--help --version "
 	return map[string]wrapper{
-		"command": {flags: "p"},
-		"exec":    {flags: "cl", values: "a"},
-		"env": {flags: "i0v", values: "uC", assigns: true, moves: "C",
-			longFlags: common + "--ignore-environment --null --debug --block-signal --default-signal --ignore-signal", longValues: "--unset --chdir"},
-		"nohup":   {longFlags: common},
-		"setsid":  {flags: "cfwhV", longFlags: common + "--ctty --fork --wait"},
-		"nice":    {values: "n", longFlags: common, longValues: "--adjustment", digits: true},
-		"ionice":  {flags: "t", values: "cn", longFlags: common + "--ignore", longValues: "--class --classdata"},
-		"stdbuf":  {values: "ioe", longFlags: common, longValues: "--input --output --error"},
-		"timeout": {flags: "vfp", values: "sk", operands: 1, longFlags: common + "--foreground --preserve-status --verbose", longValues: "--signal --kill-after"},
-		"time":    {flags: "pvaqlh", values: "fo", longFlags: common + "--portability --verbose --append --quiet", longValues: "--format --output"},
-		"sudo": {flags: "AbEHnPSkKBNis", values: "CDghpRrtTuU", assigns: true, moves: "DR",
+		"command": {options: options{flags: "p"}},
+		"exec":    {options: options{flags: "cl", values: "a"}},
+		"env": {options: options{
+			flags: "i0v-", values: "uC",
+			longFlags: common + "--ignore-environment --null --debug --block-signal --default-signal --ignore-signal", longValues: "--unset --chdir",
+		}, assigns: true, moves: "-C --chdir"},
+		"nohup":  {options: options{longFlags: common}},
+		"setsid": {options: options{flags: "cfwhV", longFlags: common + "--ctty --fork --wait"}},
+		"nice":   {options: options{flags: "0123456789", values: "n", longFlags: common, longValues: "--adjustment"}},
+		"ionice": {options: options{flags: "t", values: "cn", longFlags: common + "--ignore", longValues: "--class --classdata"}},
+		"stdbuf": {options: options{values: "ioe", longFlags: common, longValues: "--input --output --error"}},
+		"timeout": {options: options{
+			flags: "vfp", values: "sk", longFlags: common + "--foreground --preserve-status --verbose", longValues: "--signal --kill-after",
+		}, operands: 1},
+		"time": {options: options{
+			flags: "pvaqlh", values: "fo", longFlags: common + "--portability --verbose --append --quiet", longValues: "--format --output",
+		}},
+		"sudo": {options: options{
+			flags: "AbEHnPSkKBNis", values: "CDghpRrtTuU",
 			longFlags:  common + "--askpass --background --preserve-env --set-home --non-interactive --preserve-groups --stdin --reset-timestamp --login --shell",
-			longValues: "--user --group --host --prompt --chdir --chroot --role --type --other-user --close-from --command-timeout"},
-		"doas":       {flags: "nLs", values: "Cu"},
+			longValues: "--user --group --host --prompt --chdir --chroot --role --type --other-user --close-from --command-timeout",
+		}, assigns: true, moves: "-D -R --chdir --chroot"},
+		"doas":       {options: options{flags: "nLs", values: "Cu"}},
 		"busybox":    {},
 		"toybox":     {},
-		"chroot":     {operands: 1, longFlags: common, longValues: "--userspec --groups", moves: "*"},
-		"taskset":    {flags: "ac", operands: 1, longFlags: common + "--all-tasks --cpu-list"},
-		"caffeinate": {flags: "disu", values: "tw"},
-		"flock": {flags: "sxeunoFv", values: "wE", operands: 1,
+		"chroot":     {options: options{longFlags: common, longValues: "--userspec --groups"}, operands: 1, moves: "*"},
+		"taskset":    {options: options{flags: "ac", longFlags: common + "--all-tasks --cpu-list"}, operands: 1},
+		"caffeinate": {options: options{flags: "disu", values: "tw"}},
+		"flock": {options: options{
+			flags: "sxeunoFv", values: "wE",
 			longFlags:  common + "--shared --exclusive --unlock --nonblock --nb --close --no-fork --verbose",
-			longValues: "--timeout --wait --conflict-exit-code"},
-		"xargs": {flags: "0rtpxo", values: "adEILnPsRJS",
+			longValues: "--timeout --wait --conflict-exit-code",
+		}, operands: 1},
+		"xargs": {options: options{
+			flags: "0rtpxo", values: "adEILnPsRJS",
 			longFlags:  common + "--null --no-run-if-empty --verbose --interactive --exit --open-tty --show-limits",
-			longValues: "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"},
+			longValues: "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var",
+		}},
 	}
 })
 
@@ -90,8 +169,8 @@ func (r *reader) carried(name string, args []Arg, c command) {
 			r.unjudged("what %s runs is not read", name)
 		}
 	default:
-		if subcommands, ok := starters()[name]; ok {
-			r.started(name, subcommands, args, c)
+		if how, ok := starters()[name]; ok {
+			r.started(name, how, args, c)
 		} else if Among(opaque, name) || begins(name, loaders) {
 			r.unjudged("what %s runs is not read", name)
 		} else if how, ok := namers()[name]; ok {
@@ -131,90 +210,58 @@ func (r *reader) flock(args []Arg, c command) {
 	}
 }
 
-// unwrap returns the words of the program that a wrapper runs.
+// unwrap returns the words of the program that a wrapper runs; none where it runs nothing that is not read here. False: it
+// is not known.
 func (r *reader) unwrap(name string, how wrapper, args []Arg, c *command) ([]Arg, bool) {
 	if how.moves == "*" {
 		c.in = elsewhere
 	}
 	operands := how.operands
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		variable, value, assigned := strings.Cut(a.Text, "=")
+	for _, g := range how.read(args) {
+		variable, value, assigned := strings.Cut(g.value.Text, "=")
+		code := Among(how.code, g.name)
 		switch {
-		case how.assigns && assigned && !a.Many && !a.Begins("-"):
-			r.variable(variable, Arg{Text: value, Exact: a.Exact}, c.scope)
-		case !a.Exact:
+		case g.name == "" && how.assigns && assigned && !g.value.Many:
+			r.variable(variable, Arg{Text: value, Exact: g.value.Exact}, c.scope)
+		case !args[g.at].Exact || code && !g.value.Exact:
 			r.unjudged("what %s runs is not literal", name)
 			return nil, false
-		case a.Text == "--":
-			if operands >= len(args)-i {
-				return nil, true
-			}
-			return args[i+1+operands:], true
-		case a.Begins("-") && (len(a.Text) > 1 || name == "env"):
-			takes, ok := how.option(a.Text, c)
-			if ok && takes && (i+1 == len(args) || args[i+1].Many) {
-				ok = false
-			}
-			if !ok {
-				r.unjudged("the option %s of %s is not known, so what it runs is not", clip(a.Text), name)
-				return nil, false
-			}
-			if takes {
-				i++
+		case !g.known || g.name != "" && g.value.Many:
+			r.unjudged("the option %s of %s is not known, so what it runs is not", clip(args[g.at].Text), name)
+			return nil, false
+		case code:
+			r.apart(func() { r.text(g.value.Text, POSIX, c.scope) })
+			return nil, true
+		case Among(how.module, g.name):
+			return nil, true
+		case g.name != "":
+			if Among(how.moves, g.name) {
+				c.in = elsewhere
 			}
 		case operands > 0:
 			operands--
 		default:
-			return args[i:], true
+			return args[g.at:], true
 		}
 	}
 	return nil, true
 }
 
-// option reports whether a word of options takes the next one as a value, and whether all of it is known.
-func (w wrapper) option(text string, c *command) (takes, ok bool) {
-	if text == "-" {
-		return false, true
-	}
-	if strings.HasPrefix(text, "--") {
-		name, _, valued := strings.Cut(text, "=")
-		if name == "--chdir" || name == "--chroot" {
-			c.in = elsewhere
-		}
-		if Among(w.longFlags, name) {
-			return false, true
-		}
-		return !valued, Among(w.longValues, name)
-	}
-	if w.digits && strings.Trim(text[1:], "-+0123456789") == "" {
-		return false, true
-	}
-	for i, letter := range text[1:] {
-		if strings.ContainsRune(w.moves, letter) {
-			c.in = elsewhere
-		}
-		switch {
-		case strings.ContainsRune(w.flags, letter):
-		case strings.ContainsRune(w.values, letter):
-			return i+2 == len(text), true
-		default:
-			return false, false
-		}
-	}
-	return false, true
-}
-
 // xargs runs its program with words of its input behind, or in the place of a mark.
 func (r *reader) xargs(args []Arg, c command) {
-	rest, ok := r.unwrap("xargs", wrappers()["xargs"], args, &c)
+	how := wrappers()["xargs"]
+	rest, ok := r.unwrap("xargs", how, args, &c)
 	if !ok || len(rest) == 0 {
 		return
 	}
-	mark, ok := replacement(args[:len(args)-len(rest)])
-	if !ok {
-		r.unjudged("what xargs runs is not literal")
-		return
+	mark := ""
+	for _, g := range how.read(args[:len(args)-len(rest)]) {
+		if Among("-I -J", g.name) {
+			if mark = g.value.Text; mark == "" || !g.value.Exact {
+				r.unjudged("what xargs runs is not literal")
+				return
+			}
+		}
 	}
 	fed := make([]Arg, 0, len(rest)+1)
 	for _, a := range rest {
@@ -227,37 +274,9 @@ func (r *reader) xargs(args []Arg, c command) {
 	r.run(fed, c)
 }
 
-// replacement finds what -I, -J or -R of xargs replaces.
-func replacement(options []Arg) (mark string, ok bool) {
-	for i, a := range options {
-		if a.Begins("--") || !a.Begins("-") {
-			continue
-		}
-		at := strings.IndexAny(a.Text, "IJ")
-		// A letter that takes a value hides those behind it.
-		if value := strings.IndexAny(a.Text, "adELnPsRS"); at < 0 || value >= 0 && value < at {
-			continue
-		}
-		mark = a.Text[at+1:]
-		if mark == "" {
-			if i+1 == len(options) || !options[i+1].Exact {
-				return "", false
-			}
-			mark = options[i+1].Text
-		}
-		if mark == "" {
-			return "", false
-		}
-	}
-	return mark, true
-}
-
 // marked is a word in which a mark will be replaced.
 func marked(a Arg, mark string) Arg {
-	if mark == "" {
-		return a
-	}
-	if before, _, found := strings.Cut(a.Text, mark); found {
+	if before, _, found := strings.Cut(a.Text, mark); found && mark != "" {
 		return Arg{Text: before, Many: a.Many, Open: a.Open}
 	}
 	return a
