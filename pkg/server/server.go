@@ -192,9 +192,7 @@ func (s *Server) assemble() error {
 	if runner != nil && o.AdoptOrphans {
 		s.abandoned.Go(func() { s.endAbandoned(runner) })
 	}
-	if s.recorder, err = trace.NewRecorder(s.recording()); err != nil {
-		return err
-	}
+	s.recorder = trace.NewRecorder(s.recording())
 	approvals := approval.Open(root, approval.Options{
 		UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
 	})
@@ -241,7 +239,6 @@ func (s *Server) recording() trace.Options {
 		Changes: snapshot.Options{
 			Root: s.workspace.Root(), NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Contents: s.contents, Secrets: s.intents.Secrets,
 			Largest: min(int64(o.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Durability != settings.OS,
-			Placeholder: sandbox.IsPlaceholder, Logger: s.log,
 		},
 		Degraded: o.Ledger.OnFailure == settings.Degraded,
 	}

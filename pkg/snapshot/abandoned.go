@@ -24,27 +24,20 @@ func FindAbandoned(state *os.Root) *Abandoned {
 	a := &Abandoned{dir: dir}
 	entries, _ := durable.ReadDirectoryIn(dir, ".")
 	for _, e := range entries {
-		if f := takeDead(dir, e.Name()); f != nil {
+		if !strings.HasSuffix(e.Name(), savedSuffix) {
+			continue
+		}
+		f, _, err := durable.OpenRegularIn(dir, e.Name(), os.O_RDONLY)
+		if err != nil {
+			continue
+		}
+		if free, err := durable.TryLock(f); err == nil && free && durable.Stands(dir, e.Name(), f) {
 			a.files = append(a.files, f)
+		} else {
+			_ = f.Close()
 		}
 	}
 	return a
-}
-
-// takeDead locks a state whose process is gone; nil if it is not.
-func takeDead(dir *os.Root, name string) *os.File {
-	if !strings.HasSuffix(name, savedSuffix) {
-		return nil
-	}
-	f, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
-	if err != nil {
-		return nil
-	}
-	if free, err := durable.TryLock(f); err != nil || !free || !durable.Stands(dir, name, f) {
-		_ = f.Close()
-		return nil
-	}
-	return f
 }
 
 // Sweep removes them. It is called when nothing of those processes is left to settle.

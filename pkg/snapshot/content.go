@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"hash"
 	"io"
 	"os"
 	"sync/atomic"
@@ -15,40 +14,22 @@ import (
 
 // budget bounds what one walk reads and holds. Workers share it.
 type budget struct {
-	// read is how many bytes may still be read, file how large one file may be.
-	read atomic.Int64
-	file int64
-	// hold is how many bytes of contents may still be held in memory, held how large one of them may be.
-	hold atomic.Int64
-	held int64
-}
-
-func newBudget(read, file, hold, held int64) *budget {
-	b := &budget{file: file, held: held}
-	b.read.Store(read)
-	b.hold.Store(hold)
-	return b
+	read atomic.Int64 // bytes that may still be read
+	hold atomic.Int64 // bytes of contents that may still be held in memory
+	held int64        // how large one of them may be
 }
 
 // take reports whether size bytes may be read.
 func (b *budget) take(size int64) bool {
 	// An empty file costs a look too.
-	return size <= b.file && b.read.Add(-size-64) >= 0
+	return size <= readFile && b.read.Add(-size-64) >= 0
 }
 
 var errChanging = errors.New("it changed while it was read")
 
-// reader reads the contents of entries. A worker has one.
-type reader struct {
-	newBlobHash func(size int64) hash.Hash
-	budget      *budget
-	unseen      int64 // see walk
-	buf         []byte
-}
-
 // content reads that of an entry that has just been described; of what is secret it holds no bytes. Without an error and a digest, the budget did not let
 // it. The stat is brought up to date if the entry changed meanwhile.
-func (r *reader) content(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
+func (l *worker) content(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	switch st.kind() {
 	case Link:
 		text, err := at.Readlink(name)
@@ -56,17 +37,17 @@ func (r *reader) content(at *handle, name string, st *stat, secret bool) (*diges
 			return nil, nil, err
 		}
 		content := []byte(text)
-		d := r.digest(content)
+		d := l.digest(content)
 		d.text = text
 		return d, content, nil
 	case File:
-		return r.file(at, name, st, secret)
+		return l.file(at, name, st, secret)
 	}
 	return nil, nil, nil
 }
 
-func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
-	if !r.budget.take(st.size) {
+func (l *worker) file(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
+	if !l.budget.take(st.size) {
 		return nil, nil, nil
 	}
 	f, err := at.Open(name)
@@ -79,11 +60,11 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 		if err := fstat(f, &opened); err != nil {
 			return nil, nil, err
 		}
-		if opened.kind() != File || opened.size > r.budget.file {
+		if opened.kind() != File || opened.size > readFile {
 			return nil, nil, errChanging
 		}
-		open := opened.changed() >= r.unseen && !closed(f) // asked before it is read: who opens it later changes its times
-		d, content, err := r.read(f, opened.size, !secret)
+		open := opened.changed() >= l.unseen && !closed(f) // asked before it is read: who opens it later changes its times
+		d, content, err := l.whole(f, opened.size, !secret)
 		if err == nil {
 			err = fstat(f, &after)
 		}
@@ -98,21 +79,21 @@ func (r *reader) file(at *handle, name string, st *stat, secret bool) (*digest, 
 	return nil, nil, errChanging
 }
 
-// read gives a content of a known size, and with hold its bytes, if there is room for them.
-func (r *reader) read(f *os.File, size int64, hold bool) (*digest, []byte, error) {
+// whole gives a content of a known size, and with hold its bytes, if there is room for them.
+func (l *worker) whole(f *os.File, size int64, hold bool) (*digest, []byte, error) {
 	whole := sha256.New()
-	blob := r.newBlobHash(size)
+	blob := l.keeper.options.NewBlobHash(size)
 	var held *bytes.Buffer
 	sinks := []io.Writer{whole, blob}
-	if hold && size <= r.budget.held && r.budget.hold.Add(-size) >= 0 {
+	if hold && size <= l.budget.held && l.budget.hold.Add(-size) >= 0 {
 		held = bytes.NewBuffer(make([]byte, 0, size))
 		sinks = append(sinks, held)
 	}
-	if r.buf == nil {
-		r.buf = make([]byte, 64<<10)
+	if l.copying == nil {
+		l.copying = make([]byte, 64<<10)
 	}
 	// One byte more than the size sees that it grew.
-	n, err := io.CopyBuffer(onlyWriter{io.MultiWriter(sinks...)}, onlyReader{io.NewSectionReader(f, 0, size+1)}, r.buf)
+	n, err := io.CopyBuffer(onlyWriter{io.MultiWriter(sinks...)}, onlyReader{io.NewSectionReader(f, 0, size+1)}, l.copying)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,8 +108,8 @@ func (r *reader) read(f *os.File, size int64, hold bool) (*digest, []byte, error
 }
 
 // digest of a content in memory.
-func (r *reader) digest(content []byte) *digest {
-	blob := r.newBlobHash(int64(len(content)))
+func (l *worker) digest(content []byte) *digest {
+	blob := l.keeper.options.NewBlobHash(int64(len(content)))
 	blob.Write(content)
 	return &digest{hash: string(workspace.HashOf(content)), oid: hex.EncodeToString(blob.Sum(nil)), size: int64(len(content))}
 }

@@ -72,7 +72,8 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
 	var found []Change
 	for _, p := range mine {
 		c := Change{Path: p.path, Before: content(p.before), After: content(p.after), Shared: p.shared, Nobodys: p.nobodys}
-		if becameAnother(p) {
+		if p.before != nil && p.after != nil && (p.before.stat.kind() == Directory) != (p.after.stat.kind() == Directory) {
+			// A directory where something else was, or the other way about, is two changes.
 			found = append(found, Change{Path: p.path, Op: change.Deleted, Before: c.Before, Shared: c.Shared, Nobodys: c.Nobodys})
 			c.Before = nil
 		}
@@ -96,14 +97,8 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
 	}
 	slices.SortStableFunc(found, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	k.hide(found)
-	k.fetchAfter(found)
 	k.fetch(ctx, found)
 	return found
-}
-
-// becameAnother: a directory where something else was, or the other way about, is two changes.
-func becameAnother(p *pending) bool {
-	return p.before != nil && p.after != nil && (p.before.stat.kind() == Directory) != (p.after.stat.kind() == Directory)
 }
 
 func content(v *version) *Content {
@@ -178,8 +173,14 @@ func sameContent(before, after *version) bool {
 	return before.digest.same(after.digest)
 }
 
-// fetchAfter reads contents that an earlier walk of a long window had read, and that were let go.
-func (k *Keeper) fetchAfter(changes []Change) {
+// wanted: the bytes of a content are of use to somebody.
+func (k *Keeper) wanted(c *Content) bool {
+	return c != nil && !c.Secret && c.Kind == File && c.Hash != "" && c.Size <= k.options.Largest
+}
+
+// fetch finds contents that are not held: those after from the files, where an earlier walk of a long window had read them
+// and they were let go, and those before, which nobody can read from there any more, from what is kept and from git.
+func (k *Keeper) fetch(ctx context.Context, changes []Change) {
 	left := int64(holdPerWalk)
 	for i := range changes {
 		c := changes[i].After
@@ -187,48 +188,34 @@ func (k *Keeper) fetchAfter(changes []Change) {
 			continue
 		}
 		if left -= c.Size; left < 0 {
-			return
+			break
 		}
-		if bytes, err := durable.ReadRegularIn(k.options.Root, filepath.FromSlash(changes[i].Path), c.Size); err == nil && c.is(bytes) {
-			c.Bytes, c.Known = bytes, true
-		}
+		bytes, err := durable.ReadRegularIn(k.options.Root, filepath.FromSlash(changes[i].Path), c.Size)
+		c.found(bytes, err == nil)
 	}
-}
-
-// wanted: the bytes of a content are of use to somebody.
-func (k *Keeper) wanted(c *Content) bool {
-	return c != nil && !c.Secret && c.Kind == File && c.Hash != "" && c.Size <= k.options.Largest
-}
-
-// fetch finds the contents before, which nobody can read from the disk any more.
-func (k *Keeper) fetch(ctx context.Context, changes []Change) {
-	left := int64(holdPerWalk)
+	left = holdPerWalk
 	var wanted []*Content
 	for i := range changes {
 		c, after := changes[i].Before, changes[i].After
-		if !k.wanted(c) {
-			continue
-		}
-		if after != nil && after.Hash == c.Hash && after.Known {
-			c.Bytes, c.Known = after.Bytes, true
+		if !k.wanted(c) || after != nil && after.Known && c.found(after.Bytes, after.Hash == c.Hash) {
 			continue
 		}
 		if left -= c.Size; left < 0 {
-			return
+			break
 		}
-		if k.options.Contents != nil {
-			if bytes, ok := k.options.Contents.Get(c.OID); ok && c.is(bytes) {
-				c.Bytes, c.Known = bytes, true
-				continue
-			}
+		if bytes, ok := k.options.Contents.Get(c.OID); !c.found(bytes, ok) {
+			wanted = append(wanted, c)
 		}
-		wanted = append(wanted, c)
 	}
 	k.fromGit(ctx, wanted)
 }
 
-func (c *Content) is(bytes []byte) bool {
-	return string(workspace.HashOf(bytes)) == c.Hash
+// found takes bytes for the content if they are.
+func (c *Content) found(bytes []byte, ok bool) bool {
+	if ok = ok && string(workspace.HashOf(bytes)) == c.Hash; ok {
+		c.Bytes, c.Known = bytes, true
+	}
+	return ok
 }
 
 // gitTime bounds the asking of git.
@@ -258,8 +245,6 @@ func (k *Keeper) fromGit(ctx context.Context, wanted []*Content) {
 		if _, err := io.ReadFull(objects, bytes); err != nil {
 			return
 		}
-		if c.is(bytes) {
-			c.Bytes, c.Known = bytes, true
-		}
+		c.found(bytes, true)
 	}
 }

@@ -2,97 +2,85 @@
 //
 // # Promise
 //
-// A [Keeper] keeps the last state of the tree: of each entry its kind, inode, mode, owner, size and times, and of files
-// and links the hash of their content as far as it was read. [Keeper.Begin] brings it up to date before a command,
-// and [Window.End] looks at the whole tree after it; what differs is the command's. What changed between two commands is
-// nobody's. Ignored files count like all others.
+// A [Keeper] keeps the last state of the tree: of each entry what lstat says, and of files and links the hash of their content
+// as far as it was read. [Keeper.Begin] brings it up to date before a command, and [Window.End] looks at the whole tree after
+// it; what differs is the command's. What changed between two commands is nobody's. Ignored files count like all others.
 //
-// Where the kernel tells of changes (Linux: inotify, on file systems of this machine), the look before a command is only
-// at the directories that it told of, and at those where it cannot tell: with files that have several names, or whose
-// content is not known. If it told of too much to keep, if mounts changed, or if another command runs, also of another
-// server, the look is at everything. What a command did is never taken from the notices.
+// Where the kernel tells of changes (inotify, on file systems of this machine), the look before a command is only at the
+// directories that it told of, and at those where it cannot tell: with files that have several names, or whose content is not
+// known. If it told of too much to keep, if mounts changed, or if a command runs, also of another server, the look is at
+// everything. What a command did is never taken from the notices.
 //
-// A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last
-// walk that a later change could have the same, is read again. A file that was touched, or written and written back, did
-// not change; one whose mode or owner changed did. Setting times back (touch -r) hides nothing, as nobody can set the time
-// of change. Of what is out of scope it is told all the same that it was touched ([Difference.Touched]): an extended
-// attribute cannot be changed without a new time of change either.
+// A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last walk
+// that a later change could have the same, is read again. A file that was written and written back did not change; one whose
+// mode or owner changed did. Setting times back (touch -r) hides nothing, as nobody can set the time of change. Of what is out
+// of scope it is told that it was touched ([Difference.Touched]), as by an extended attribute.
 //
-// While a page of a file is dirty, stores through a mapping change nothing but the content. What is read while commands run,
-// of files that changed since the first of them began, is therefore read again at the next look, and after the last of them has
-// ended, unless nobody had the file open for writing: what maps it keeps it open. That covers whatever else writes late, as a
-// long write. Linux tells who has a file open on file systems of this machine, but not on overlays, and only of files of the
-// server's own user or with CAP_LEASE; elsewhere all of these files are read again at each look. Of those that are more than a walk
-// may read, it is said ([Difference.Gaps]). The commands of other processes are known from [Options.Elsewhere].
+// While a page of a file is dirty, stores through a mapping change nothing but the content. What is read while commands run, of
+// files that changed since the first of them began, is therefore read again at the next look, unless nobody had the file open
+// for writing: what maps it keeps it open. Linux tells that on file systems of this machine, but not on overlays, and only of
+// files of the server's own user or with CAP_LEASE; elsewhere all of these files are read again at each look. Of those that are
+// more than a walk may read, it is said ([Difference.Gaps]). The commands of other processes are known from
+// [Options.Elsewhere].
 //
-// A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks
-// on what it finds: FIFOs, sockets and devices are described and not opened. It reads a bounded amount, goes
-// [workspace.MaxDepth] directories deep and keeps a million entries at most. What it did not look into is said
-// ([Difference.Gaps]). The first directory that is too deep is looked at, and what is in it is not: commands may make none.
-// A directory that is closed to its own user while a command runs is opened again for its owner, as nobody could tell what is in
-// it; one that was closed before is left so.
+// A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks on
+// what it finds: FIFOs, sockets and devices are not opened. It reads a bounded amount, goes [workspace.MaxDepth] directories
+// deep and keeps a million entries at most. What it did not look into is said ([Difference.Gaps]). A directory that is closed to
+// its own user while a command runs is opened again for its owner; one that was closed before is left so.
 //
 // # What is left out
 //
-// In .orchestration: state/, cache/ and what the server itself writes all the time (agent_trace.jsonl, trace/, archive/,
-// intent_map.md); the ledger has its own proof. In .git, at any depth: everything but what makes git run programs or look
-// elsewhere (hooks, config, config.worktree, commondir, gitdir, info/attributes, objects/info/alternates, and the same
-// below modules/ and worktrees/), and what says what the history is (HEAD, packed-refs, refs but those of remotes,
-// grafts, shallow, and the lists of what is under way): so neither objects nor the index. Of the objects, the logs and the branches of remotes [Keeper.GitStore] tells
-// what is gone or changed, up to a bound, but not what is new. Temporary files of the server's own changes.
+// In .orchestration what the server itself writes all the time (state/, cache/, agent_trace.jsonl, trace/, archive/,
+// intent_map.md). In .git, at any depth, everything but what makes git run programs or look elsewhere and what says what the
+// history is (see area.go): so neither objects nor the index. Of the objects, the logs and the branches of remotes
+// [Keeper.GitStore] tells what is gone or changed, up to a bound. Temporary files of the server's own changes.
 //
 // # Who changed what
 //
-// What the server's own tools wrote while a command ran is known by their hashes ([Keeper.Writing]) and is not the
-// command's. If a file is neither what a tool left nor what it was before, the command's change is what lies between the
-// tool's content and the present one. Changes that a tool's write covered are not seen: that tool's record notes a
-// foreign content before it.
+// What the server's own tools wrote while a command ran is known by their hashes ([Keeper.Writing]) and is not the command's. If
+// a file is neither what a tool left nor what it was before, the command's change is what lies between the tool's content and
+// the present one. Changes that a tool's write covered are not seen.
 //
-// Two commands that overlap share the changes of the time in which both ran. A change stands in one record only: that of
-// the command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]). The
-// commands of other processes are known from [Options.Mark].
+// Two commands that overlap share the changes of the time in which both ran. A change stands in one record only: that of the
+// command in whose scope it is, where this tells; else that of the first to end. It is marked ([Change.Shared]). The commands of
+// other processes are known from [Options.Mark].
 //
-// A change out of the scope of every command that ran is nobody's ([Change.Nobodys]): whoever made it may not. What is new
-// by such a one stays in the account of each that can have made it until it is gone, so that the last of them finds it.
-// A file that stands at a new path, and whose old one has something else now, was not made by anybody ([Change.Was]); nor
-// was one with a single name that a look finds at two paths, because somebody exchanges directories while it is made.
+// A change out of the scope of every command that ran is nobody's ([Change.Nobodys]): whoever made it may not. What is new by
+// such a one stays in the account of each that can have made it until it is gone, so that the last of them finds it. A file that
+// stands at a new path, and whose old one has something else now, was not made by anybody ([Change.Was]); nor was one with a
+// single name that a look finds at two paths, because somebody exchanges directories meanwhile.
 //
 // # Before-images
 //
-// A file's content before the command is known where it was read before: at the first walk files are read until the budget
-// of the walk is used up, at later ones those that are new or changed, and those that the budget left. Contents that git
-// seems to have are not kept; others go to [Options.Contents], within a budget. What git or the images give back is believed
-// only by its SHA-256.
+// A file's content before the command is known where it was read before: at the first walk files are read until the budget of
+// the walk is used up, at later ones those that are new or changed, and those that the budget left. Contents that git seems to
+// have are not kept; others go to [Options.Contents], within a budget. What git or the images give back is believed only by its
+// SHA-256.
 //
-// Of what is secret ([Options.Secrets]) the hash is held in memory, to see a change of it, and nothing else: neither its
-// bytes, nor on disk its hash, from which a short secret can be guessed. The same goes for another file with the content
-// that a secret one has or had, as a copy or a hard link. In a difference it is marked ([Content.Secret]).
+// Of what is secret ([Options.Secrets]) the hash is held in memory, to see a change of it, and nothing else: neither its bytes,
+// nor on disk its hash, from which a short secret can be guessed. The same goes for another file with the content that a secret
+// one has or had. In a difference it is marked ([Content.Secret]).
 //
 // # After a kill
 //
 // The state that a command began from is saved ([Window.Saved], [Recover]): a base, which is written seldom, and what has
-// changed since it was written, which goes with the command's entry in the journal and is flushed with that. What
-// [Recover] finds may be the work of anybody who changed files since.
+// changed since it was written, which goes with the command's entry in the journal. What [Recover] finds may be the work of
+// anybody who changed files since.
 //
-// # Files
-//
-// .orchestration/state/snapshots/NAME.base: a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of one value
-// for each entry of the tree (path, mode, owner, size, times, device, inode, and of what was read the SHA-256, git's blob
-// id, the length, a link's text, and whether it is to be read again), until its end. The process that made it holds a lock on it (flock) for its life; one
-// that nobody holds is removed when nothing is left to settle.
+// .orchestration/state/snapshots/NAME.base has a line "snapshot 1 <sha256 of the rest, hex>\n", then a gob stream of one value
+// for each entry of the tree. The process that made it holds a lock on it (flock) for its life; one that nobody holds is removed
+// when nothing is left to settle.
 //
 // # Non-promise
 //
-// Extended attributes are not compared: that something was touched is all that is known, and of a directory not even that
-// where names in it were made or removed afterwards. On file systems that do not note writes through a shared mapping (tmpfs,
-// where the page was read before it was written) such a write is not seen, if nothing else changed the file since the first of the
-// commands that run began. Nor is one to a file whose content is not known, as it is too large to be read, if its time of change
-// is that of a write which was seen; nor what a direct read (O_DIRECT) from a slow disk puts into a mapping
-// that was given up while it was under way. Another server's command is not known of while its ledger is degraded and its journal cannot
-// be written. Where the kernel's notices are used, what another
-// program wrote between two commands is taken for the second's if it wrote through a shared mapping of a file that it still
-// holds open, or by a new name that it had given a file outside of the tree. Somebody who sets the system's clock can in theory give a
-// change the time of an earlier one, to the nanosecond. Programs outside of this process that write while the command runs
-// are taken for the command, if no record tells of them. Off Linux there is no time of change and no inode: what keeps
-// modification time, size and mode is not seen there.
+// Extended attributes are not compared: that something was touched is all that is known. Not seen are: on file systems that do
+// not note writes through a shared mapping (tmpfs, where the page was read before it was written), such a write, if nothing else
+// changed the file since the first of the commands that run began; one to a file whose content is not known, as it is too large
+// to be read, if its time of change is that of a write which was seen; what a direct read (O_DIRECT) from a slow disk puts into
+// a mapping that was given up while it was under way. Another server's command is not known of while its ledger is degraded and
+// its journal cannot be written. Where the kernel's notices are used, what another program wrote between two commands is taken
+// for the second's if it wrote through a shared mapping of a file that it still holds open, or by a new name that it had given a
+// file outside of the tree. Somebody who sets the system's clock can in theory give a change the time of an earlier one, to the
+// nanosecond. Programs outside of this process that write while the command runs are taken for the command, if no record tells
+// of them. Off Linux there is no time of change and no inode: what keeps modification time, size and mode is not seen there.
 package snapshot

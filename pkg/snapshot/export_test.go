@@ -3,11 +3,16 @@ package snapshot
 import (
 	"bytes"
 	"encoding/gob"
+	"encoding/hex"
 	"time"
 )
 
 // BlobsOf reads the ids of a git index.
-func BlobsOf(index []byte, idLength int) map[string]bool { return blobsOf(index, idLength) }
+func BlobsOf(index []byte, idLength int) map[string]bool {
+	named := map[string]bool{}
+	eachEntry(index, idLength, func(e indexEntry) { named[hex.EncodeToString(e.id)] = true })
+	return named
+}
 
 // ExplainedUnread is explained for a file whose content was not read before the command; an empty after is no file.
 func ExplainedUnread(after string, writes ...*Write) (last *Write, ok bool) {

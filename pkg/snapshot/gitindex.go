@@ -8,45 +8,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 )
 
 const maxIndex = 256 << 20 // bytes
 
 // gitIndex is the file with git's index, "" where there is none.
 func (k *Keeper) gitIndex() string {
-	dir := k.options.Root.Name()
-	for {
+	for dir := k.options.Root.Name(); ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
 		info, err := os.Stat(at)
 		switch {
 		case err == nil && info.IsDir():
 			return filepath.Join(at, "index")
 		case err == nil && info.Mode().IsRegular():
-			text, _ := durable.ReadRegular(at, 8<<10)
-			target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-			if !ok {
-				return ""
+			if own := gitdir.Pointed(at, "gitdir: "); own != "" {
+				return filepath.Join(own, "index")
 			}
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(dir, target)
-			}
-			return filepath.Join(target, "index")
-		}
-		if filepath.Dir(dir) == dir {
+			return ""
+		case filepath.Dir(dir) == dir:
 			return ""
 		}
-		dir = filepath.Dir(dir)
 	}
 }
 
 // gitHas gives what git seems to have of contents: those that its index names. It only saves keeping them twice, so
 // nothing depends on its being true.
 func (k *Keeper) gitHas() func(oid string) bool {
-	index, _ := readIndex(k.gitIndex())
-	named := blobsOf(index, k.options.NewBlobHash(0).Size())
+	index, _ := durable.ReadRegular(k.gitIndex(), maxIndex)
+	named := map[string]bool{}
+	eachEntry(index, k.options.NewBlobHash(0).Size(), func(e indexEntry) { named[hex.EncodeToString(e.id)] = true })
 	return func(oid string) bool { return named[oid] }
 }
 
@@ -58,13 +51,6 @@ const (
 	extendedFlag  = 0x4000
 	pathsAreShort = 4 // the version from which on paths are relative to the one before
 )
-
-// blobsOf reads the ids of an index; what cannot be read has none.
-func blobsOf(index []byte, idLength int) map[string]bool {
-	named := map[string]bool{}
-	eachEntry(index, idLength, func(e indexEntry) { named[hex.EncodeToString(e.id)] = true })
-	return named
-}
 
 // indexEntry is what an entry of the index says of a file, without what only saves git a look at it.
 type indexEntry struct {
@@ -109,8 +95,8 @@ func eachEntry(index []byte, idLength int, visit func(indexEntry)) {
 // Index describes what git's index says is to be committed: the same text for two that say the same, whatever they
 // remember of times; "" where there is no index, or one that is too large.
 func (k *Keeper) Index() string {
-	index, ok := readIndex(k.gitIndex())
-	if !ok {
+	index, err := durable.ReadRegular(k.gitIndex(), maxIndex)
+	if err != nil {
 		return ""
 	}
 	sum := sha256.New()
@@ -129,11 +115,6 @@ func (k *Keeper) IndexWritten() string {
 		return ""
 	}
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-}
-
-func readIndex(name string) ([]byte, bool) {
-	index, err := durable.ReadRegular(name, maxIndex)
-	return index, err == nil
 }
 
 // shortPath is the length of a path of version 4: how much of the one before falls away, and text up to a NUL.

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
 )
@@ -37,18 +36,6 @@ type StoreChange struct {
 	Loose bool
 }
 
-// storeCache are the names in directories of git's store, as long as these do not change.
-type storeCache struct {
-	mu   sync.Mutex
-	dirs map[string]*storeDir
-}
-
-type storeDir struct {
-	stat  stat
-	read  int64
-	names []string // with / behind those of directories
-}
-
 // GitStore looks at it; nil where .git is no directory.
 func (k *Keeper) GitStore() *GitStore {
 	top := k.gitTop()
@@ -57,8 +44,6 @@ func (k *Keeper) GitStore() *GitStore {
 	}
 	defer top.release()
 	s := &GitStore{keeper: k, start: fileclock.Now(), dirs: map[string]stat{}, packs: map[string]stat{}}
-	k.stored.mu.Lock()
-	defer k.stored.mu.Unlock()
 	left := []string{"objects", "logs", "refs/remotes"}
 	for len(left) > 0 && len(s.files)+len(s.dirs) < maxStored {
 		dir := left[0]
@@ -68,24 +53,39 @@ func (k *Keeper) GitStore() *GitStore {
 			continue
 		}
 		s.dirs[dir] = now
-		for _, name := range k.stored.names(top, dir, &now) {
-			if inner, is := strings.CutSuffix(name, "/"); is {
-				left = append(left, path.Join(dir, inner))
-			} else {
-				s.files = append(s.files, path.Join(dir, name))
+		eachName(top, dir, func(name string) {
+			var of stat
+			switch at := path.Join(dir, name); {
+			case top.lstat(at, &of) != nil:
+			case of.kind() == Directory:
+				left = append(left, at)
+			default:
+				s.files = append(s.files, at)
+				if dir == "objects/pack" && of.links > 1 {
+					s.packs[at] = of
+				}
 			}
-		}
+		})
 	}
 	if s.Short = len(left) > 0 || len(s.files) > maxStored; s.Short {
 		s.files = s.files[:min(len(s.files), maxStored)]
 	}
-	for _, name := range s.files {
-		var pack stat
-		if path.Dir(name) == "objects/pack" && top.lstat(name, &pack) == nil && pack.links > 1 {
-			s.packs[name] = pack
-		}
-	}
 	return s
+}
+
+// eachName visits what is in a directory, as far as it can be looked into; no link on the way is followed.
+func eachName(top *handle, dir string, visit func(name string)) {
+	h := top.hold()
+	defer func() { h.release() }()
+	for name := range strings.SplitSeq(dir, "/") {
+		inner, err := h.openDir(name)
+		if err != nil {
+			return
+		}
+		h.release()
+		h = inner
+	}
+	_ = h.names(make([]byte, listing), func(name []byte) { visit(string(name)) })
 }
 
 func (k *Keeper) gitTop() *handle {
@@ -99,40 +99,6 @@ func (k *Keeper) gitTop() *handle {
 		return nil
 	}
 	return top
-}
-
-// names are what is in a directory; the caller holds the lock.
-func (c *storeCache) names(top *handle, dir string, now *stat) []string {
-	if known := c.dirs[dir]; known != nil && known.stat == *now && now.ctime != 0 && now.ctime < known.read-int64(grain) {
-		return known.names
-	}
-	at := &storeDir{stat: *now, read: fileclock.Now()}
-	h := top.hold()
-	for name := range strings.SplitSeq(dir, "/") {
-		inner, err := h.openDir(name)
-		h.release()
-		if err != nil {
-			return nil
-		}
-		h = inner
-	}
-	defer h.release()
-	_ = h.names(make([]byte, listing), func(name []byte) {
-		var of stat
-		if h.lstat(string(name), &of) != nil {
-			return
-		}
-		behind := ""
-		if of.kind() == Directory {
-			behind = "/"
-		}
-		at.names = append(at.names, string(name)+behind)
-	})
-	if c.dirs == nil || len(c.dirs) > maxStored {
-		c.dirs = map[string]*storeDir{}
-	}
-	c.dirs[dir] = at
-	return at.names
 }
 
 // Changes are what is gone or changed since, sorted.

@@ -20,7 +20,7 @@ import (
 
 // bench is a workspace with a keeper.
 type bench struct {
-	t      testing.TB
+	t      *testing.T
 	dir    string
 	kept   *kept.Store
 	keeper *snapshot.Keeper
@@ -28,7 +28,7 @@ type bench struct {
 	options snapshot.Options
 }
 
-func newBench(t testing.TB) *bench {
+func newBench(t *testing.T) *bench {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -42,9 +42,7 @@ func newBench(t testing.TB) *bench {
 		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Contents: b.kept, Largest: 8 << 20, State: b.state,
 	}
 	b.keeper = snapshot.Open(b.options)
-	t.Cleanup(func() {
-		root.Close()
-	})
+	t.Cleanup(func() { root.Close() })
 	return b
 }
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
@@ -145,32 +144,4 @@ func TestTreeChangesWhileItIsLookedAt(t *testing.T) {
 	swapping.Wait()
 	b.end(b.begin())
 	b.want(b.changed("echo y > dir/sub/f7"), "modified dir/sub/f7")
-}
-
-// TestMappedWrite finds a write through a shared mapping.
-func TestMappedWrite(t *testing.T) {
-	b := newBench(t)
-	b.write("file", strings.Repeat("x", 8192))
-	w := b.begin()
-	f, err := os.OpenFile(filepath.Join(b.dir, "file"), os.O_RDWR, 0)
-	b.must(err)
-	mapped, err := syscall.Mmap(int(f.Fd()), 0, 8192, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	b.must(err)
-	mapped[5000] = 'y'
-	b.must(syscall.Munmap(mapped))
-	b.must(f.Close())
-	b.want(b.end(w), "modified file")
-}
-
-// TestTimesSetBack: times that a program sets hide nothing.
-func TestTimesSetBack(t *testing.T) {
-	b := newBench(t)
-	b.write("file", "one\n")
-	info, err := os.Stat(filepath.Join(b.dir, "file"))
-	b.must(err)
-	w := b.begin()
-	b.write("file", "two\n")
-	b.must(os.Chtimes(filepath.Join(b.dir, "file"), info.ModTime(), info.ModTime()))
-	b.must(os.Chtimes(b.dir, time.Unix(0, 0), time.Unix(0, 0)))
-	b.want(b.end(w), "modified file")
 }

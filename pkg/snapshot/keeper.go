@@ -3,27 +3,15 @@ package snapshot
 import (
 	"context"
 	"hash"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
-
-// Contents keeps contents by their git blob ids; kept.Store implements it.
-type Contents interface {
-	Put(contents ...kept.Content) error
-	Get(oid string) ([]byte, bool)
-	// Deny has contents kept no longer, whatever their path, and Denied reports whether one is such.
-	Deny(oids ...string)
-	Denied(oid string) bool
-}
 
 // Options are what a Keeper works with.
 type Options struct {
@@ -31,8 +19,8 @@ type Options struct {
 	Root *os.Root
 	// NewBlobHash is the hash that names a git blob of a size, begun.
 	NewBlobHash func(size int64) hash.Hash
-	// Contents keeps contents that git does not have; nil keeps none.
-	Contents Contents
+	// Contents keeps contents that git does not have.
+	Contents *kept.Store
 	// Secrets gives the rules of what is secret, as they are now: is reports whether a path is, of which a directory's ends
 	// in a slash, and is nil if none can be. digest names the rules. Nil: nothing is secret.
 	Secrets func() (is func(path string) bool, digest string)
@@ -47,9 +35,6 @@ type Options struct {
 	// State opens .orchestration/state, where the state before a command is saved; nil saves none. Durable flushes it.
 	State   func() (*os.Root, error)
 	Durable bool
-	// Placeholder tells what the sandbox stands in for governance files that do not exist: it is nothing.
-	Placeholder func(fs.FileInfo) bool
-	Logger      zerolog.Logger
 }
 
 // Others tells what other processes did, of some paths.
@@ -69,14 +54,6 @@ type Running struct {
 	Began time.Time
 	// InScope says whether it may change a path.
 	InScope func(path string) bool
-}
-
-// mayHave reports whether the command can have made a change, and may.
-func (r *Running) mayHave(p *pending) bool {
-	if !r.InScope(p.path) {
-		return false
-	}
-	return p.after == nil || p.after.stat.ctime == 0 || p.after.stat.ctime >= r.Began.Add(-grain).UnixNano()
 }
 
 // Limits of what is read and held; see budget.
@@ -115,19 +92,20 @@ type Keeper struct {
 	base     *base
 	older    []*base             // guarded by the lock
 	since    map[string]*version // what has changed since the base; nil is gone
-
-	stored storeCache
 }
 
-// request is somebody who waits for a walk that begins after it.
+// request waits for a walk that begins after it: the window opens with it, or ends.
 type request struct {
-	begins, ends *Window
-	done         chan struct{}
-	err          error
+	window *Window
+	done   chan struct{}
+	err    error
 }
 
 // Open makes a Keeper. It looks at nothing yet.
 func Open(o Options) *Keeper {
+	if o.Secrets == nil {
+		o.Secrets = func() (func(string) bool, string) { return nil, "none" }
+	}
 	return &Keeper{
 		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: newNode(), keepLeft: keepImages,
 		unseen: nobodyRuns,
@@ -149,7 +127,7 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 		w.others, w.ends, err = k.options.Mark(ctx)
 	}
 	if err == nil {
-		err = k.request(&request{begins: w})
+		err = k.request(w)
 	}
 	if err != nil {
 		w.Discard()
@@ -168,9 +146,9 @@ func (k *Keeper) window(began time.Time, inScope func(path string) bool) *Window
 	}
 }
 
-// request has a walk made, or joins one that has not begun.
-func (k *Keeper) request(r *request) error {
-	r.done = make(chan struct{})
+// request has a walk made for a window, or joins one that has not begun.
+func (k *Keeper) request(w *Window) error {
+	r := &request{window: w, done: make(chan struct{})}
 	k.mu.Lock()
 	k.waiting = append(k.waiting, r)
 	leads := !k.walking
@@ -194,23 +172,26 @@ func (k *Keeper) walkAll() {
 			k.mu.Unlock()
 			return
 		}
-		running := k.running(served)
+		running := k.begun() // not those that begin with this walk
 		k.mu.Unlock()
-		found, err := k.walk(served, running)
-		k.deliver(served, &found)
+		var begin, end []*Window
+		for _, r := range served {
+			if slices.Contains(running, r.window) {
+				end = append(end, r.window)
+			} else {
+				begin = append(begin, r.window)
+			}
+		}
+		found, err := k.walk(end, len(running) > 0)
+		k.deliver(begin, end, &found)
 		if err == nil {
-			err = k.saveFor(beginning(served))
+			err = k.saveFor(begin)
 		}
 		for _, r := range served {
 			r.err = err
 			close(r.done)
 		}
 	}
-}
-
-// running: a command runs, or has just ended. The caller holds the lock.
-func (k *Keeper) running(served []*request) bool {
-	return len(k.begun()) > 0 || slices.ContainsFunc(served, func(r *request) bool { return r.ends != nil })
 }
 
 // begun are the open windows of which the state before is known. The caller holds the lock.
@@ -230,21 +211,18 @@ type found struct {
 	linked *Links
 }
 
-// walk looks at the workspace, while a command runs or not.
-func (k *Keeper) walk(served []*request, running bool) (found, error) {
+// walk looks at the workspace, while a command runs or not, at the end of some windows.
+func (k *Keeper) walk(end []*Window, running bool) (found, error) {
 	began := time.Now()
-	unseen := k.unseenSince(served)
-	keep := k.keep()
+	unseen := k.unseenSince(end)
 	k.learnSecrets()
-	w := &walk{
-		root: k.options.Root, newBlobHash: k.options.NewBlobHash, temporary: k.temporary, secret: k.secrets.is, unread: true, opens: running, began: began,
-		unseen: unseen,
-		budget: newBudget(readPerWalk, readFile, holdPerWalk, max(k.options.Largest, keepImage)),
-	}
+	w := &walk{keeper: k, keep: k.keep(), opens: running, began: began, unseen: unseen}
+	w.budget.read.Store(readPerWalk)
 	if !k.walked {
 		w.budget.read.Store(readAhead)
 	}
-	w.seen = keep.seen
+	w.budget.hold.Store(holdPerWalk)
+	w.budget.held = max(k.options.Largest, keepImage)
 	if k.notices == nil {
 		k.notices = openNotices()
 	}
@@ -252,12 +230,12 @@ func (k *Keeper) walk(served []*request, running bool) (found, error) {
 	// If no command runs, nor did when the last walk was made, what changed since is the work of the server's tools and of
 	// people, which the kernel's notices tell of. Commands have ways around those.
 	undisturbed := !running && unseen == nobodyRuns && k.unseen == nobodyRuns
-	w.notices, w.partly = k.notices, told && k.walked && undisturbed
+	w.partly = told && k.walked && undisturbed
 	if w.partly {
 		k.root.find()
 	}
 	deltas, err := w.run(k.root)
-	keep.done()
+	w.keep.done()
 	if err != nil {
 		return found{}, err
 	}
@@ -290,33 +268,19 @@ func (k *Keeper) temporary(dir, name string) bool {
 }
 
 // deliver gives what a walk found to the windows that were open while it changed.
-func (k *Keeper) deliver(served []*request, f *found) {
+func (k *Keeper) deliver(begin, end []*Window, f *found) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	running := k.begun() // not those that begin with this walk
-	for _, w := range beginning(served) {
+	running := k.begun()
+	for _, w := range begin {
 		w.begun, w.linked = true, f.linked
 	}
 	for _, w := range running {
 		w.gaps, w.linked = f.gaps, f.linked
 		for i := range f.deltas {
-			w.merge(f.deltas[i], running, ends(served, w))
+			w.merge(f.deltas[i], running, slices.Contains(end, w))
 		}
 	}
-}
-
-func beginning(served []*request) []*Window {
-	var windows []*Window
-	for _, r := range served {
-		if r.begins != nil {
-			windows = append(windows, r.begins)
-		}
-	}
-	return windows
-}
-
-func ends(served []*request, w *Window) bool {
-	return slices.ContainsFunc(served, func(r *request) bool { return r.ends == w })
 }
 
 // Write is one change of one file that is known to be somebody else's than a command's. A hash is "" where there is no

@@ -79,21 +79,17 @@ func (n *notices) take() (all bool) {
 			if mask&unix.IN_Q_OVERFLOW != 0 {
 				all = false
 			}
-			n.stir(watch, mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0)
+			ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
+			for _, dir := range n.nodes[watch] {
+				dir.stirred = true
+				if ended && dir.watch == watch {
+					dir.watch = 0
+				}
+			}
+			if ended {
+				delete(n.nodes, watch)
+			}
 		}
-	}
-}
-
-// stir marks what has a watch, or has it no more. The caller holds the lock.
-func (n *notices) stir(watch int32, ended bool) {
-	for _, dir := range n.nodes[watch] {
-		dir.stirred = true
-		if ended && dir.watch == watch {
-			dir.watch = 0
-		}
-	}
-	if ended {
-		delete(n.nodes, watch)
 	}
 }
 

@@ -11,10 +11,8 @@ func (k *Keeper) unrecorded(begin []*Window) (states []saved) {
 		for path, p := range w.deltas {
 			switch last, ok := explained(&p.delta, w.writes[path], w.inScope(path)); {
 			case ok || last != nil:
-			case p.before == nil:
-				states = append(states, saved{Path: path, Gone: true})
-			case k.shown(p.before.digest) != nil:
-				states = append(states, save(path, &p.before.stat, p.before.digest))
+			case p.before == nil || k.shown(p.before.digest) != nil:
+				states = append(states, k.save(path, p.before))
 			}
 		}
 	}

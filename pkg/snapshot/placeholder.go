@@ -13,9 +13,6 @@ import (
 
 // without takes out of deltas what the sandbox put where nothing was: it comes and goes with commands.
 func (k *Keeper) without(deltas []delta) []delta {
-	if k.options.Placeholder == nil {
-		return deltas
-	}
 	for i := range deltas {
 		d := &deltas[i]
 		if k.placeholder(d.path, d.before) {
@@ -37,7 +34,7 @@ func (k *Keeper) placeholder(at string, v *version) bool {
 	if placeholder.Temporary(path.Base(at)) {
 		return v.stat.kind() == Directory || v.stat.size == 0 || v.stat.size <= placeholder.MaxSize && k.says(at, v, placeholder.Contents()...)
 	}
-	if workspace.Protect(at) == workspace.ProtectNone || !k.options.Placeholder(info{path.Base(at), v.stat}) {
+	if workspace.Protect(at) == workspace.ProtectNone || !placeholder.Marked(v.stat.mode, v.stat.size, time.Unix(0, v.stat.mtime)) {
 		return false
 	}
 	content := placeholder.Content(at)
@@ -55,16 +52,3 @@ func (k *Keeper) says(at string, v *version, contents ...string) bool {
 		return v.digest.hash == string(workspace.HashOf([]byte(content)))
 	})
 }
-
-// info is a stat for others.
-type info struct {
-	name string
-	stat stat
-}
-
-func (i info) Name() string       { return i.name }
-func (i info) Size() int64        { return i.stat.size }
-func (i info) Mode() fs.FileMode  { return i.stat.mode }
-func (i info) ModTime() time.Time { return time.Unix(0, i.stat.mtime) }
-func (i info) IsDir() bool        { return i.stat.mode.IsDir() }
-func (i info) Sys() any           { return nil }

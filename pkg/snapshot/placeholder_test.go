@@ -7,17 +7,12 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/placeholder"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
 // TestPlaceholdersOfAllNames: what a sandbox has standing where nothing is comes unnoticed; what says something else, or
 // stands where no sandbox puts one, is a change.
 func TestPlaceholdersOfAllNames(t *testing.T) {
 	b := newBench(t)
-	o := b.options
-	o.Placeholder = sandbox.IsPlaceholder
-	b.keeper = snapshot.Open(o)
 	w := b.begin()
 	for name, content := range map[string]string{
 		".intentignore": "", ".mcp.json": placeholder.Content(".mcp.json"), ".roomodes": placeholder.Content(".roomodes"),
@@ -37,9 +32,6 @@ func TestPlaceholdersOfAllNames(t *testing.T) {
 // time; what it says itself under such a name is told.
 func TestPlaceholdersOnTheirWay(t *testing.T) {
 	b := newBench(t)
-	o := b.options
-	o.Placeholder = sandbox.IsPlaceholder
-	b.keeper = snapshot.Open(o)
 	w := b.begin()
 	b.must(os.Mkdir(filepath.Join(b.dir, placeholder.NewTemporary()), 0o755))
 	going := ""

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -56,11 +57,16 @@ type savedState struct {
 	Since []saved
 }
 
-func save(path string, s *stat, d *digest) saved {
+// save is an entry as it is written down; nil is gone.
+func (k *Keeper) save(path string, v *version) saved {
+	if v == nil {
+		return saved{Path: path, Gone: true}
+	}
+	s := &v.stat
 	out := saved{
 		Path: path, Mode: s.mode, UID: s.uid, GID: s.gid, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Ino: s.ino, Links: s.links,
 	}
-	if d != nil {
+	if d := k.shown(v.digest); d != nil {
 		out.Read, out.Length, out.Text, out.Open = true, d.size, d.text, d.open
 		out.Hash, _ = hex.DecodeString(strings.TrimPrefix(d.hash, "sha256:"))
 		out.OID, _ = hex.DecodeString(d.oid)
@@ -106,50 +112,27 @@ func (k *Keeper) saveFor(begin []*Window) error {
 	}
 	state := savedState{Base: k.base.name, Began: k.last}
 	for path, v := range k.since {
-		if v == nil {
-			state.Since = append(state.Since, saved{Path: path, Gone: true})
-			continue
-		}
-		state.Since = append(state.Since, save(path, &v.stat, k.shown(v.digest)))
-	}
-	k.mu.Lock()
-	unrecorded := k.unrecorded(begin)
-	k.mu.Unlock()
-	all, err := state.encodedFor(begin, unrecorded)
-	if err != nil {
-		return err
+		state.Since = append(state.Since, k.save(path, v))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i, w := range begin {
-		w.saved, w.base = all[i], k.base
+	unrecorded := k.unrecorded(begin)
+	for _, w := range begin {
+		own := state
+		own.Since = slices.Clip(state.Since)
+		for _, one := range unrecorded { // out of its scope, that is as it was before
+			if !w.inScope(one.Path) {
+				own.Since = append(own.Since, one)
+			}
+		}
+		var out bytes.Buffer
+		if err := gob.NewEncoder(&out).Encode(own); err != nil {
+			return err
+		}
+		w.saved, w.base = out.Bytes(), k.base
 		k.base.uses++
 	}
 	return nil
-}
-
-// encodedFor is the state for each of some windows: out of its scope, what is not recorded yet is as it was before.
-func (s savedState) encodedFor(begin []*Window, unrecorded []saved) ([][]byte, error) {
-	all := make([][]byte, len(begin))
-	since, encoded := s.Since, -1 // the latter is how many entries the one before has
-	for i, w := range begin {
-		s.Since = since[:len(since):len(since)]
-		for _, one := range unrecorded {
-			if !w.inScope(one.Path) {
-				s.Since = append(s.Since, one)
-			}
-		}
-		if len(s.Since) == len(since) && encoded == len(since) {
-			all[i] = all[i-1]
-			continue
-		}
-		var out bytes.Buffer
-		if err := gob.NewEncoder(&out).Encode(s); err != nil {
-			return nil, err
-		}
-		all[i], encoded = out.Bytes(), len(s.Since)
-	}
-	return all, nil
 }
 
 // newBase writes the whole state. Only the walker calls it.
@@ -229,7 +212,7 @@ func (k *Keeper) writeBase(f *os.File) error {
 	out := bufio.NewWriterSize(f, 256<<10)
 	encoder := gob.NewEncoder(io.MultiWriter(out, sum))
 	if err := k.root.each("", func(path string, e *entry) error {
-		return encoder.Encode(save(path, &e.stat, k.shown(e.content)))
+		return encoder.Encode(k.save(path, e.version()))
 	}); err != nil {
 		return err
 	}
@@ -345,28 +328,20 @@ func readBase(state *os.Root, name string) (map[string]saved, error) {
 
 // planted makes a tree of its entries, as they were at a time.
 func planted(entries map[string]saved, listed time.Time) *node {
-	root := &node{listed: listed}
-	dirs := map[string]*node{"": root}
-	children := map[string][]entry{}
-	for path, s := range entries {
-		if s.Gone {
+	dirs := map[string]*node{"": {listed: listed}}
+	for _, path := range slices.Sorted(maps.Keys(entries)) { // a directory before what is in it
+		s := entries[path]
+		slash := strings.LastIndexByte(path, '/')
+		parent := dirs[path[:max(slash, 0)]]
+		if s.Gone || parent == nil {
 			continue
 		}
-		at, name := "", path
-		if i := strings.LastIndexByte(path, '/'); i >= 0 {
-			at, name = path[:i], path[i+1:]
-		}
-		e := entry{name: name, stat: s.stat(), content: s.digest()}
+		e := entry{name: path[slash+1:], stat: s.stat(), content: s.digest()}
 		if e.stat.kind() == Directory {
 			e.dir = &node{listed: listed}
 			dirs[path] = e.dir
 		}
-		children[at] = append(children[at], e)
+		parent.entries = append(parent.entries, e)
 	}
-	for at, entries := range children {
-		if dir := dirs[at]; dir != nil {
-			dir.entries = entries
-		}
-	}
-	return root
+	return dirs[""]
 }

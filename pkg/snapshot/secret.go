@@ -15,12 +15,12 @@ type secrets struct {
 	digest string                 // "" where they are not known, and all is taken for secret
 }
 
+// has reports whether a path is secret.
+func (s *secrets) has(path string) bool { return s.is != nil && s.is(path) }
+
 // learnSecrets is called before each walk. Where the rules are others than before, what was read under the old ones is
 // judged again, and the state that is saved is written anew, without what is secret now.
 func (k *Keeper) learnSecrets() {
-	if k.options.Secrets == nil {
-		return
-	}
 	is, digest := k.options.Secrets()
 	same := digest == k.secrets.digest && digest != ""
 	k.secrets = secrets{is, digest}
@@ -34,20 +34,20 @@ func (k *Keeper) learnSecrets() {
 			return nil
 		}
 		judged := *e.content // others hold the one that it was
-		if judged.secret = is != nil && is(path); judged.secret && e.stat.kind() == File && judged.size > 0 {
+		if judged.secret = k.secrets.has(path); judged.secret && e.stat.kind() == File && judged.size > 0 {
 			found = append(found, judged.oid)
 		}
 		e.content = &judged
 		return nil
 	})
-	if k.options.Contents != nil && digest != "" {
+	if digest != "" {
 		k.options.Contents.Deny(found...)
 	}
 }
 
 // shown is what may be written down of a content: of a secret not even its hash, as a short one can be guessed from that.
 func (k *Keeper) shown(d *digest) *digest {
-	if d == nil || d.secret || d.text == "" && d.size > 0 && k.options.Contents != nil && k.options.Contents.Denied(d.oid) {
+	if d == nil || d.secret || d.text == "" && d.size > 0 && k.options.Contents.Denied(d.oid) {
 		return nil
 	}
 	return d
@@ -55,18 +55,16 @@ func (k *Keeper) shown(d *digest) *digest {
 
 // hide takes from changes what is secret by the rules as they are now: a rule can have come while the command ran.
 func (k *Keeper) hide(changes []Change) {
-	if k.options.Secrets == nil {
-		return
-	}
-	is, _ := k.options.Secrets()
+	var now secrets
+	now.is, _ = k.options.Secrets()
 	for i := range changes {
 		c := &changes[i]
-		c.Secret = is != nil && (is(c.Path) || c.From != "" && is(c.From))
+		c.Secret = now.has(c.Path) || c.From != "" && now.has(c.From)
 		for _, content := range []*Content{c.Before, c.After} {
 			switch {
 			case content == nil:
 			case content.Kind == Directory:
-				c.Secret = c.Secret || is != nil && is(c.Path+"/")
+				c.Secret = c.Secret || now.has(c.Path+"/")
 			case c.Secret || k.denied(content):
 				content.Secret, content.Bytes, content.Known = true, nil, false
 			}
@@ -77,9 +75,6 @@ func (k *Keeper) hide(changes []Change) {
 // Secret reports whether a path, of which a directory's ends in a slash, is secret, or the content of a file that stood
 // there and is not nil. What cannot be read is.
 func (k *Keeper) Secret(path string, file *os.File) bool {
-	if k.options.Secrets == nil {
-		return false
-	}
 	is, _ := k.options.Secrets()
 	if is == nil {
 		return false
@@ -100,7 +95,7 @@ func (k *Keeper) Secret(path string, file *os.File) bool {
 
 // denied reports whether a secret file has, or had, a content.
 func (k *Keeper) denied(c *Content) bool {
-	return k.options.Contents != nil && c.Kind == File && c.Size > 0 && c.OID != "" && k.options.Contents.Denied(c.OID)
+	return c.Kind == File && c.Size > 0 && c.OID != "" && k.options.Contents.Denied(c.OID)
 }
 
 // keeping gathers in one walk what is to be kept of it.
@@ -119,9 +114,6 @@ func (k *Keeper) keep() *keeping {
 
 // seen is called for each content that is read, by several workers.
 func (g *keeping) seen(path string, d *digest, content []byte) {
-	if g.keeper.options.Contents == nil {
-		return
-	}
 	if d.secret {
 		if d.size > 0 && g.keeper.secrets.digest != "" {
 			g.mu.Lock()
@@ -142,9 +134,6 @@ func (g *keeping) seen(path string, d *digest, content []byte) {
 
 // done keeps what was found. That waits for the end of the walk: what has several names may be secret by the last.
 func (g *keeping) done() {
-	if g.keeper.options.Contents == nil {
-		return
-	}
 	g.keeper.options.Contents.Deny(g.denied...)
 	_ = g.keeper.options.Contents.Put(g.found...) // of each change that comes it is tried again
 }

@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,8 +41,7 @@ func TestTouched(t *testing.T) {
 				b.write(name, "x\n")
 			}
 			b.end(b.begin())
-			w, err := b.keeper.Begin(context.Background(), func(path string) bool { return strings.HasPrefix(path, "src") })
-			b.must(err)
+			w := b.scoped("src")
 			for _, name := range c.attributes {
 				b.must(unix.Setxattr(filepath.Join(b.dir, name), "user.x", []byte("x"), 0))
 			}
@@ -71,13 +69,7 @@ func TestTouchedByTwo(t *testing.T) {
 	b := newBench(t)
 	b.write("docs/a", "x\n")
 	b.write("src/a", "x\n")
-	in := func(dir string) func(string) bool {
-		return func(path string) bool { return strings.HasPrefix(path, dir) }
-	}
-	one, err := b.keeper.Begin(context.Background(), in("src"))
-	b.must(err)
-	two, err := b.keeper.Begin(context.Background(), in("other"))
-	b.must(err)
+	one, two := b.scoped("src"), b.scoped("other")
 	b.run("touch -d 1999-01-01 docs/a src/a")
 	for _, w := range []*snapshot.Window{one, two} {
 		d := b.end(w)

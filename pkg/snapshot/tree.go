@@ -33,9 +33,6 @@ func (n *node) find() bool {
 	return n.due || n.below
 }
 
-// replaced: another directory has its name now.
-func (n *node) replaced() { n.watch, n.due = 0, true }
-
 // entry is one name of a directory.
 type entry struct {
 	name string

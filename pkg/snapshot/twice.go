@@ -7,7 +7,7 @@ import "slices"
 func (n *node) twice(deltas []delta) {
 	came := map[number][]*delta{}
 	for i := range deltas {
-		if d := &deltas[i]; d.after != nil && d.after.stat.single() && (d.before == nil || !d.before.stat.sameInode(&d.after.stat)) {
+		if d := &deltas[i]; d.after != nil && d.after.stat.ino != 0 && (d.after.stat.links <= 1 || d.after.stat.kind() == Directory) && (d.before == nil || !d.before.stat.sameInode(&d.after.stat)) {
 			came[d.after.stat.number()] = append(came[d.after.stat.number()], d)
 		}
 	}
@@ -30,6 +30,3 @@ func (n *node) search(at string, came map[number][]*delta) {
 		}
 	}
 }
-
-// single: it has a number, and one name at a time.
-func (s *stat) single() bool { return s.ino != 0 && (s.links <= 1 || s.kind() == Directory) }

@@ -3,9 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,26 +36,19 @@ func (g Gap) String() string {
 
 // walk is one look at the whole tree, which brings the kept state up to date in place.
 type walk struct {
-	root        *os.Root
-	newBlobHash func(size int64) hash.Hash
-	temporary   func(path, name string) bool // is one of the server's own files
-	secret      func(path string) bool       // nil: nothing is
-	budget      *budget
-	// unread: entries of which the content is not known are read although nothing changed.
-	unread bool
+	keeper *Keeper
+	keep   *keeping
+	budget budget
 	began  time.Time
 	// opens: a command runs, so a directory that was closed to its own user since the last look is opened again: nobody
 	// could tell what is in it.
 	opens bool
 	// unseen is the time of change from which on a file may be written without a new one.
 	unseen int64
-	// notices are what the kernel tells from now on; partly has only what it told of before looked into.
-	notices *notices
-	partly  bool // until it turns out that this is not enough
+	// partly has only what the kernel's notices told of looked into, until it turns out that this is not enough.
+	partly bool
 	// linked: a file has several names that had one. What is known of the others may be out of date.
 	linked atomic.Bool
-	// seen gets contents that were read, without the bytes of what is secret.
-	seen func(path string, d *digest, content []byte)
 
 	count  atomic.Int64
 	tasks  stack
@@ -80,7 +71,7 @@ func (w *walk) run(root *node) ([]delta, error) {
 }
 
 func (w *walk) once(root *node) ([]delta, error) {
-	at, err := openTop(w.root)
+	at, err := openTop(w.keeper.options.Root)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
@@ -91,7 +82,7 @@ func (w *walk) once(root *node) ([]delta, error) {
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
-			l := &worker{walk: w, reader: reader{newBlobHash: w.newBlobHash, budget: w.budget, unseen: w.unseen}, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
+			l := &worker{walk: w, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
 			for t, ok := w.tasks.pop(); ok; t, ok = w.tasks.pop() {
 				l.directory(t)
 				w.tasks.done()
@@ -113,10 +104,9 @@ func (w *walk) gap(path, reason string) {
 // worker does tasks one after the other.
 type worker struct {
 	*walk
-	reader
-	buf   []byte
-	out   *[]delta
-	named *Links
+	buf, copying []byte
+	out          *[]delta
+	named        *Links
 }
 
 func (l *worker) report(d delta) { *l.out = append(*l.out, d) }
@@ -128,7 +118,10 @@ func (l *worker) directory(t task) {
 		opened, err := t.parent.openDir(t.name)
 		t.parent.release()
 		if err != nil {
-			l.closed(t, err)
+			if !errors.Is(err, fs.ErrNotExist) { // else it went away while we looked; the next walk says so
+				t.node.problem = reason(err)
+				l.gap(t.path, t.node.problem) // what is known of it stays, as far as anybody can tell
+			}
 			return
 		}
 		at = opened
@@ -139,15 +132,6 @@ func (l *worker) directory(t task) {
 		c.compare()
 	}
 	c.below()
-}
-
-// closed is a directory that cannot be opened. What is known of it stays, as far as anybody can tell.
-func (l *worker) closed(t task, err error) {
-	if errors.Is(err, fs.ErrNotExist) {
-		return // it went away while we looked; the next walk says so
-	}
-	t.node.problem = reason(err)
-	l.gap(t.path, t.node.problem)
 }
 
 // comparison holds what a directory has against what is kept of it.
@@ -167,11 +151,14 @@ type comparison struct {
 // compare holds the directory against what is kept of it, which it brings up to date.
 func (c *comparison) compare() {
 	n := c.task.node
-	c.notices.watch(c.at, n)
+	c.keeper.notices.watch(c.at, n)
 	n.problem, n.stirred, n.blind = "", false, false
 	err := c.at.names(c.buf, c.name)
 	c.end()
-	n.entries, n.listed = c.now(), c.began
+	n.listed = c.began
+	if !c.same {
+		n.entries = c.fresh
+	}
 	for i := range n.entries {
 		n.blind = n.blind || n.entries[i].blind()
 	}
@@ -200,7 +187,7 @@ func (c *comparison) name(found []byte) {
 		name = string(found)
 	}
 	below, included := c.area.enter(name)
-	if !included || c.walk.temporary(c.path, name) {
+	if !included || c.keeper.temporary(c.path, name) {
 		return
 	}
 	if c.same && !next {
@@ -260,7 +247,7 @@ func (c *comparison) known(e *entry, below area) bool {
 	}
 	c.count.Add(1)
 	if now == e.stat && !c.doubtful(e) {
-		if e.content == nil && c.unread && e.stat.kind() != Directory {
+		if e.content == nil && e.stat.kind() != Directory {
 			c.read(e, nil)
 		}
 		return true
@@ -276,7 +263,7 @@ func (c *comparison) known(e *entry, below area) bool {
 			c.report(delta{path: join(c.path, e.name), before: was.version(), after: e.version()})
 		}
 		if !was.stat.sameInode(&now) {
-			e.dir.replaced()
+			e.dir.watch, e.dir.due = 0, true // another directory has its name now
 		}
 		return true
 	}
@@ -330,8 +317,8 @@ func (c *comparison) doubtful(e *entry) bool {
 // read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held. before is what was
 // known of it.
 func (c *comparison) read(e *entry, before *digest) []byte {
-	secret := c.secret != nil && c.secret(join(c.path, e.name))
-	d, content, err := c.reader.content(c.at, e.name, &e.stat, secret)
+	secret := c.keeper.secrets.has(join(c.path, e.name))
+	d, content, err := c.content(c.at, e.name, &e.stat, secret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.gap(join(c.path, e.name), reason(err))
 	}
@@ -342,8 +329,8 @@ func (c *comparison) read(e *entry, before *digest) []byte {
 		d.secret = secret
 	}
 	e.content = d
-	if d != nil && c.seen != nil && e.stat.kind() == File && !d.same(before) {
-		c.seen(join(c.path, e.name), d, content)
+	if d != nil && e.stat.kind() == File && !d.same(before) {
+		c.keep.seen(join(c.path, e.name), d, content)
 	}
 	return content
 }
@@ -359,13 +346,6 @@ func (c *comparison) end() {
 		c.report(delta{path: path, before: e.version()})
 		e.dir.gone(path, c.report)
 	}
-}
-
-func (c *comparison) now() []entry {
-	if c.same {
-		return c.old
-	}
-	return c.fresh
 }
 
 // below has the directories of this one looked into.

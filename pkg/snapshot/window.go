@@ -98,7 +98,7 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 		return &Difference{}, nil
 	}
 	defer w.Discard()
-	if err := w.keeper.request(&request{ends: w}); err != nil {
+	if err := w.keeper.request(w); err != nil {
 		return nil, err
 	}
 	foreign, problem := w.foreign(ctx)
@@ -195,7 +195,9 @@ func (w *Window) madeBefore(p *pending) {
 
 // by reports whether a command of another process can have made a change, and may.
 func (f *Foreign) by(p *pending) bool {
-	return slices.ContainsFunc(f.Running, func(r Running) bool { return r.mayHave(p) })
+	return slices.ContainsFunc(f.Running, func(r Running) bool {
+		return r.InScope(p.path) && (p.after == nil || p.after.stat.ctime == 0 || p.after.stat.ctime >= r.Began.Add(-grain).UnixNano())
+	})
 }
 
 // taken: the change of a path so far stands in the record of another command. The caller holds the lock.

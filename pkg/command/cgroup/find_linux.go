@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,11 +34,8 @@ func Find() (*Parent, error) { return FindIn("/proc/self", "/run/systemd/system"
 // systemd rules the hierarchy.
 func FindIn(proc, systemd string) (*Parent, error) {
 	groups, err := ownGroups(filepath.Join(proc, "cgroup"))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNone, err)
-	}
-	mounts, err := hierarchies(filepath.Join(proc, "mountinfo"))
-	if err != nil {
+	mounts, unmounted := hierarchies(filepath.Join(proc, "mountinfo"))
+	if err := errors.Join(err, unmounted); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	var tried []error
@@ -63,9 +59,6 @@ func FindIn(proc, systemd string) (*Parent, error) {
 // ownGroups reads the group of the process in the hierarchy of each version, of version 1 in that of pids.
 func ownGroups(path string) (map[int]string, error) {
 	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
 	groups := map[int]string{}
 	for line := range strings.Lines(string(content)) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -79,7 +72,7 @@ func ownGroups(path string) (map[int]string, error) {
 			groups[1] = fields[2]
 		}
 	}
-	return groups, nil
+	return groups, err
 }
 
 func hasWord(text, word, separator string) bool {
@@ -94,29 +87,23 @@ type hierarchy struct {
 
 // hierarchies reads /proc/PID/mountinfo (proc_pid_mountinfo(5)), version 2 first.
 func hierarchies(path string) ([]hierarchy, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
+	table, err := os.ReadFile(path)
 	var one, two []hierarchy
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		before, after, ok := strings.Cut(lines.Text(), " - ")
+	for line := range strings.Lines(string(table)) {
+		before, after, ok := strings.Cut(line, " - ")
 		fields, kind := strings.Fields(before), strings.Fields(after)
 		if !ok || len(fields) < 5 || len(kind) < 3 {
 			continue
 		}
-		h := hierarchy{root: unescaped(fields[3]), point: unescaped(fields[4])}
+		root, point := unescaped(fields[3]), unescaped(fields[4])
 		switch {
 		case kind[0] == "cgroup2":
-			h.version = 2
-			two = append(two, h)
+			two = append(two, hierarchy{2, root, point})
 		case kind[0] == "cgroup" && hasWord(kind[2], "pids", ","):
-			h.version = 1
-			one = append(one, h)
+			one = append(one, hierarchy{1, root, point})
 		}
 	}
-	return append(two, one...), nil
+	return append(two, one...), err
 }
 
 func unescaped(path string) string {

@@ -87,28 +87,27 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 
 // unknown are the commits that a commit comes of and that are not trusted, the oldest first.
 func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
-	input := id + "\n"
+	of := []string{id}
 	for _, trusted := range j.trusted {
-		input += "^" + trusted + "\n"
+		of = append(of, "^"+trusted)
 	}
-	const fields = "%H%x00%P%x00%an <%ae> %ad%x00%s%x00%b"
-	out, err := j.ask(ctx, input, "log", "--stdin", "--topo-order", "--reverse", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
-		"--format=tformat:"+fields+"%x00%x1e", fmt.Sprint("--max-count=", maxUnknown+1))
-	if err != nil {
-		return nil, err
+	all, err := j.log(ctx, of, "%H%x00%P%x00%an <%ae> %ad%x00%s%x00%b", maxUnknown+1, "--topo-order", "--reverse")
+	if err == nil && len(all) > maxUnknown {
+		err = fmt.Errorf("more than %d commits are neither known from before nor from a configured remote", maxUnknown)
 	}
-	var all []commit
+	return all, err
+}
+
+// log asks git for commits. The format has the fields of a commit, of which those that nobody needs can be empty.
+func (j *Judge) log(ctx context.Context, of []string, format string, most int, args ...string) (all []commit, err error) {
+	out, err := j.ask(ctx, strings.Join(of, "\n")+"\n", append([]string{"log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
+		"--format=tformat:" + format + "%x00%x1e", fmt.Sprint("--max-count=", most)}, args...)...)
 	for entry := range strings.SplitSeq(out, "\x00\x1e\n") {
-		parts := strings.SplitN(entry, "\x00", 5)
-		if len(parts) != 5 {
-			continue
+		if parts := strings.SplitN(entry, "\x00", 5); len(parts) == 5 {
+			all = append(all, commit{id: parts[0], parents: strings.Fields(parts[1]), author: parts[2], subject: parts[3], body: parts[4]})
 		}
-		all = append(all, commit{id: parts[0], parents: strings.Fields(parts[1]), author: parts[2], subject: parts[3], body: parts[4]})
 	}
-	if len(all) > maxUnknown {
-		return nil, fmt.Errorf("more than %d commits are neither known from before nor from a configured remote", maxUnknown)
-	}
-	return all, nil
+	return all, err
 }
 
 // look finds what of a commit is not explained, its parents being looked at.
@@ -271,17 +270,13 @@ const maxOriginals = 8
 // originals are other commits by the same author at the same time, those with the same subject first.
 func (j *Judge) originals(ctx context.Context, c commit) ([]string, error) {
 	if j.authors == nil {
-		input := strings.Join(slices.Concat(j.trusted, slices.Sorted(maps.Keys(j.bad))), "\n") + "\n"
-		out, err := j.ask(ctx, input, "log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
-			"--format=tformat:%H%x00%an <%ae> %ad%x00%s%x00", fmt.Sprint("--max-count=", maxHistory))
+		history, err := j.log(ctx, slices.Concat(j.trusted, slices.Sorted(maps.Keys(j.bad))), "%H%x00%x00%an <%ae> %ad%x00%s%x00", maxHistory)
 		if err != nil {
 			return nil, err
 		}
 		j.authors = map[string][]commit{}
-		for line := range strings.SplitSeq(out, "\x00\n") {
-			if parts := strings.SplitN(line, "\x00", 3); len(parts) == 3 {
-				j.authors[parts[1]] = append(j.authors[parts[1]], commit{id: parts[0], subject: parts[2]})
-			}
+		for _, one := range history {
+			j.authors[one.author] = append(j.authors[one.author], one)
 		}
 	}
 	var likely, others []string

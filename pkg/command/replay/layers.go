@@ -30,7 +30,12 @@ func OpenLayers(w *workspace.Workspace) (*Layers, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweepLayers(all)
+	entries, _ := all.ReadDir()
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), lockSuffix); is {
+			_ = ifFree(all, e.Name(), func() error { return removeLayers(all, name) }) // what stays goes another time
+		}
+	}
 	name := rand.Text()
 	lock, err := newLock(all, name+lockSuffix)
 	if err != nil {
@@ -41,18 +46,6 @@ func OpenLayers(w *workspace.Workspace) (*Layers, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
-}
-
-func sweepLayers(all *durable.Dir) {
-	entries, err := all.ReadDir()
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if name, is := strings.CutSuffix(e.Name(), lockSuffix); is {
-			_ = ifFree(all, e.Name(), func() error { return removeLayers(all, name) }) // what stays goes another time
-		}
-	}
 }
 
 // Sub makes an empty directory, and gives its absolute path.

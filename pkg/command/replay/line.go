@@ -85,7 +85,10 @@ func (l *Line) git(args []shell.Arg) {
 	if name == "" && plain {
 		return // git --version
 	}
-	rests := texts(rest)
+	rests := make([]string, len(rest)) // as far as they are known
+	for i, a := range rest {
+		rests[i] = a.Text
+	}
 	if !shell.Among(leaving, name) && !looks(name, rests) {
 		if !l.Changes {
 			l.First = "git " + name
@@ -171,7 +174,7 @@ func (l *Line) fetch(args []shell.Arg) {
 		case !a.Exact:
 			l.Remotes = false
 		case a.Begins("-"):
-			if !harmlessFetch(a.Text) {
+			if option, _, _ := strings.Cut(a.Text, "="); !shell.Among(harmless, option) {
 				l.Remotes = false
 			}
 		case operands == 0:
@@ -185,14 +188,10 @@ func (l *Line) fetch(args []shell.Arg) {
 	}
 }
 
-// harmlessFetch knows the options of fetch and pull that change neither where
-// commits come from nor which branches get them.
-func harmlessFetch(option string) bool {
-	name, _, _ := strings.Cut(option, "=")
-	return shell.Among(`-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
-		--unshallow --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-autostash --no-edit --progress --no-commit
-		--squash --stat --no-stat --atomic --no-recurse-submodules --dry-run`, name)
-}
+// harmless are the options of fetch and pull that change neither where commits come from nor which branches get them.
+const harmless = `-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
+	--unshallow --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-autostash --no-edit --progress --no-commit
+	--squash --stat --no-stat --atomic --no-recurse-submodules --dry-run`
 
 // push finds what of the ledger a push would take along.
 func (l *Line) push(words []string) {
@@ -201,13 +200,4 @@ func (l *Line) push(words []string) {
 			l.LedgerPush = word
 		}
 	}
-}
-
-// texts are the words, as far as they are known.
-func texts(args []shell.Arg) []string {
-	words := make([]string, 0, len(args))
-	for _, a := range args {
-		words = append(words, a.Text)
-	}
-	return words
 }

@@ -82,15 +82,18 @@ func (r *Repository) Judge(scratch string, store Store, trusted []string, allowe
 	if shallow, _ := store.Common.Read("shallow", 1<<20); len(shallow) > 0 {
 		files["shallow"] = string(shallow)
 	}
-	for _, dir := range []string{"objects/info", "refs"} {
-		if err := os.MkdirAll(filepath.Join(scratch, filepath.FromSlash(dir)), 0o700); err != nil {
-			return nil, fmt.Errorf("make a scratch repository: %w", err)
+	err := os.Mkdir(filepath.Join(scratch, "refs"), 0o700)
+	for name, content := range files {
+		at := filepath.Join(scratch, filepath.FromSlash(name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(at), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(at, []byte(content), 0o600)
 		}
 	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(scratch, filepath.FromSlash(name)), []byte(content), 0o600); err != nil {
-			return nil, fmt.Errorf("make a scratch repository: %w", err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch repository: %w", err)
 	}
 	return j, nil
 }

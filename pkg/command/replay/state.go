@@ -174,11 +174,18 @@ func (s *Standing) Has(ctx context.Context, path string, entry Entry, content fu
 		return is, err
 	}
 	for _, from := range s.sources[min(1, len(s.sources)):] {
-		made, same, err := s.marked(ctx, from, path, entry, content)
+		made, err := s.judge.entry(ctx, from.tree, path)
 		if err != nil {
 			return false, err
 		}
-		if !same {
+		if made.Mode != entry.Mode || made.ID == "" {
+			continue
+		}
+		blob, err := s.judge.blob(ctx, made.ID, maxMarked)
+		if err != nil || !strings.Contains("\n"+blob, "\n"+marker) {
+			continue
+		}
+		if text, err := content(); err != nil || unnamed(text) != unnamed(blob) {
 			continue
 		}
 		// That is what the replay has there: it is as explained as that.
@@ -197,19 +204,6 @@ func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
 	}
 	out, err := j.ask(ctx, strings.Join(j.trusted, "\n")+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "--", path)
 	return err == nil && slices.Contains(strings.Fields(out), id), err
-}
-
-// marked reports whether a text with conflict markers is what a replay made, but for the names behind the markers.
-func (s *Standing) marked(ctx context.Context, from source, path string, entry Entry, content func() (string, error)) (made Entry, same bool, err error) {
-	if made, err = s.judge.entry(ctx, from.tree, path); err != nil || made.Mode != entry.Mode || made.ID == "" {
-		return made, false, err
-	}
-	blob, err := s.judge.blob(ctx, made.ID, maxMarked)
-	if err != nil || !strings.Contains("\n"+blob, "\n"+marker) {
-		return made, false, nil
-	}
-	text, err := content()
-	return made, err == nil && unnamed(text) == unnamed(blob), err
 }
 
 const (

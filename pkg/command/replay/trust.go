@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -47,10 +47,9 @@ const (
 
 // Left are the blobs that git left uncommitted out of scope (merge --squash), by path: nobody wrote them by hand.
 func (t *Trust) Left(ctx context.Context) (left map[string]string, err error) {
-	err = t.locked(ctx, func(dir *durable.Dir) error {
-		now, _, err := read(dir)
-		left = now.Left
-		return err
+	err = t.open(ctx, func(m *memory) error {
+		left = m.Left
+		return nil
 	})
 	return left, err
 }
@@ -65,8 +64,9 @@ type Running struct {
 // Trusted are the commits that people put on refs, now being those that stand
 // there. Nothing of a command's runs between.
 func (t *Trust) Trusted(ctx context.Context, now []string) (trusted []string, err error) {
-	err = t.locked(ctx, func(dir *durable.Dir) error {
-		trusted, err = look(dir, now)
+	err = t.open(ctx, func(m *memory) error {
+		err := m.look(now)
+		trusted = m.Trusted
 		return err
 	})
 	return trusted, err
@@ -74,12 +74,12 @@ func (t *Trust) Trusted(ctx context.Context, now []string) (trusted []string, er
 
 // Begin is Trusted for a command that is about to run. Its end is End's to say.
 func (t *Trust) Begin(ctx context.Context, now []string) (running *Running, trusted []string, err error) {
-	err = t.locked(ctx, func(dir *durable.Dir) error {
-		if trusted, err = look(dir, now); err != nil {
+	err = t.open(ctx, func(m *memory) error {
+		if err := m.look(now); err != nil {
 			return err
 		}
-		running = &Running{trust: t, name: runPrefix + rand.Text()}
-		running.lock, err = newLock(dir, running.name)
+		trusted, running = m.Trusted, &Running{trust: t, name: runPrefix + rand.Text()}
+		running.lock, err = newLock(m.dir, running.name)
 		return err
 	})
 	return running, trusted, err
@@ -92,48 +92,60 @@ func (r *Running) End(ctx context.Context, now, explained []string, left map[str
 		return nil
 	}
 	defer r.lock.Close()
-	return r.trust.locked(ctx, func(dir *durable.Dir) error {
-		was, _, err := read(dir)
-		if err != nil {
-			return err
-		}
-		is := tips{Trusted: slices.Clone(was.Trusted), Known: now, Left: was.Left}
+	return r.trust.open(ctx, func(m *memory) error {
+		m.Known = now
 		if len(left) > 0 {
-			is.Left = left
+			m.Left = left
 		}
-		for _, id := range explained {
-			if !slices.Contains(is.Trusted, id) {
-				is.Trusted = append(is.Trusted, id)
-			}
-		}
-		if err := write(dir, is, was); err != nil {
+		m.add(explained)
+		if err := m.save(); err != nil {
 			return err
 		}
-		return dir.Remove(r.name)
+		return m.dir.Remove(r.name) // the last: without the file what is new on refs is a person's
 	})
 }
 
-// look takes what is new on refs for a person's, unless a command ran.
-func look(dir *durable.Dir, now []string) ([]string, error) {
-	was, first, err := read(dir)
+// memory is what is remembered, open for one at a time.
+type memory struct {
+	tips
+	dir *durable.Dir
+	was []byte // nil: there was nothing yet
+}
+
+// look takes what is new on refs for a person's, unless a command ran, and forgets the oldest of those that stand on no ref
+// any more.
+func (m *memory) look(now []string) error {
+	ran, err := commandsRan(m.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ran, err := commandsRan(dir)
-	if err != nil {
-		return nil, err
-	}
-	is := tips{Trusted: slices.Clone(was.Trusted), Known: now, Left: was.Left}
-	known := setOf(was.Known)
-	trusted := setOf(was.Trusted)
-	for _, id := range now {
-		if (first || !ran && !known[id]) && !trusted[id] {
-			trusted[id] = true
-			is.Trusted = append(is.Trusted, id)
+	known, standing, gone := setOf(m.Known), setOf(now), 0
+	m.add(slices.DeleteFunc(slices.Clone(now), func(id string) bool { return m.was != nil && (ran || known[id]) }))
+	m.Known = now
+	for _, id := range m.Trusted {
+		if !standing[id] {
+			gone++
 		}
 	}
-	is.prune(now)
-	return is.Trusted, write(dir, is, was)
+	m.Trusted = slices.DeleteFunc(m.Trusted, func(id string) bool {
+		if standing[id] {
+			return false
+		}
+		gone--
+		return gone >= maxTrusted
+	})
+	return m.save()
+}
+
+// add trusts commits.
+func (m *memory) add(ids []string) {
+	trusted := setOf(m.Trusted)
+	for _, id := range ids {
+		if !trusted[id] {
+			trusted[id] = true
+			m.Trusted = append(m.Trusted, id)
+		}
+	}
 }
 
 func setOf(ids []string) map[string]bool {
@@ -144,40 +156,16 @@ func setOf(ids []string) map[string]bool {
 	return set
 }
 
-// prune forgets the oldest of those that stand on no ref any more.
-func (t *tips) prune(now []string) {
-	standing := setOf(now)
-	gone := 0
-	for _, id := range t.Trusted {
-		if !standing[id] {
-			gone++
-		}
-	}
-	t.Trusted = slices.DeleteFunc(t.Trusted, func(id string) bool {
-		if gone <= maxTrusted || standing[id] {
-			return false
-		}
-		gone--
-		return true
-	})
-}
-
 // commandsRan reports whether one runs or was killed, and clears up behind those that were.
 func commandsRan(dir *durable.Dir) (ran bool, err error) {
 	entries, err := dir.ReadDir()
-	if err != nil {
-		return true, err
-	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), runPrefix) {
-			continue
-		}
-		ran = true
-		if err := ifFree(dir, e.Name(), func() error { return dir.Remove(e.Name()) }); err != nil {
-			return true, err
+		if err == nil && strings.HasPrefix(e.Name(), runPrefix) {
+			ran = true
+			err = ifFree(dir, e.Name(), func() error { return dir.Remove(e.Name()) })
 		}
 	}
-	return ran, nil
+	return ran, err
 }
 
 // newLock makes a file and locks it.
@@ -205,75 +193,71 @@ func ifFree(dir *durable.Dir, name string, do func() error) error {
 	return do()
 }
 
-// locked runs f alone.
-func (t *Trust) locked(ctx context.Context, f func(dir *durable.Dir) error) error {
+// open lets f have what is remembered, alone.
+func (t *Trust) open(ctx context.Context, f func(m *memory) error) error {
 	dir, err := t.Open()
 	if err != nil {
 		return fmt.Errorf("remember the commits of people: %w", err)
 	}
 	defer dir.Close()
 	lock, err := dir.OpenLock(tipsLock)
+	for got := false; err == nil && !got; {
+		if got, err = durable.TryLock(lock); err == nil && !got {
+			select {
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			case <-time.After(lockPause):
+			}
+		}
+	}
+	if lock != nil {
+		defer lock.Close()
+	}
 	if err != nil {
 		return fmt.Errorf("remember the commits of people: %w", err)
 	}
-	defer lock.Close()
-	for {
-		got, err := durable.TryLock(lock)
-		if err != nil {
-			return fmt.Errorf("remember the commits of people: %w", err)
-		}
-		if got {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(lockPause):
-		}
-	}
 	defer durable.Unlock(lock)
-	return f(dir)
+	m := &memory{dir: dir}
+	if err := m.read(); err != nil {
+		return err
+	}
+	return f(m)
 }
 
-func read(dir *durable.Dir) (t tips, first bool, err error) {
-	file, err := dir.Open(tipsFile)
+func (m *memory) read() error {
+	file, err := m.dir.Open(tipsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return tips{}, true, nil
-	}
-	if err != nil {
-		return tips{}, false, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxTips))
-	if err == nil {
-		err = json.Unmarshal(text, &t)
-	}
-	if err != nil {
-		return tips{}, false, fmt.Errorf("read .orchestration/state/git/%s: %w; remove it once the branches were looked at: what stands on them then counts as people's", tipsFile, err)
-	}
-	return t, false, nil
-}
-
-func write(dir *durable.Dir, t, was tips) error {
-	if slices.Equal(t.Trusted, was.Trusted) && slices.Equal(t.Known, was.Known) && maps.Equal(t.Left, was.Left) && len(was.Known) > 0 {
 		return nil
 	}
-	text, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
+	defer file.Close()
+	if m.was, err = io.ReadAll(io.LimitReader(file, maxTips)); err == nil {
+		err = json.Unmarshal(m.was, &m.tips)
+	}
+	if err != nil {
+		return fmt.Errorf("read .orchestration/state/git/%s: %w; remove it once the branches were looked at: what stands on them then counts as people's", tipsFile, err)
+	}
+	return nil
+}
+
+func (m *memory) save() error {
+	text, err := json.Marshal(m.tips)
+	if err != nil || bytes.Equal(text, m.was) {
+		return err
+	}
 	temporary := "tmp-" + rand.Text()
-	file, err := dir.Create(temporary, 0o600)
+	file, err := m.dir.Create(temporary, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = dir.Replace(temporary, dir, tipsFile)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = m.dir.Replace(temporary, m.dir, tipsFile)
 	}
 	if err != nil {
-		return errors.Join(err, dir.Remove(temporary))
+		return errors.Join(err, m.dir.Remove(temporary))
 	}
 	return nil
 }

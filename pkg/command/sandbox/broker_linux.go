@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -96,7 +97,7 @@ func judge(q *kernel.Question) error {
 	if err != nil {
 		return unix.EPERM
 	}
-	if sender.elsewhere || !sender.like(os.Geteuid()) {
+	if sender.elsewhere || !sender.may {
 		return errKernels
 	}
 	to, signal := int(int32(q.Arguments[0])), unix.Signal(int32(q.Arguments[1]))
@@ -126,8 +127,7 @@ func judge(q *kernel.Question) error {
 type sender struct {
 	process   int
 	elsewhere bool // in a process namespace of its own: its ids are not ours, and this process has none there
-	users     []string
-	mayKill   bool
+	may       bool // signal a process of this user: by its own user, real or effective (kill(2)), or by its rights
 }
 
 // readSender reads /proc/PID/status (proc_pid_status(5)).
@@ -136,35 +136,18 @@ func readSender(thread int) (s sender, err error) {
 	if err != nil {
 		return s, err
 	}
-	const kill = 1 << unix.CAP_KILL
+	status := map[string][]string{}
 	for line := range strings.Lines(string(content)) {
 		name, value, _ := strings.Cut(line, ":")
-		fields := strings.Fields(value)
-		switch name {
-		case "Tgid":
-			s.process, err = strconv.Atoi(strings.TrimSpace(value))
-		case "NSpid":
-			s.elsewhere = len(fields) > 1
-		case "Uid":
-			s.users = fields
-		case "CapEff":
-			var effective uint64
-			effective, err = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
-			s.mayKill = effective&kill != 0
-		}
-		if err != nil {
-			return s, err
-		}
+		status[name] = strings.Fields(value)
 	}
-	if s.process == 0 || len(s.users) < 2 {
+	process, users, effective := status["Tgid"], status["Uid"], status["CapEff"]
+	if len(process) != 1 || len(users) < 2 || len(effective) != 1 {
 		return s, errors.New("no status of a process")
 	}
-	return s, nil
-}
-
-// like reports whether the sender could signal a process of the user: by its
-// own user, real or effective (kill(2)), or by its rights.
-func (s sender) like(user int) bool {
-	id := strconv.Itoa(user)
-	return s.mayKill || s.users[0] == id || s.users[1] == id
+	s.process, err = strconv.Atoi(process[0])
+	rights, wrong := strconv.ParseUint(effective[0], 16, 64)
+	s.elsewhere = len(status["NSpid"]) > 1
+	s.may = rights&(1<<unix.CAP_KILL) != 0 || slices.Contains(users[:2], strconv.Itoa(os.Geteuid()))
+	return s, errors.Join(err, wrong)
 }

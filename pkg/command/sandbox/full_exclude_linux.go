@@ -44,19 +44,17 @@ var gitignoreQuote = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `
 
 // excludeList finds the work tree that a path is in, and the list; "" if there is none that can be relied on.
 func excludeList(path string) (top, list string) {
-	for top = filepath.Dir(path); ; top = filepath.Dir(top) {
+	for top := range upward(path) {
 		if dir := gitDirectory(filepath.Join(top, ".git")); dir != "" {
 			list = filepath.Join(dir, "info", "exclude")
 			info, err := os.Lstat(list)
-			if err != nil || !info.Mode().IsRegular() || IsPlaceholder(info) || !isPlain(list) {
+			if err != nil || !info.Mode().IsRegular() || isPlaceholder(info) || !isPlain(list) {
 				return top, ""
 			}
 			return top, list
 		}
-		if top == filepath.Dir(top) {
-			return "", ""
-		}
 	}
+	return "", ""
 }
 
 // gitDirectory is the directory that all work trees of the repository share.

@@ -21,14 +21,9 @@ import (
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
 	unix.CLONE_VM | unix.CLONE_VFORK
 
-// startFull makes cmd the helper of the package of that name, and returns when
-// that has started the command inside the profile.
-func startFull(cmd *exec.Cmd, profile *Profile) (*Held, error) {
-	return startFullWith(cmd, profile, Probe().NoUnix == nil)
-}
-
-// startFullWith does it with a supervisor of the command's sockets, or without.
-func startFullWith(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, error) {
+// startFull makes cmd the helper of the package of that name, and returns when that has started the command inside the
+// profile, with a supervisor of its sockets or without.
+func startFull(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, error) {
 	if auditArchitecture == 0 {
 		return nil, fmt.Errorf("%w: no filter was written for %s", ErrUnavailable, runtime.GOARCH)
 	}
@@ -184,7 +179,7 @@ func tryIn(dir string, supervised bool) error {
 	cmd.Env = []string{helper.Variable + "=" + helper.Try}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	held, err := startFullWith(cmd, &Profile{Workspace: dir, Temp: dir, DenyNetwork: true}, supervised)
+	held, err := startFull(cmd, &Profile{Workspace: dir, Temp: dir, DenyNetwork: true}, supervised)
 	if err != nil {
 		return explainedFull(err)
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -23,17 +24,13 @@ const maxMasks = 50_000
 // plan is what the helper does for a command in this layout, which connects its
 // sockets by a supervisor or has no Unix sockets.
 func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
-	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
+	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Layers: l.profile.Layers, Devices: strings.Fields(devices)}
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
 	if err := startIn(p, cmd.Dir); err != nil {
 		return nil, err
 	}
-	for _, layer := range l.profile.Layers {
-		p.Layers = append(p.Layers, helper.Layer(layer))
-	}
-	p.Devices = strings.Fields(devices)
 	l.cover(p)
 	l.addAnchors()
 	for _, path := range slices.Sorted(maps.Keys(l.kinds)) {
@@ -142,8 +139,10 @@ func (l *layout) addPaths() error {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			return fmt.Errorf("the path %q is not absolute and clean", path)
 		}
-		if above(path, kinds, helper.Hidden) || above(path, kinds, helper.Emptied) {
-			delete(kinds, path)
+		for dir := range upward(path) {
+			if kinds[dir] == helper.Hidden || kinds[dir] == helper.Emptied {
+				delete(kinds, path)
+			}
 		}
 	}
 	return l.addEach(kinds)
@@ -199,27 +198,22 @@ func (l *layout) addAnchors() {
 	}
 }
 
-// holder is the kind of the deepest entry above a path that says whether it can be written, 0 if there is none.
-func holder(path string, kinds map[string]helper.Kind) helper.Kind {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if kind := kinds[dir]; kind != 0 && kind != helper.Anchor && kind != helper.Content {
-			return kind
-		}
-		if dir == filepath.Dir(dir) {
-			return 0
+// upward are the directories above a path, the nearest first.
+func upward(path string) iter.Seq[string] {
+	return func(yield func(dir string) bool) {
+		for dir := filepath.Dir(path); yield(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		}
 	}
 }
 
-func above(path string, kinds map[string]helper.Kind, kind helper.Kind) bool {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if kinds[dir] == kind {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
+// holder is the kind of the deepest entry above a path that says whether it can be written, 0 if there is none.
+func holder(path string, kinds map[string]helper.Kind) helper.Kind {
+	for dir := range upward(path) {
+		if kind := kinds[dir]; kind != 0 && kind != helper.Anchor && kind != helper.Content {
+			return kind
 		}
 	}
+	return 0
 }
 
 // isAbsent: also below something that is no directory there is nothing.

@@ -36,17 +36,8 @@ const (
 // of its own process, as Go's runtime does.
 const erratumSignals = 1 << 1
 
-// startLandlock restricts the calling thread, for good, and starts cmd from it.
-func startLandlock(cmd *exec.Cmd, profile *Profile) (*Held, error) {
-	abi, err := syscall.LandlockGetABIVersion()
-	if err != nil {
-		return nil, unavailable(fmt.Errorf("Landlock: %w", err))
-	}
-	return startLandlockAs(cmd, profile, abi)
-}
-
-// startLandlockAs does it with no more than what a version of Landlock has.
-func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
+// startLandlock restricts the calling thread, for good, with what a version of Landlock has, and starts cmd from it.
+func startLandlock(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	if onMainThread() {
 		// The domain would hold the server too, as far as signals go: they are judged by its main thread.
 		return nil, errors.New("a command must not be started from the main thread")
@@ -55,8 +46,8 @@ func startLandlockAs(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("Landlock: %w", err))
 	}
-	if err := closeMemory(); err != nil {
-		return nil, unavailable(err)
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // see memory_linux.go
+		return nil, unavailable(fmt.Errorf("close the server's memory: %w", err))
 	}
 	w, err := isolate(not)
 	if err != nil && Probe().Signals {
@@ -115,10 +106,20 @@ func ruleset(profile *Profile, abi int) (rules int, scoped uint64, err error) {
 	return rules, attributes.Scoped, nil
 }
 
+// allowAll adds what the profile and the tools need to write, and what may be read. /dev/shm is shared with the user's other
+// programs; tests of many languages do not run without.
 func allowAll(rules int, profile *Profile, abi int) error {
-	for _, p := range places(profile) {
-		if err := allow(rules, p, abi); err != nil {
-			return fmt.Errorf("%s: %w", p.path, err)
+	for _, path := range append(slices.Clip(profile.Writable), profile.Temp) {
+		if path == "" || slices.Contains(profile.Hidden, path) || slices.Contains(profile.Emptied, path) {
+			continue
+		}
+		if err := allow(rules, path, false, abi); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for _, device := range Devices() {
+		if err := allow(rules, device, true, abi); err != nil {
+			return fmt.Errorf("%s: %w", device, err)
 		}
 	}
 	if err := allowReading(rules, profile); err != nil {
@@ -156,38 +157,17 @@ func known(rights uint64, abi int) uint64 {
 	return rights
 }
 
-// place is a path that may be changed.
-type place struct {
-	path     string
-	optional bool // a device that may be missing
-}
-
-// places are what a profile and the tools need to write. /dev/shm is shared with the
-// user's other programs; tests of many languages do not run without.
-func places(profile *Profile) []place {
-	var all []place
-	for _, path := range append(slices.Clip(profile.Writable), profile.Temp) {
-		if path != "" && !slices.Contains(profile.Hidden, path) && !slices.Contains(profile.Emptied, path) {
-			all = append(all, place{path: path})
-		}
-	}
-	for _, device := range Devices() {
-		all = append(all, place{path: device, optional: true})
-	}
-	return all
-}
-
 // Devices are the devices that tools use. Pseudo-terminals are not among them:
 // those of a command cannot be told from that of the operator.
 func Devices() []string { return append(strings.Fields(devices), "/dev/shm") }
 
 const devices = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty"
 
-// allow adds a rule for one place, which must not be a link.
-func allow(rules int, p place, abi int) error {
-	fd, err := unix.Open(p.path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+// allow adds a rule for one path, which must not be a link; an optional one may be, or be missing, without one.
+func allow(rules int, path string, optional bool, abi int) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		if p.optional {
+		if optional {
 			return nil
 		}
 		return err
@@ -202,7 +182,7 @@ func allow(rules int, p place, abi int) error {
 	case unix.S_IFDIR:
 		rights = treeRights | readRights
 	case unix.S_IFLNK:
-		if p.optional {
+		if optional {
 			return nil
 		}
 		return errors.New("it is a link")

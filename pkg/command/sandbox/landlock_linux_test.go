@@ -56,7 +56,7 @@ func landlockHere(t *testing.T) sandbox.Ability {
 	return a
 }
 
-func files(t testing.TB, dir string, names ...string) {
+func files(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		check.Write(t, dir, name, name+"\n")

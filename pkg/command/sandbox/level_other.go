@@ -14,7 +14,7 @@ func unsupported() error {
 
 func tryLandlock() (abi int, err error) { return 0, unsupported() }
 
-func startLandlock(*exec.Cmd, *Profile) (*Held, error) { return nil, unsupported() }
+func startLandlock(*exec.Cmd, *Profile, int) (*Held, error) { return nil, unsupported() }
 
 func trySockets() bool { return false }
 
@@ -22,7 +22,7 @@ func trySignals(int) bool { return false }
 
 func tryFull() (noFull, noUnix error) { return unsupported(), nil }
 
-func startFull(*exec.Cmd, *Profile) (*Held, error) { return nil, unsupported() }
+func startFull(*exec.Cmd, *Profile, bool) (*Held, error) { return nil, unsupported() }
 
 // Exposed is nothing: there is no level that hides anything here.
 func Exposed(Level, *Profile) []string { return nil }

@@ -6,18 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The thread that starts a command at Landlock has the command's domain, and shares this process's memory and
-// descriptors: by Landlock alone the command could trace it, read /proc/TID/mem, or take a descriptor of the ledger.
-
-// closeMemory keeps every other process of this user from the memory, the environment and the descriptors of this one,
-// for good. It takes the right to trace to get there, which dropRights takes from commands. There are no core dumps
-// from then on.
-func closeMemory() error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("close the server's memory: %w", err)
-	}
-	return nil
-}
+// The thread that starts a command at Landlock has the command's domain, and shares this process's memory and descriptors: by
+// Landlock alone the command could trace it, read /proc/TID/mem, or take a descriptor of the ledger. So startLandlock closes
+// memory, environment and descriptors to every other process of this user, for good (PR_SET_DUMPABLE; there are no core dumps
+// from then on). It takes the right to trace to get there all the same, which dropRights takes from commands.
 
 // kept are the rights of root that a build as root uses: over files, owners and users, and to signal. All others are
 // taken: those that reach into other processes or the kernel, make devices, set the clock, listen to the network or

@@ -35,7 +35,7 @@ func (l *layout) standIn(f Frozen) (path string, err error) {
 		switch {
 		case err != nil && !isAbsent(err):
 			return "", err
-		case err != nil || IsPlaceholder(info):
+		case err != nil || isPlaceholder(info):
 			if path = dir; dir != f.Path || err == nil {
 				directory = err != nil || info.IsDir()
 			}
@@ -106,7 +106,7 @@ func (p *standing) share() (done bool, err error) {
 	}
 	if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil {
 		p.fd = fd
-		if p.stands() {
+		if p.untouched(p.name) {
 			return true, nil
 		}
 		p.fd = -1
@@ -123,7 +123,11 @@ func (p *standing) make(content string, directory bool) (done bool, err error) {
 		return false, err
 	}
 	p.fd = fd
-	if err = p.mark(); err == nil {
+	stamp := unix.NsecToTimeval(placeholder.Time.UnixNano())
+	if err = unix.Futimes(fd, []unix.Timeval{stamp, stamp}); err == nil {
+		err = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB)
+	}
+	if err == nil {
 		err = unix.Renameat2(p.parent, temporary, p.parent, p.name, unix.RENAME_NOREPLACE)
 	}
 	if err == nil {
@@ -160,19 +164,8 @@ func makeAt(parent int, name, content string, directory bool) (fd int, err error
 	return fd, nil
 }
 
-func (p *standing) mark() error {
-	stamp := unix.NsecToTimeval(placeholder.Time.UnixNano())
-	if err := unix.Futimes(p.fd, []unix.Timeval{stamp, stamp}); err != nil {
-		return err
-	}
-	return unix.Flock(p.fd, unix.LOCK_SH|unix.LOCK_NB)
-}
-
-// stands reports whether what is open is still a placeholder, and under its
-// name. That a directory is empty is seen when it is removed.
-func (p *standing) stands() bool { return p.untouched(p.name) }
-
-// untouched reports whether what is open has a name, and says what a placeholder says.
+// untouched reports whether what is open has a name, and says what a placeholder says. That a directory is empty is seen when
+// it is removed.
 func (p *standing) untouched(name string) bool {
 	var info, named unix.Stat_t
 	if unix.Fstat(p.fd, &info) != nil || unix.Fstatat(p.parent, name, &named, unix.AT_SYMLINK_NOFOLLOW) != nil ||
@@ -196,7 +189,7 @@ func (p *standing) untouched(name string) bool {
 func (p *standing) release() {
 	defer unix.Close(p.parent)
 	defer unix.Close(p.fd)
-	if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !p.stands() {
+	if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) != nil || !p.untouched(p.name) {
 		return
 	}
 	// A directory that somebody has put something into is not removed.
@@ -215,12 +208,17 @@ func (p *standing) release() {
 	unix.Renameat2(p.parent, aside, p.parent, p.name, unix.RENAME_NOREPLACE)
 }
 
+// isPlaceholder reports whether something can be a placeholder, also one that a kill left. Its content decides then.
+func isPlaceholder(info fs.FileInfo) bool {
+	return placeholder.Marked(info.Mode(), info.Size(), info.ModTime())
+}
+
 // Sweep removes the placeholders that commands left at the paths, or above
 // them, when they and their server were killed. Those of running commands stay.
 func Sweep(frozen []Frozen) {
 	for _, f := range frozen {
 		for path := f.Path; path != filepath.Dir(path); path = filepath.Dir(path) {
-			if info, err := os.Lstat(path); err == nil && IsPlaceholder(info) {
+			if info, err := os.Lstat(path); err == nil && isPlaceholder(info) {
 				sweepAt(path)
 			}
 		}

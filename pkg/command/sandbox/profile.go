@@ -1,6 +1,10 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
+)
 
 // Level is how a command is held, weakest first.
 type Level string
@@ -61,7 +65,7 @@ type Profile struct {
 // Layer is a directory with two others, empty and of one file system, that take its changes (overlayfs). Afterwards
 // Upper has what is new or different, a device with the number 0 where something was removed, and the attribute
 // user.overlay.opaque on a directory of which nothing of before is left.
-type Layer struct{ Path, Upper, Work string }
+type Layer = helper.Layer
 
 // Frozen is one path that must not change.
 type Frozen struct {

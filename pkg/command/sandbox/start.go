@@ -35,9 +35,9 @@ func Start(cmd *exec.Cmd, level Level, profile *Profile) (*Held, error) {
 	case None, "":
 		return nil, cmd.Start()
 	case Landlock:
-		return startLandlock(cmd, profile)
+		return startLandlock(cmd, profile, Probe().ABI)
 	case Full:
-		return startFull(cmd, profile)
+		return startFull(cmd, profile, Probe().NoUnix == nil)
 	}
 	return nil, fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
 }

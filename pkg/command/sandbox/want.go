@@ -15,25 +15,21 @@ type Want struct {
 // Level is the level at which commands run, or ErrUnavailable if it is too low.
 // The first call can take some milliseconds.
 func (w Want) Level() (Level, error) {
-	if w.Off {
-		return None, w.enough(None, nil)
+	a := Ability{Level: None}
+	if !w.Off {
+		a = w.ability()
 	}
-	a := w.ability()
 	why := a.NoFull
 	if w.AtLeast != Full {
 		why = a.NoLandlock
 	}
-	return a.Level, w.enough(a.Level, why)
-}
-
-func (w Want) enough(have Level, why error) error {
 	switch {
-	case have.AtLeast(w.AtLeast):
-		return nil
+	case a.Level.AtLeast(w.AtLeast):
+		return a.Level, nil
 	case why != nil:
-		return fmt.Errorf("%w: the settings require the level %s, and this machine has %s: %w", ErrUnavailable, w.AtLeast, have, why)
+		return a.Level, fmt.Errorf("%w: the settings require the level %s, and this machine has %s: %w", ErrUnavailable, w.AtLeast, a.Level, why)
 	}
-	return fmt.Errorf("%w: the settings require the level %s, and there is %s", ErrUnavailable, w.AtLeast, have)
+	return a.Level, fmt.Errorf("%w: the settings require the level %s, and there is %s", ErrUnavailable, w.AtLeast, a.Level)
 }
 
 // DeniesNetwork reports whether commands can be kept from the network.

@@ -17,6 +17,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -79,9 +80,11 @@ type Baseline struct {
 	command *Command
 	judge   *Judge
 	window  *snapshot.Window
-	beside  *beside
-	git     *gitBaseline // nil where none is needed
-	leave   func()       // says that a command with git has ended
+	looks   []look
+	// governance is held open: so its number is not given to another.
+	governance *os.File
+	git        *gitBaseline // nil where none is needed
+	leave      func()       // says that a command with git has ended
 }
 
 // Begin looks at the workspace before a command. Exactly one of Finish and Discard ends it.
@@ -104,8 +107,7 @@ func (o *Observer) Begin(ctx context.Context, c *Command) (_ *Baseline, err erro
 	if b.window, err = o.Snapshots.Begin(ctx, func(path string) bool { return c.Exempt[path] || judge.Allows(path) }); err != nil {
 		return nil, fmt.Errorf("the workspace could not be looked at before the command, which was not started: %w", err)
 	}
-	b.beside, err = b.lookBeside(ctx)
-	return b, err
+	return b, b.lookBeside(ctx)
 }
 
 // Discard ends it for a command that did not run. After Finish it has no effect.
@@ -114,7 +116,7 @@ func (b *Baseline) Discard() {
 		b.window.Discard()
 	}
 	b.git.discard(context.Background())
-	b.beside.close()
+	b.close()
 	b.leave()
 }
 
@@ -129,7 +131,7 @@ func (b *Baseline) Pending(o *hooks.CommandOutcome) *hooks.Pending {
 
 // Finish adds to the outcome of a command, all of whose processes are gone, what it changed.
 func (b *Baseline) Finish(ctx context.Context, o *hooks.Outcome) {
-	defer b.beside.close()
+	defer b.close()
 	defer b.leave()
 	defer b.git.discard(ctx)
 	found, err := b.window.End(context.WithoutCancel(ctx))
@@ -148,7 +150,9 @@ func (b *Baseline) Finish(ctx context.Context, o *hooks.Outcome) {
 	f.revert(ctx)
 	f.touched(found)
 	f.otherNames(found)
-	f.besides(ctx)
+	for _, again := range b.looks {
+		again(ctx, f)
+	}
 	f.tell(found)
 	f.packageWarnings(ctx)
 }

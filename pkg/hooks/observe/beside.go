@@ -23,103 +23,79 @@ import (
 // governanceDir is where the governance files are.
 const governanceDir = ".orchestration"
 
-// beside is what lay beside the files of the workspace, where the kernel does not keep a command from it.
-type beside struct {
-	// governance is held open: so its number is not given to another.
-	governance *os.File
-	top        fs.FileMode // of the workspace
-	lost       func(ctx context.Context, git bool) string
-	places     outside.State
-	named      *outside.Baseline
-	store      *snapshot.GitStore
-	began      time.Time // before the look
-	// index says what git's index said, and written how its file was.
-	index, written string
-	tree           *treeHistory // where a git command may write it
+// look looks once more, at the end of a command, and makes violations of what changed.
+type look func(ctx context.Context, f *findings)
+
+// lookBeside looks before a command at what lies beside the files of the workspace, where the kernel does not keep it from that.
+func (b *Baseline) lookBeside(ctx context.Context) error {
+	began := time.Now()
+	switch {
+	case b.judge.Git:
+		b.looks = append(b.looks, b.indexWritten(), treeChanges(b.Workspace.Dir()))
+	case b.judge.free():
+		b.looks = append(b.looks, b.index(began))
+	}
+	if b.judge.held() {
+		return nil
+	}
+	lost, err := b.Ledger.Guard(ctx)
+	if err != nil {
+		return err
+	}
+	b.governance, _ = durable.OpenDirectoryIn(b.Workspace.Root(), governanceDir) // where there is none, there is nothing to hold
+	b.looks = append(b.looks, b.top(), governance, func(ctx context.Context, f *findings) {
+		if gone := lost(ctx, f.Git); gone != "" {
+			f.charge(governanceDir+"/agent_trace.jsonl", change.Modified, hooks.LedgerCut, gone)
+		}
+	}, b.gitStore(began), b.outside())
+	return nil
 }
 
-// lookBeside looks before a command.
-func (b *Baseline) lookBeside(ctx context.Context) (*beside, error) {
-	j, was := b.judge, &beside{began: time.Now()}
-	if j.Git {
-		was.written = b.Snapshots.IndexWritten()
-		was.tree = lookAtHistory(b.Workspace.Dir())
+// close lets go of what was held for a look.
+func (b *Baseline) close() {
+	if b.governance != nil {
+		b.governance.Close()
+		b.governance = nil
 	}
-	if j.held() {
-		return was, nil
-	}
-	if j.free() && !j.Git {
-		was.index = b.Snapshots.Index()
-	}
-	var err error
-	if was.lost, err = b.Ledger.Guard(ctx); err != nil {
-		return nil, err
-	}
-	was.governance, _ = durable.OpenDirectoryIn(b.Workspace.Root(), governanceDir) // where there is none, there is nothing to hold
-	if info, err := b.Workspace.Root().Stat("."); err == nil {
-		was.top = info.Mode()
-	}
-	was.places = outside.Look(b.Outside())
-	was.named = b.named().Look()
-	was.store = b.Snapshots.GitStore()
-	return was, nil
-}
-
-func (w *beside) close() {
-	if w != nil && w.governance != nil {
-		w.governance.Close()
-		w.governance = nil
-	}
-}
-
-// besides makes violations of what changed beside the workspace's files.
-func (f *findings) besides(ctx context.Context) {
-	f.index()
-	f.treeChanges()
-	if f.held() {
-		return
-	}
-	f.top()
-	f.governance()
-	if lost := f.base.beside.lost(ctx, f.Git); lost != "" {
-		f.also(hooks.Violation{Path: governanceDir + "/agent_trace.jsonl", Op: change.Modified, Kind: hooks.LedgerCut, Reason: lost})
-	}
-	f.gitStore()
-	f.outside()
 }
 
 // withhold makes a violation of what check finds, and has changes refused as long as it does.
 func (f *findings) withhold(path string, check func(ctx context.Context) error) {
 	if err := check(context.Background()); err != nil {
-		f.also(hooks.Violation{Path: path, Op: change.Moved, Kind: hooks.Place, Reason: err.Error()})
+		f.charge(path, change.Moved, hooks.Place, err.Error())
 		f.base.Ledger.Withhold(check)
 	}
 }
 
 // top looks whether the directory that the server holds is the workspace still.
-func (f *findings) top() {
-	root, was := f.base.Workspace, f.base.beside.top
-	if info, err := root.Root().Stat("."); err == nil && info.Mode() != was && f.Scope != nil && !f.Scope.Unrestricted() {
-		f.also(hooks.Violation{Path: ".", Op: change.Modified, Kind: hooks.Metadata, Reason: fmt.Sprintf("the permissions of the workspace itself: %v before, %v now", was, info.Mode())})
+func (b *Baseline) top() look {
+	root, was := b.Workspace, fs.FileMode(0)
+	if info, err := root.Root().Stat("."); err == nil {
+		was = info.Mode()
 	}
-	f.withhold(".", func(context.Context) error {
-		held, err := root.Root().Stat(".")
-		if err != nil {
-			return fmt.Errorf("the workspace cannot be looked at: %w", err)
+	return func(_ context.Context, f *findings) {
+		if info, err := root.Root().Stat("."); err == nil && info.Mode() != was && f.Scope != nil && !f.Scope.Unrestricted() {
+			f.charge(".", change.Modified, hooks.Metadata, fmt.Sprintf("the permissions of the workspace itself: %v before, %v now", was, info.Mode()))
 		}
-		if now, err := os.Lstat(root.Dir()); err != nil || !os.SameFile(held, now) {
-			return fmt.Errorf("the directory %s is not the workspace that this server opened: it was renamed or replaced. Ask the user to put it back, or to restart the server", root.Dir())
-		}
-		return nil
-	})
+		f.withhold(".", func(context.Context) error {
+			held, err := root.Root().Stat(".")
+			if err != nil {
+				return fmt.Errorf("the workspace cannot be looked at: %w", err)
+			}
+			if now, err := os.Lstat(root.Dir()); err != nil || !os.SameFile(held, now) {
+				return fmt.Errorf("the directory %s is not the workspace that this server opened: it was renamed or replaced. Ask the user to put it back, or to restart the server", root.Dir())
+			}
+			return nil
+		})
+	}
 }
 
 // governance looks whether .orchestration is the directory that it was.
-func (f *findings) governance() {
-	if f.base.beside.governance == nil {
+func governance(_ context.Context, f *findings) {
+	if f.base.governance == nil {
 		return
 	}
-	was, err := f.base.beside.governance.Stat()
+	was, err := f.base.governance.Stat()
 	if err != nil {
 		return
 	}
@@ -132,18 +108,29 @@ func (f *findings) governance() {
 	})
 }
 
-// index finds what became of git's index: what git remembers of times does not count where no git command may write it.
-func (f *findings) index() {
-	const name = ".git/index"
-	was := f.base.beside
-	switch k := f.base.Snapshots; {
-	case f.Git && k.IndexWritten() != was.written:
-		f.gitChange(GitChange{Path: name, After: "written anew"})
-	case f.Git || !f.free() || k.Index() == was.index:
-	case f.base.gits.since(was.began):
-		f.note(detailGaps, name+gitRan)
-	default:
-		f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: f.Forbids(name)})
+const gitIndex = ".git/index"
+
+// indexWritten finds whether git's index was written, where a git command may do that.
+func (b *Baseline) indexWritten() look {
+	was := b.Snapshots.IndexWritten()
+	return func(_ context.Context, f *findings) {
+		if b.Snapshots.IndexWritten() != was {
+			f.gitChange(GitChange{Path: gitIndex, After: "written anew"})
+		}
+	}
+}
+
+// index finds what became of git's index where no git command may write it: what git remembers of times does not count.
+func (b *Baseline) index(began time.Time) look {
+	was := b.Snapshots.Index()
+	return func(_ context.Context, f *findings) {
+		switch {
+		case b.Snapshots.Index() == was:
+		case b.gits.since(began):
+			f.note(detailGaps, gitIndex+gitRan)
+		default:
+			f.charge(gitIndex, change.Modified, hooks.History, f.Forbids(gitIndex))
+		}
 	}
 }
 
@@ -155,35 +142,37 @@ const maxStoreChanges = 100
 
 // gitStore makes violations of what is gone or changed of git's objects, logs and remote-tracking branches where no git
 // command may write them; where one may, of packs that other clones have too.
-func (f *findings) gitStore() {
+func (b *Baseline) gitStore(began time.Time) look {
 	const name = ".git/objects"
-	store := f.base.beside.store
-	if store == nil {
-		return
-	}
-	changes := store.Packs
-	if !f.Git {
-		if f.base.gits.since(f.base.beside.began) {
-			f.note(detailGaps, name+gitRan)
+	store := b.Snapshots.GitStore()
+	return func(_ context.Context, f *findings) {
+		if store == nil {
 			return
 		}
-		changes = store.Changes
-	}
-	said := 0
-	for _, c := range changes() {
-		v, is := f.storeViolation(&c)
-		switch {
-		case !is, slices.ContainsFunc(f.outcome.Violations, func(other hooks.Violation) bool { return other.Path == v.Path }):
-		case said == maxStoreChanges:
-			f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: "more of it than is listed"})
-			return
-		default:
-			said++
-			f.also(v)
+		changes := store.Packs
+		if !f.Git {
+			if b.gits.since(began) {
+				f.note(detailGaps, name+gitRan)
+				return
+			}
+			changes = store.Changes
 		}
-	}
-	if store.Short && !f.Git {
-		f.note(detailGaps, name+": so much is in it that not all was looked at (git gc makes it less)")
+		said := 0
+		for _, c := range changes() {
+			v, is := f.storeViolation(&c)
+			switch {
+			case !is, slices.ContainsFunc(f.outcome.Violations, func(other hooks.Violation) bool { return other.Path == v.Path }):
+			case said == maxStoreChanges:
+				f.charge(name, change.Modified, hooks.History, "more of it than is listed")
+				return
+			default:
+				said++
+				f.also(v)
+			}
+		}
+		if store.Short && !f.Git {
+			f.note(detailGaps, name+": so much is in it that not all was looked at (git gc makes it less)")
+		}
 	}
 }
 
@@ -220,30 +209,32 @@ func (f *findings) touched(found *snapshot.Difference) {
 }
 
 // outside makes violations of what changed outside of the workspace: of the watched places, and of what the line names.
-func (f *findings) outside() {
-	was := f.base.beside
-	changes := outside.Look(f.base.Outside()).Changes(was.places)
-	named, short := was.named.Changes()
-	for _, c := range named {
-		// Landlock lets nothing be made, removed, or made longer or shorter there.
-		possible := f.Level != sandbox.Landlock || c.Op == change.Modified && c.Kept
-		known := slices.ContainsFunc(changes, func(other outside.Change) bool { return other.Name == c.Name })
-		if possible && !known {
-			changes = append(changes, c)
+func (b *Baseline) outside() look {
+	places, line := outside.Look(b.Outside()), b.named()
+	return func(_ context.Context, f *findings) {
+		changes := outside.Look(b.Outside()).Changes(places)
+		named, short := line.Changes()
+		for _, c := range named {
+			// Landlock lets nothing be made, removed, or made longer or shorter there.
+			possible := f.Level != sandbox.Landlock || c.Op == change.Modified && c.Kept
+			known := slices.ContainsFunc(changes, func(other outside.Change) bool { return other.Name == c.Name })
+			if possible && !known {
+				changes = append(changes, c)
+			}
 		}
-	}
-	for _, c := range changes {
-		reason := "it is outside of the workspace; this server only looks whether it changed, and does not undo it"
-		if c.Metadata {
-			reason = "its metadata; " + reason
+		for _, c := range changes {
+			reason := "it is outside of the workspace; this server only looks whether it changed, and does not undo it"
+			if c.Metadata {
+				reason = "its metadata; " + reason
+			}
+			f.charge(c.Name, c.Op, hooks.Outside, reason)
 		}
-		f.also(hooks.Violation{Path: Shown(c.Name), Op: c.Op, Kind: hooks.Outside, Reason: reason})
-	}
-	for _, dir := range short {
-		f.note(detailGaps, Shown(dir)+": too much is in it to look at all of it")
-	}
-	if len(short) > 0 && f.free() {
-		f.warn("Not all of %s, which the line names, was looked at: what the command changed there is not all known.", printable.Name(Shown(short[0])))
+		for _, dir := range short {
+			f.note(detailGaps, Shown(dir)+": too much is in it to look at all of it")
+		}
+		if len(short) > 0 && f.free() {
+			f.warn("Not all of %s, which the line names, was looked at: what the command changed there is not all known.", printable.Name(Shown(short[0])))
+		}
 	}
 }
 
@@ -268,10 +259,8 @@ func (f *findings) otherNames(found *snapshot.Difference) {
 			continue
 		}
 		if more := one.Links - min(one.Links, inside[file{one.Dev, one.Inode}]); more > 0 {
-			f.also(hooks.Violation{
-				Path: Shown(c.Path), Op: change.Modified, Kind: hooks.Outside,
-				Reason: fmt.Sprintf("%d other names of this file (hard links) are outside of the workspace, or in parts of it that are not looked at, and changed with it", more),
-			})
+			f.charge(c.Path, change.Modified, hooks.Outside,
+				fmt.Sprintf("%d other names of this file (hard links) are outside of the workspace, or in parts of it that are not looked at, and changed with it", more))
 		}
 	}
 }

@@ -21,7 +21,8 @@ func (b *Baseline) named() *outside.Named {
 	git := slices.ContainsFunc(c.Reading.Programs, func(p shell.Program) bool { return p.Name == "git" })
 	line.Words = slices.Concat(elsewhereInGit(root, git), c.Reading.Writes, c.Reading.Reads)
 	for _, p := range c.Reading.Programs {
-		line.Others = line.Others || asOthers(p.Name)
+		// Programs that act by another user's rights.
+		line.Others = line.Others || shell.Among("sudo su doas pkexec runuser docker podman systemd-run at crontab", p.Name)
 		line.Words = append(line.Words, p.Path)
 		for _, a := range p.Args {
 			switch at := strings.LastIndex(a.Text, "/"); {
@@ -47,9 +48,4 @@ func elsewhereInGit(root string, git bool) []string {
 		names = append(names, filepath.Join(own, "HEAD"), filepath.Join(common, "packed-refs"), filepath.Join(common, "refs", "heads"), filepath.Join(common, "refs", "tags"))
 	}
 	return names
-}
-
-// asOthers knows programs that act by another user's rights.
-func asOthers(program string) bool {
-	return slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser", "docker", "podman", "systemd-run", "at", "crontab"}, program)
 }

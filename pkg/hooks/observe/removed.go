@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -36,7 +37,6 @@ const (
 type keeper struct {
 	files *workspace.Workspace
 	dir   string // below the workspace; "" as long as nothing was taken
-	at    *durable.Dir
 	bytes int64
 	some  bool // is kept
 	blind bool // something was taken that nobody has looked into
@@ -110,39 +110,34 @@ func copyTo(g *workspace.Grip, dir *durable.Dir, name string) error {
 
 // place is a name for something, below the directories that it was in where they can be had.
 func (k *keeper) place(at string) (dir *durable.Dir, name string, err error) {
-	if k.at == nil {
+	if k.dir == "" {
 		if err := k.open(); err != nil {
 			return nil, "", err
 		}
 	}
-	if dir, err = k.at.OpenDir("."); err != nil {
-		return nil, "", err
-	}
-	names := strings.Split(at, "/")
-	if len(at) > maxMirrored {
-		return dir, rand.Text(), nil
-	}
-	for _, name := range names[:len(names)-1] {
-		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return dir, rand.Text(), nil
+	if len(at) <= maxMirrored {
+		if dir, err = k.files.OpenOwn(own(path.Join(k.dir, path.Dir(at)))...); err == nil {
+			if name = path.Base(at); taken(dir, name) {
+				name = rand.Text()
+			}
+			return dir, name, nil
 		}
-		next, err := dir.OpenDir(name)
-		if err != nil {
-			return dir, rand.Text(), nil
-		}
-		dir.Close()
-		dir = next
 	}
-	name = names[len(names)-1]
-	if _, err := dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		name = rand.Text()
-	}
-	return dir, name, nil
+	dir, err = k.files.OpenOwn(own(k.dir)...)
+	return dir, rand.Text(), err
 }
+
+func taken(dir *durable.Dir, name string) bool {
+	_, err := dir.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// own are the names of a path below .orchestration.
+func own(dir string) []string { return strings.Split(dir, "/")[1:] }
 
 // open makes the directory of this command, and removes the oldest.
 func (k *keeper) open() error {
-	all, err := k.files.OpenOwn(strings.Split(removedDir, "/")[1:]...)
+	all, err := k.files.OpenOwn(own(removedDir)...)
 	if err != nil {
 		return err
 	}
@@ -151,9 +146,6 @@ func (k *keeper) open() error {
 	rand.Read(random) // never fails, as documented
 	name := time.Now().UTC().Format("20060102-150405.000") + "-" + hex.EncodeToString(random)
 	if err := all.Mkdir(name, 0o700); err != nil {
-		return err
-	}
-	if k.at, err = all.OpenDir(name); err != nil {
 		return err
 	}
 	k.dir = path.Join(removedDir, name)
@@ -172,16 +164,22 @@ func (k *keeper) open() error {
 	return nil
 }
 
+// sift removes what is secret of what was taken, see DropSecrets.
+func (k *keeper) sift(secret func(path string, file *os.File) bool) error {
+	dir, err := k.files.OpenOwn(own(k.dir)...)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return sift(dir, "", secret)
+}
+
 // close ends the taking. A directory in which nothing is kept goes.
 func (k *keeper) close() {
-	if k.at == nil {
+	if k.dir == "" || k.some {
 		return
 	}
-	k.at.Close()
-	if k.some {
-		return
-	}
-	if all, err := k.files.OpenOwn(strings.Split(removedDir, "/")[1:]...); err == nil {
+	if all, err := k.files.OpenOwn(own(removedDir)...); err == nil {
 		_ = all.RemoveTree(path.Base(k.dir))
 		all.Close()
 	}

@@ -95,8 +95,12 @@ func (f *findings) worktree(ctx context.Context, judge *replay.Judge, changes []
 		if kindOf(c) == snapshot.Directory || gitState(c.Path) {
 			continue
 		}
+		standsAt := map[string]*snapshot.Content{c.Path: c.After}
+		if c.From != "" {
+			standsAt[c.From] = nil
+		}
 		is := true
-		for path, after := range ends(c) {
+		for path, after := range standsAt {
 			standing := closed
 			if f.Allows(path) {
 				standing = open
@@ -104,7 +108,12 @@ func (f *findings) worktree(ctx context.Context, judge *replay.Judge, changes []
 				is = false
 				break
 			}
-			has, err := standing.Has(ctx, path, entryIn(after), textOf(after))
+			has, err := standing.Has(ctx, path, entryIn(after), func() (string, error) {
+				if after == nil || !after.Known {
+					return "", errors.New("its content is not known")
+				}
+				return string(after.Bytes), nil
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -113,15 +122,6 @@ func (f *findings) worktree(ctx context.Context, judge *replay.Judge, changes []
 		found[c.Path] = is
 	}
 	return found, nil
-}
-
-// ends are the paths of a change, with what stands there now.
-func ends(c *snapshot.Change) map[string]*snapshot.Content {
-	all := map[string]*snapshot.Content{c.Path: c.After}
-	if c.From != "" {
-		all[c.From] = nil
-	}
-	return all
 }
 
 // entryIn is what git would have of a content.
@@ -135,15 +135,6 @@ func entryIn(c *snapshot.Content) replay.Entry {
 		return replay.Entry{Mode: gitread.FileMode(c.Mode), ID: c.OID}
 	}
 	return replay.Entry{Mode: "special", ID: "unknown"}
-}
-
-func textOf(c *snapshot.Content) func() (string, error) {
-	return func() (string, error) {
-		if c == nil || !c.Known {
-			return "", errors.New("its content is not known")
-		}
-		return string(c.Bytes), nil
-	}
 }
 
 // learn notes which of the tips are as good as a person's.

@@ -138,8 +138,12 @@ func (r *report) violation(c *snapshot.Change, kind hooks.ViolationKind, reason 
 	r.outcome.Violations = append(r.outcome.Violations, v)
 }
 
-// also adds a violation that nothing undoes.
+// also adds a violation that nothing undoes, and charge does with what most of them have.
 func (r *report) also(v hooks.Violation) { r.outcome.Violations = append(r.outcome.Violations, v) }
+
+func (r *report) charge(path string, op change.Op, kind hooks.ViolationKind, reason string) {
+	r.also(hooks.Violation{Path: Shown(path), Op: op, Kind: kind, Reason: reason})
+}
 
 func (r *report) warn(format string, args ...any) {
 	r.outcome.Warnings = append(r.outcome.Warnings, fmt.Sprintf(format, args...))
@@ -169,22 +173,12 @@ func (r *report) directories() {
 			continue // git makes and removes its own; what counts there is files
 		}
 		reason := r.Forbids(c.Path)
-		if reason == "" || r.Allows(c.Path+"/x") || r.fileBelow(c.Path) || r.byGit(c.Path) {
-			continue
+		below := func(path string) bool { return strings.HasPrefix(path, c.Path+"/") }
+		told := func(f hooks.FileOutcome) bool { return below(f.Path) || below(f.From) }
+		if reason != "" && !r.Allows(c.Path+"/x") && !slices.ContainsFunc(r.outcome.Files, told) && !slices.ContainsFunc(r.replayed, below) {
+			r.violation(c, "", "a directory; "+reason)
 		}
-		r.violation(c, "", "a directory; "+reason)
 	}
-}
-
-func (r *report) fileBelow(dir string) bool {
-	return slices.ContainsFunc(r.outcome.Files, func(f hooks.FileOutcome) bool {
-		return strings.HasPrefix(f.Path, dir+"/") || strings.HasPrefix(f.From, dir+"/")
-	})
-}
-
-// byGit reports whether a directory is there, or gone, for what git made in it.
-func (r *report) byGit(dir string) bool {
-	return slices.ContainsFunc(r.replayed, func(path string) bool { return strings.HasPrefix(path, dir+"/") })
 }
 
 // tell writes down what concerns all of it.

@@ -83,20 +83,18 @@ func (r *repositories) state(dir string) repositoryState {
 }
 
 func (r *repositories) look(dir string) repositoryState {
-	there, before := map[string]bool{}, map[string]bool{}
-	for _, name := range []string{"HEAD", "objects", "refs", "commondir"} {
-		at := path.Join(dir, name)
+	stands := func(at string) bool {
 		_, err := r.root.Lstat(at)
-		there[name] = err == nil
-		before[name] = err == nil && !r.made[at]
+		return err == nil
 	}
-	is := func(has map[string]bool) bool {
-		return has["HEAD"] && (has["objects"] && has["refs"] || has["commondir"])
+	is := func(there func(at string) bool) bool {
+		has := func(name string) bool { return there(path.Join(dir, name)) }
+		return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 	}
 	switch {
-	case !is(there):
+	case !is(stands):
 		return noRepository
-	case is(before):
+	case is(func(at string) bool { return !r.made[at] && stands(at) }):
 		return oldRepository
 	}
 	return newRepository

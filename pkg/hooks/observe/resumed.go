@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
 
@@ -22,15 +23,16 @@ func Resumed(name, before, after string, known bool) string {
 	if !known {
 		return "what it has git do cannot be read, and " + goOn
 	}
+	strategies := [][]string{{"", after}}
 	switch file {
-	case "strategy":
-		if !ownStrategy(strings.TrimSpace(after)) && after != before {
-			return fmt.Sprintf("it has git run git-merge-%.60s, and %s", strings.TrimSpace(after), goOn)
-		}
 	case "opts":
-		for _, set := range strategySet().FindAllStringSubmatch(after, -1) {
-			if !ownStrategy(strings.TrimSpace(set[1])) && after != before {
-				return fmt.Sprintf("it has git run git-merge-%.60s, and %s", strings.TrimSpace(set[1]), goOn)
+		strategies = strategySet.FindAllStringSubmatch(after, -1)
+		fallthrough
+	case "strategy":
+		for _, set := range strategies {
+			name := strings.TrimSpace(set[1])
+			if after != before && name != "" && !shell.Among("ort recursive resolve octopus ours subtree", name) { // git's own; others are programs
+				return fmt.Sprintf("it has git run git-merge-%.60s, and %s", name, goOn)
 			}
 		}
 	default:
@@ -60,12 +62,7 @@ func executed(todo string) (lines []string) {
 	return lines
 }
 
-// ownStrategy knows the strategies of merging that git has itself. Others are programs.
-func ownStrategy(name string) bool {
-	return slices.Contains([]string{"", "ort", "recursive", "resolve", "octopus", "ours", "subtree"}, name)
-}
-
-func strategySet() *regexp.Regexp { return regexp.MustCompile(`(?im)strategy[ \t]*=([^\n]*)$`) }
+var strategySet = regexp.MustCompile(`(?im)strategy[ \t]*=([^\n]*)$`)
 
 // resumedBy is Resumed for a change that a snapshot found.
 func resumedBy(c *snapshot.Change) string {

@@ -36,7 +36,7 @@ func (f *findings) revert(ctx context.Context) {
 		f.revertDirectories(change.Modified)
 	}
 	if f.kept.blind {
-		if err := sift(f.kept.at, "", f.base.Snapshots.Secret); err != nil {
+		if err := f.kept.sift(f.base.Snapshots.Secret); err != nil {
 			f.warn("Whether secrets are among what was taken away could not be found out (%v): look into %s.", err, f.kept.dir)
 		}
 	}

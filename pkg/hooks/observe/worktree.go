@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -106,15 +107,16 @@ func (h *treeHistory) add(name, at string) {
 
 // treeChanges accounts for the history of a linked work tree as a snapshot does for that of a plain clone. What stands
 // in the main work tree's place is not held by a mask where nothing was: it is looked for.
-func (f *findings) treeChanges() {
-	before := f.base.beside.tree
-	if before == nil {
-		return
+func treeChanges(root string) look {
+	before := lookAtHistory(root)
+	return func(_ context.Context, f *findings) {
+		if after := lookAtHistory(root); before != nil && after != nil {
+			f.treeChanged(before, after)
+		}
 	}
-	after := lookAtHistory(f.base.Workspace.Dir())
-	if after == nil {
-		return
-	}
+}
+
+func (f *findings) treeChanged(before, after *treeHistory) {
 	names := maps.Clone(before.said)
 	maps.Copy(names, after.said)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -123,7 +125,7 @@ func (f *findings) treeChanges() {
 			continue
 		}
 		if reason := Resumed(name, was, is, is != "\x00"); is != "" && reason != "" {
-			f.also(hooks.Violation{Path: name, Op: change.Modified, Kind: hooks.History, Reason: reason})
+			f.charge(name, change.Modified, hooks.History, reason)
 		}
 		now := GitChange{Path: Shown(name), Before: short(was), After: short(is)}
 		if name == ".git/index" {
@@ -133,8 +135,7 @@ func (f *findings) treeChanges() {
 	}
 	for _, at := range after.begun {
 		if !slices.Contains(before.begun, at) {
-			f.also(hooks.Violation{Path: Shown(at), Op: change.Created, Kind: hooks.Outside,
-				Reason: "with it the git of the main work tree goes on with a merge or a rebase that nobody began there; this server does not undo it"})
+			f.charge(at, change.Created, hooks.Outside, "with it the git of the main work tree goes on with a merge or a rebase that nobody began there; this server does not undo it")
 		}
 	}
 }

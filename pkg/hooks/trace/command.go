@@ -145,7 +145,7 @@ const (
 // Others marks the ledger, to tell at the end of a command what other
 // processes recorded meanwhile; see snapshot.Options.
 func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error) {
-	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if r.uninitialized(ctx) {
 		return nil, nil, nil
 	}
 	tail, err := r.Ledger.Tail(ctx)
@@ -156,24 +156,37 @@ func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error
 		return nil, nil, fmt.Errorf("mark the end of the ledger: %w", err)
 	}
 	others := func(ctx context.Context, paths []string) (snapshot.Foreign, error) {
-		r.awaitWriters(ctx, paths)
-		running, files, failed := r.inFlight(ctx, r.Journal.Elsewhere, paths, "") // first: what ends meanwhile is in the ledger then
-		found := snapshot.Foreign{Running: running}
-		err := tail.Next(context.WithoutCancel(ctx), record.Filter{}, func(e record.Entry) error {
-			delete(files, e.ID)
-			found.Writes = append(found.Writes, writesOf(e, paths, true)...)
-			return nil
+		return r.foreign(ctx, paths, "", r.Journal.Elsewhere, func() (ids []string, writes []snapshot.Write, err error) {
+			err = tail.Next(context.WithoutCancel(ctx), record.Filter{}, func(e record.Entry) error {
+				ids, writes = append(ids, e.ID), append(writes, writesOf(e, paths, true)...)
+				return nil
+			})
+			return ids, writes, err
 		})
-		found.Writes = files.after(found.Writes)
-		return found, errors.Join(failed, err)
 	}
 	return others, tail.Ends(), nil
+}
+
+// foreign is what others do and did of some paths: what look finds in the journal, but for the entry with an id, and what
+// told says of records, whose ids it gives.
+func (r *Recorder) foreign(ctx context.Context, paths []string, but string, look func() ([]journal.Entry, error),
+	told func() (ids []string, writes []snapshot.Write, err error)) (snapshot.Foreign, error) {
+	r.awaitWriters(ctx, paths)
+	running, files, failed := r.inFlight(ctx, look, paths, but) // first: what ends meanwhile is in the ledger then
+	ids, writes, err := told()
+	for _, id := range ids {
+		delete(files, id)
+	}
+	for _, own := range files { // which is later than what records tell of
+		writes = append(writes, own...)
+	}
+	return snapshot.Foreign{Running: running, Writes: writes}, errors.Join(failed, err)
 }
 
 // OtherCommands tells when the commands of other processes began that run at the moment, those among them of which a
 // crash is not settled yet; see snapshot.Options.
 func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
-	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if r.uninitialized(ctx) {
 		return nil, nil
 	}
 	entries, err := r.Journal.Elsewhere()
@@ -189,19 +202,16 @@ func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
 	return began, nil
 }
 
-// coming are changes of files whose record is still to come, by its id.
-type coming map[string][]snapshot.Write
-
 // inFlight is what is going on in the workspace and not recorded, by the entries of the journal but the one with an id:
-// commands, and changes of some files, also those that a killed server left.
-func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, error), paths []string, but string) ([]snapshot.Running, coming, error) {
+// commands, and changes of some files by the id of the record that is still to come, also those that a killed server left.
+func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, error), paths []string, but string) ([]snapshot.Running, map[string][]snapshot.Write, error) {
 	entries, err := look()
 	if err != nil {
 		return nil, nil, fmt.Errorf("look what else goes on in the workspace: %w", err)
 	}
 	ignore := r.rules()
 	var commands []snapshot.Running
-	files := coming{}
+	files := map[string][]snapshot.Write{}
 	for _, e := range entries {
 		draft, err := ledger.ParseDraft(e.Lines)
 		if err != nil || draft.ID() == but {
@@ -229,7 +239,7 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 
 // UnderWay are the records to come of the calls that have begun, in this process or another, by their ids.
 func (r *Recorder) UnderWay(ctx context.Context) (map[string]record.Record, error) {
-	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if r.uninitialized(ctx) {
 		return nil, nil
 	}
 	entries, err := r.Journal.InFlight()
@@ -242,14 +252,6 @@ func (r *Recorder) UnderWay(ctx context.Context) (map[string]record.Record, erro
 	recorded, unknown := r.has(ctx, slices.Collect(maps.Keys(begun)))
 	maps.DeleteFunc(begun, func(id string, _ record.Record) bool { return recorded[id] })
 	return begun, errors.Join(err, unknown)
-}
-
-// after adds them to what records tell of, which is earlier.
-func (c coming) after(writes []snapshot.Write) []snapshot.Write {
-	for _, own := range c {
-		writes = append(writes, own...)
-	}
-	return writes
 }
 
 // writesOf are the changes of some files that a record tells of; since says

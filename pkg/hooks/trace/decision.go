@@ -47,15 +47,14 @@ const (
 // short cuts what a decision says, so that one that was made is never too large to be recorded.
 func short(d *record.Decision) {
 	d.Reason = cut(d.Reason, maxDecidedReason)
+	paths := slices.Clone(d.Paths[:min(len(d.Paths), maxDecidedPaths)])
+	for i, p := range paths {
+		paths[i] = cut(p, maxDecidedPath)
+	}
 	if more := len(d.Paths) - maxDecidedPaths; more > 0 {
-		d.Paths = append(slices.Clone(d.Paths[:maxDecidedPaths]), fmt.Sprintf("… and %d more", more))
+		paths = append(paths, fmt.Sprintf("… and %d more", more))
 	}
-	for i, p := range d.Paths {
-		if len(p) > maxDecidedPath {
-			d.Paths = slices.Clone(d.Paths)
-			d.Paths[i] = cut(p, maxDecidedPath)
-		}
-	}
+	d.Paths = paths
 }
 
 func cut(text string, most int) string {

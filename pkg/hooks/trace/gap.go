@@ -110,10 +110,8 @@ func (g *gap) dir(perm fs.FileMode) (*os.Root, error) {
 func (r *Recorder) settleGaps(ctx context.Context) error {
 	r.gap.mu.Lock()
 	defer r.gap.mu.Unlock()
-	if len(r.gap.missed) > 0 {
-		if err := r.tellGap(ctx, r.gap.id, r.gap.missed); err != nil {
-			return err
-		}
+	if err := r.tellGap(ctx, r.gap.id, r.gap.missed); err != nil {
+		return err
 	}
 	dir, err := r.gap.dir(0)
 	switch {
@@ -141,29 +139,18 @@ func (g *gap) forget(dir *os.Root) {
 }
 
 func (r *Recorder) settleDeadGaps(ctx context.Context, dir *os.Root) error {
-	list, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer list.Close()
-	names, err := list.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, gapSuffix)
-		if !ok || id == r.gap.id || uuid.Validate(id) != nil {
-			continue
-		}
-		if err := r.settleDeadGap(ctx, dir, name, id); err != nil {
-			return err
+	entries, err := durable.ReadDirectoryIn(dir, ".")
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), gapSuffix)
+		if err == nil && ok && id != r.gap.id && uuid.Validate(id) == nil {
+			err = r.settleDeadGap(ctx, dir, id)
 		}
 	}
-	return nil
+	return err
 }
 
-func (r *Recorder) settleDeadGap(ctx context.Context, dir *os.Root, name, id string) error {
-	file, info, err := durable.OpenRegularIn(dir, name, os.O_RDWR)
+func (r *Recorder) settleDeadGap(ctx context.Context, dir *os.Root, id string) error {
+	file, info, err := durable.OpenRegularIn(dir, id+gapSuffix, os.O_RDWR)
 	if err != nil {
 		return nil // another process was faster, or it is none of ours
 	}
@@ -175,12 +162,10 @@ func (r *Recorder) settleDeadGap(ctx context.Context, dir *os.Root, name, id str
 	if err != nil {
 		return fmt.Errorf("count unrecorded calls: %w", err)
 	}
-	if missed := parseGap(content, info.ModTime()); len(missed) > 0 {
-		if err := r.tellGap(ctx, id, missed); err != nil {
-			return err
-		}
+	if err := r.tellGap(ctx, id, parseGap(content, info.ModTime())); err != nil {
+		return err
 	}
-	return dir.Remove(name)
+	return dir.Remove(id + gapSuffix)
 }
 
 // parseGap counts every line, also one that cannot be read.
@@ -199,6 +184,9 @@ func parseGap(content []byte, fallback time.Time) []missedCall {
 // tellGap writes the record of a gap, unless it is there. Records of which the
 // append failed and that are in the ledger all the same are not counted.
 func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) error {
+	if len(missed) == 0 {
+		return nil
+	}
 	ids := []string{id}
 	for _, m := range missed {
 		if m.Record != "" {

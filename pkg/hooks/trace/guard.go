@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -40,14 +39,15 @@ func (w *withheld) first(ctx context.Context) error {
 // says so; "" where all is there. Then the next record follows what is gone, and changes are withheld until it is back.
 // git: the command may have put another branch's ledger in its place, which loses nothing that the first branch has.
 func (r *Recorder) Guard(ctx context.Context) (lost func(ctx context.Context, git bool) string, err error) {
-	if errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
-		return func(context.Context, bool) string { return "" }, nil
+	nothing := func(context.Context, bool) string { return "" }
+	if r.uninitialized(ctx) {
+		return nothing, nil
 	}
 	mark, err := r.Ledger.Mark(ctx)
-	if err != nil {
-		if r.lets(err) {
-			return func(context.Context, bool) string { return "" }, nil
-		}
+	switch {
+	case r.lets(err):
+		return nothing, nil
+	case err != nil:
 		return nil, err
 	}
 	return func(ctx context.Context, git bool) string {

@@ -11,19 +11,13 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// Contents keeps contents by their git blob ids, but for those of secret paths.
-// When Put returns, they are there for every process.
-type Contents interface {
-	Put(contents ...kept.Content) error
-}
-
 // keep is called before the journal has the change: contents are written while the call waits for the journal's flush,
 // which holds no other write up, and after a crash the recovered record has them too. Those of a change that fails then
 // are never asked for, and grow old. They are kept when kept returns, which is before the record is in the ledger:
 // whoever finds a record finds its contents, unless they are kept no longer.
 func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func()) {
 	changed := outcome.Changed()
-	if r.Contents == nil || len(changed) == 0 {
+	if len(changed) == 0 {
 		return func() {}
 	}
 	failed := make(chan error, 1)
@@ -43,9 +37,6 @@ func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func())
 
 // keepChange keeps the contents of one file, as far as they are there.
 func (r *Recorder) keepChange(c record.Change, f hooks.FileOutcome) error {
-	if r.Contents == nil {
-		return nil
-	}
 	paths := []string{c.Path, c.From}
 	var all []kept.Content
 	for _, end := range [][2]change.Version{{c.Before, f.Before}, {c.After, f.After}} {
@@ -62,9 +53,6 @@ const maxFound = 64 << 20
 // keepFound keeps what the files still tell of a change whose process died, perhaps before its own contents were
 // written: the displaced content, which is removed right after, and what stands at the path.
 func (r *Recorder) keepFound(rec record.Record, plan []change.Planned) {
-	if r.Contents == nil {
-		return
-	}
 	for _, p := range plan {
 		c, ok := changeOf(rec.Changes, p.Path)
 		if !ok {

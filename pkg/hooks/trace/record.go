@@ -49,25 +49,26 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 			Declared: string(outcome.Class.Declared),
 			Computed: string(outcome.Class.Class),
 			Evidence: string(outcome.Class.Evidence),
-			Reason:   reasonOf(outcome.Class),
 		}
-	}
-	if cmd := outcome.Command; cmd != nil {
-		rec.Kind = record.KindCommand
-		rec.Command = commandOf(cmd)
-		rec.Violations = violations(outcome.Violations)
+		if outcome.Class.Evidence != mutation.Unsupported { // where something was compared
+			rec.Class.Reason = cut(outcome.Class.Reason, maxReason)
+		}
 	}
 	if len(call.Notes) > 0 {
 		rec.Detail = map[string]any{"notes": redacted(call.Notes)}
 	}
 	if cmd := outcome.Command; cmd != nil {
+		rec.Kind, rec.Command, rec.Violations = record.KindCommand, commandOf(cmd), violations(outcome.Violations)
 		rec.Detail = detailOf(rec.Detail, cmd.Detail)
 	}
 	rec.Detail = detailOf(rec.Detail, linked(outcome.Changed()))
 	if note := outcome.Record; note != nil {
 		rec.Kind = record.Kind(note.Kind)
 		rec.MutationClass, rec.Class = "", nil // it is no mutation of the work
-		rec.Detail = detailOf(rec.Detail, withEdit(note))
+		if note.Edit != nil {
+			rec.Detail = detailOf(rec.Detail, map[string]any{detailEdit: note.Edit})
+		}
+		rec.Detail = detailOf(rec.Detail, note.Detail)
 		if note.IntentID != "" {
 			rec.IntentID = note.IntentID
 		}
@@ -78,28 +79,12 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 // maxReason bounds the reason of a class in a record, in bytes.
 const maxReason = 400
 
-// reasonOf is why a change has its class, where something was compared.
-func reasonOf(class mutation.Resolved) string {
-	if class.Evidence == mutation.Unsupported {
-		return ""
-	}
-	return cut(class.Reason, maxReason)
-}
-
 func redacted(texts []string) []string {
 	var without []string
 	for _, text := range texts {
 		without = append(without, redact.Text(text))
 	}
 	return without
-}
-
-// withEdit is the detail of a note with the edit that it tells of.
-func withEdit(note *hooks.Note) map[string]any {
-	if note.Edit == nil {
-		return note.Detail
-	}
-	return detailOf(map[string]any{detailEdit: note.Edit}, note.Detail)
 }
 
 // moment is a time as records have it.

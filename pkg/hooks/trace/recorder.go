@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -22,25 +23,24 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Options are what a Recorder is made of. Ledger, Journal and Workspace are needed.
+// Options are what a Recorder is made of. All of it is needed.
 type Options struct {
 	Ledger    *ledger.Ledger
 	Journal   *journal.Journal
 	Workspace *workspace.Workspace
 	Logger    zerolog.Logger
-	// Contents gets what files held before and after each recorded change, so that it can be undone; nil keeps nothing.
-	Contents Contents
-	// Ignore gives the rules of .intentignore as they stand; nil: there are none that could be read.
+	// Contents gets what files held before and after each recorded change, so that it can be undone.
+	Contents *kept.Store
+	// Ignore gives the rules of .intentignore as they stand.
 	Ignore func() (*intent.Ignore, error)
 	// MarkLines has records keep a mark of each line.
 	MarkLines bool
 	// Await is called before the changes of a command are looked for whose server died: until it returns, its processes may
-	// still write. Nil: there is nothing to wait for.
+	// still write.
 	Await func()
-	// Elsewhere looks on other branches for what is gone from the ledger; nil: git is not asked.
+	// Elsewhere looks on other branches for what is gone from the ledger.
 	Elsewhere verify.Elsewhere
-	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them; nil: nothing is
-	// fetched.
+	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them.
 	Bring func(ctx context.Context)
 	// Changes is how the changes of commands are found. The recorder sets Mark and Elsewhere.
 	Changes snapshot.Options
@@ -64,13 +64,7 @@ type Recorder struct {
 }
 
 // NewRecorder makes a recorder, which also finds the changes of commands. Close it before what it is made of.
-func NewRecorder(o Options) (*Recorder, error) {
-	if o.Ledger == nil || o.Journal == nil || o.Workspace == nil {
-		return nil, errors.New("trace: a recorder needs a ledger, a journal and a workspace")
-	}
-	if o.Bring == nil {
-		o.Bring = func(context.Context) {}
-	}
+func NewRecorder(o Options) *Recorder {
 	r := &Recorder{
 		Options: o,
 		last:    lastRecords{ledger: o.Ledger, bring: o.Bring, after: map[string]string{}},
@@ -79,7 +73,7 @@ func NewRecorder(o Options) (*Recorder, error) {
 	watched := o.Changes
 	watched.Mark, watched.Elsewhere = r.Others, r.OtherCommands
 	r.snapshots = snapshot.Open(watched)
-	return r, nil
+	return r
 }
 
 // Snapshots find what commands changed. They know of what is recorded here.
@@ -177,16 +171,21 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 		return "", err
 	}
 	appended, err := l.AppendDraft(ctx, i.draft)
-	if i.recorder.lets(err) {
-		i.recorder.missed(outcome, i.draft.ID(), err)
+	i.doubt = !i.recorder.lets(err) && errors.Is(err, ledger.ErrUnavailable)
+	return i.recorder.appended(outcome, appended.ID, i.draft.ID(), err)
+}
+
+// appended is the end of an append: the id of the record, "" where the call goes through without one. draft is its id if known.
+func (r *Recorder) appended(outcome *hooks.Outcome, id, draft string, err error) (string, error) {
+	switch {
+	case r.lets(err):
+		r.missed(outcome, draft, err)
 		return "", nil
-	}
-	if err != nil {
-		i.doubt = errors.Is(err, ledger.ErrUnavailable)
+	case err != nil:
 		return "", busy(err)
 	}
-	i.recorder.last.recorded(outcome.Changed())
-	return appended.ID, nil
+	r.last.recorded(outcome.Changed())
+	return id, nil
 }
 
 func (i *inflight) Done() {
@@ -230,15 +229,7 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	rec := r.record(ctx, call, outcome)
 	r.keep(rec, outcome)()
 	appended, err := r.Ledger.Append(ctx, rec)
-	if r.lets(err) {
-		r.missed(outcome, "", err)
-		return "", nil
-	}
-	if err != nil {
-		return "", busy(err)
-	}
-	r.last.recorded(outcome.Changed())
-	return appended.ID, nil
+	return r.appended(outcome, appended.ID, "", err)
 }
 
 // busy tells what passes by itself from what somebody has to mend.
@@ -252,7 +243,11 @@ func busy(err error) error {
 // needless: there is no ledger before a workspace is initialised. Reads go on
 // without, and other calls where the operator chose to let them through.
 func (r *Recorder) needless(ctx context.Context, call *hooks.Call) bool {
-	return (call.Untracked || call.Class == hooks.Safe) && errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized)
+	return (call.Untracked || call.Class == hooks.Safe) && r.uninitialized(ctx)
+}
+
+func (r *Recorder) uninitialized(ctx context.Context) bool {
+	return errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized)
 }
 
 // Refused implements hooks.Recorder. Refused reads of safe tools are recorded only where a rule stood against them;

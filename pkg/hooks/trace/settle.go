@@ -35,7 +35,7 @@ func (r *Recorder) Settle(ctx context.Context) error {
 }
 
 func (r *Recorder) settle(ctx context.Context) error {
-	if r.settled.Load() || errors.Is(r.Ledger.Writable(ctx), ledger.ErrNotInitialized) {
+	if r.settled.Load() || r.uninitialized(ctx) {
 		return nil
 	}
 	r.settling.Lock()
@@ -80,7 +80,13 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		if !errors.Is(others, journal.ErrSettling) {
 			return others
 		}
-		orphans = withoutCommands(orphans)
+		// What a command changed is what nobody else accounts for, and somebody has not yet whose entry could not be taken.
+		orphans = slices.DeleteFunc(orphans, func(o *journal.Orphan) bool {
+			if len(o.Before) > 0 {
+				o.Release()
+			}
+			return len(o.Before) > 0
+		})
 	}
 	var ids []string
 	var plans []change.Planned
@@ -95,7 +101,7 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 	slices.SortStableFunc(orphans, func(a, b *journal.Orphan) int {
 		return cmp.Or(min(len(a.Before), 1)-min(len(b.Before), 1), a.Began.Compare(b.Began))
 	})
-	if n := len(orphans); n > 0 && len(orphans[n-1].Before) > 0 && r.Await != nil {
+	if n := len(orphans); n > 0 && len(orphans[n-1].Before) > 0 {
 		r.Await()
 	}
 	recorded, err := r.has(ctx, ids)
@@ -115,17 +121,6 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		states.Sweep()
 	}
 	return others
-}
-
-// withoutCommands gives the entries of commands back. What a command changed is what nobody else accounts for, and
-// somebody has not yet whose entry could not be taken.
-func withoutCommands(orphans []*journal.Orphan) []*journal.Orphan {
-	return slices.DeleteFunc(orphans, func(o *journal.Orphan) bool {
-		if len(o.Before) > 0 {
-			o.Release()
-		}
-		return len(o.Before) > 0
-	})
 }
 
 // has looks for records; a ledger that cannot be read cannot be written either.

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -68,9 +67,6 @@ func (r *Recorder) commandVerdict(ctx context.Context, o *journal.Orphan, draft 
 
 // rules are those of .intentignore as they stand; nil where they cannot be read.
 func (r *Recorder) rules() *intent.Ignore {
-	if r.Ignore == nil {
-		return nil
-	}
 	ignore, err := r.Ignore()
 	if err != nil {
 		return nil
@@ -81,27 +77,22 @@ func (r *Recorder) rules() *intent.Ignore {
 // changedSince finds what changed since the command with the record id began, but for what others may have changed, and
 // it may not, that ran beside it: they died with it, or go on in a server that lives, which may be this one.
 func (r *Recorder) changedSince(ctx context.Context, o *journal.Orphan, id string, judge *observe.Judge) (*snapshot.Difference, error) {
-	if r.Changes.Root == nil {
-		return nil, errors.New("nothing looks for the changes of commands")
-	}
 	state, err := r.Workspace.State()
 	if err != nil {
 		return nil, err
 	}
 	defer state.Close()
 	return snapshot.Recover(ctx, r.Changes, state, o.Before, judge.Allows, func(ctx context.Context, since time.Time, paths []string) (snapshot.Foreign, error) {
-		r.awaitWriters(ctx, paths)
-		running, files, failed := r.inFlight(ctx, r.Journal.InFlight, paths, id) // first: what ends meanwhile is in the ledger then
-		found := snapshot.Foreign{Running: running}
-		result, err := r.Ledger.Query(ctx, record.Filter{Since: since.Add(-longest)})
-		if err != nil {
-			return found, errors.Join(failed, fmt.Errorf("ask the ledger: %w", err))
-		}
-		for _, e := range result.Entries {
-			delete(files, e.ID)
-		}
-		found.Writes = files.after(writesAfter(result.Entries, o.Ends, since, paths))
-		return found, failed
+		return r.foreign(ctx, paths, id, r.Journal.InFlight, func() (ids []string, writes []snapshot.Write, err error) {
+			result, err := r.Ledger.Query(ctx, record.Filter{Since: since.Add(-longest)})
+			if err != nil {
+				return nil, nil, fmt.Errorf("ask the ledger: %w", err)
+			}
+			for _, e := range result.Entries {
+				ids = append(ids, e.ID)
+			}
+			return ids, writesAfter(result.Entries, o.Ends, since, paths), nil
+		})
 	})
 }
 

@@ -34,11 +34,6 @@ func (r *Recorder) left() bool {
 	if err != nil || slots {
 		return true
 	}
-	gaps, err := durable.OpenOwn(state, gapDir, 0)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	defer gaps.Close()
-	names, err := fs.ReadDir(gaps.FS(), ".")
-	return err != nil || len(names) > 0
+	gaps, err := durable.ReadDirectoryIn(state, gapDir)
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || len(gaps) > 0
 }

@@ -10,7 +10,7 @@
 //
 // # What a line names
 //
-// [Name] takes paths out of a line and of the scripts that it names, and its [Named.Look] describes these as the places
+// [Name] takes paths out of a line and of the scripts that it names, and describes these as the places
 // are, directories with all that is in them up to a bound; what goes beyond is said. A path to which a link leads only
 // later is judged by its time of change, which no program can set.
 //

@@ -25,6 +25,21 @@ type stamp struct {
 	dev, ino     uint64
 }
 
+// stampOf describes an entry. What happens to a directory's times is told by what is in it.
+func stampOf(info fs.FileInfo) stamp {
+	s := stampOfAny(info)
+	if info.IsDir() {
+		s.mtime, s.ctime, s.size = 0, 0, 0
+	}
+	return s
+}
+
+// changed is the change of what a stamp told of and another does.
+func (s stamp) changed(now stamp, name string) Change {
+	same := s.ino == now.ino && s.dev == now.dev && s.size == now.size && s.mode.Type() == now.mode.Type()
+	return Change{Name: name, Op: change.Modified, Metadata: same && s.mtime == now.mtime, Kept: same}
+}
+
 // State is how the places were at one time.
 type State map[string]stamp
 
@@ -49,22 +64,15 @@ func (s State) look(p *Place) {
 		}
 	}
 	if !info.IsDir() {
-		s.add(p.Name, info)
+		name := p.Name
+		if _, link := s[name]; link {
+			name += " (where the link leads)"
+		}
+		s[name] = stampOf(info)
 		return
 	}
-	// What happens to a directory's times is told by its entries.
-	of := stampOf(info)
-	of.mtime, of.ctime, of.size = 0, 0, 0
-	s[p.Name+"/"] = of
+	s[p.Name+"/"] = stampOf(info)
 	s.entries(p)
-}
-
-// add describes what stands at a place, beside the link that may lead there.
-func (s State) add(name string, info fs.FileInfo) {
-	if _, link := s[name]; link {
-		name += " (where the link leads)"
-	}
-	s[name] = stampOf(info)
 }
 
 // open waits for nobody where a FIFO has come to stand in the place of what was looked at.
@@ -92,14 +100,9 @@ func (s State) entries(p *Place) {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(p.path, name))
-		if err != nil || info.Mode()&fs.ModeSocket != 0 {
-			continue
+		if err == nil && info.Mode()&fs.ModeSocket == 0 {
+			s[p.Name+"/"+name] = stampOf(info)
 		}
-		one := stampOf(info)
-		if info.IsDir() {
-			one.mtime, one.ctime, one.size = 0, 0, 0
-		}
-		s[p.Name+"/"+name] = one
 	}
 }
 
@@ -109,7 +112,7 @@ type Change struct {
 	Op   change.Op
 	// Metadata: neither size nor time of modification is another, nor the file.
 	Metadata bool
-	// Kept: it is the same file, of the same size. Known of what a line names.
+	// Kept: it is the same file, of the same size.
 	Kept bool
 }
 
@@ -122,8 +125,7 @@ func (s State) Changes(before State) []Change {
 		case !known:
 			found = append(found, Change{Name: name, Op: change.Created})
 		case was != now:
-			same := was.ino == now.ino && was.dev == now.dev && was.size == now.size && was.mtime == now.mtime && was.mode.Type() == now.mode.Type()
-			found = append(found, Change{Name: name, Op: change.Modified, Metadata: same})
+			found = append(found, was.changed(now, name))
 		}
 	}
 	for name := range before {

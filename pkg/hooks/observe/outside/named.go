@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/fileclock"
 )
 
 // Bounds of what is made of one line.
@@ -36,15 +38,29 @@ type Line struct {
 // small files of the workspace that it names, as scripts, have them as they are. A word can stand in any directory that
 // the line names.
 type Named struct {
-	line  Line
-	home  string
-	words []string
-	bases []string
+	line         Line
+	home         string
+	words, bases []string
+
+	start int64 // when it was looked, in nanoseconds since 1970, by the clock of the file systems
+	paths []string
+	seen  map[string]stamp
+	short []string // directories with more in them than was looked at
 }
 
-// Name reads a line. It reads files of the workspace, and changes nothing.
+// Name reads a line, and describes what it names: files, and directories with what is in them. It reads files of the
+// workspace, and changes nothing.
 func Name(line Line) *Named {
 	n := &Named{line: line, home: lookup(line.Environ, "HOME"), bases: []string{line.Dir}}
+	n.read()
+	n.start, n.paths = fileclock.Now(), n.lead()
+	n.seen, n.short = n.look(n.paths)
+	return n
+}
+
+// read finds the words, and the directories that they can stand in.
+func (n *Named) read() {
+	line := n.line
 	n.add(line.Words...)
 	n.text(line.Text)
 	scripts := 0
@@ -66,7 +82,6 @@ func Name(line Line) *Named {
 	if slices.Contains(n.words, "cd") && n.home != "" && len(n.bases) < maxBases { // alone it leads home
 		n.bases = append(n.bases, n.home)
 	}
-	return n
 }
 
 func (n *Named) script(path string) {
@@ -83,14 +98,12 @@ func (n *Named) script(path string) {
 // text takes what looks like a path out of a text.
 func (n *Named) text(text string) {
 	text = strings.NewReplacer("${HOME}", "~", "$HOME", "~", `\ `, " ").Replace(text)
-	for _, field := range strings.FieldsFunc(text, separates) {
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`;|&<>()[]{}*?,:=\\$#!", r) }) {
 		if strings.Contains(field, "/") || field == "~" || field == ".." {
 			n.add(field)
 		}
 	}
 }
-
-func separates(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`;|&<>()[]{}*?,:=\\$#!", r) }
 
 // add takes words, and what stands in them behind = and : and a short option.
 func (n *Named) add(words ...string) {
@@ -121,8 +134,8 @@ func (n *Named) absolute(dir, word string) string {
 	return filepath.Join(dir, word)
 }
 
-// paths are those that the words lead to as links stand now.
-func (n *Named) paths() []string {
+// lead gives the paths that the words lead to as links stand now.
+func (n *Named) lead() []string {
 	var found []string
 	tried := map[string]bool{}
 	for _, base := range n.bases { // the first has all that is absolute

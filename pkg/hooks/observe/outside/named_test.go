@@ -76,7 +76,7 @@ func TestNamed(t *testing.T) {
 			for _, word := range c.words {
 				line.Words = append(line.Words, fill(word))
 			}
-			before := outside.Name(line).Look()
+			before := outside.Name(line)
 			must(t, c.change(top))
 			got := []string{}
 			changes, short := before.Changes()
@@ -105,12 +105,12 @@ func TestNamedIsTooMuch(t *testing.T) {
 	for i := range 1500 {
 		must(t, os.WriteFile(fmt.Sprintf("%s/large/%d", top, i), nil, 0o644))
 	}
-	before := outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "rm " + top + "/large/7"}).Look()
+	before := outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "rm " + top + "/large/7"})
 	must(t, os.Remove(top+"/large/7"))
 	changes, short := before.Changes()
 	check.That(t, len(changes) == 1 && changes[0].Op == change.Deleted && changes[0].Name == top+"/large/7", "%+v", changes)
 	if len(short) == 0 {
-		before = outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "ls " + top + "/large"}).Look()
+		before = outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "ls " + top + "/large"})
 		if _, short = before.Changes(); len(short) != 1 {
 			t.Errorf("short of %q", short)
 		}
@@ -124,24 +124,6 @@ func FuzzName(f *testing.F) {
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, line, word string) {
-		outside.Name(outside.Line{Workspace: dir, Dir: dir, Environ: []string{"HOME=" + dir}, Text: line, Words: []string{word}, Open: []string{"/"}}).Look().Changes()
+		outside.Name(outside.Line{Workspace: dir, Dir: dir, Environ: []string{"HOME=" + dir}, Text: line, Words: []string{word}, Open: []string{"/"}}).Changes()
 	})
-}
-
-// BenchmarkNamed is a usual line, which names nothing outside.
-func BenchmarkNamed(b *testing.B) {
-	dir := b.TempDir()
-	line := outside.Line{Workspace: dir, Dir: dir, Environ: os.Environ(), Text: "go test ./pkg/... -run TestX -count 1 2>&1 | tail -20",
-		Words: []string{"go", "test", "./pkg/...", "-run", "TestX", "-count", "1", "tail", "-20"}}
-	for b.Loop() {
-		outside.Name(line).Look().Changes()
-	}
-}
-
-// BenchmarkNamedLarge names a directory with more in it than is looked at.
-func BenchmarkNamedLarge(b *testing.B) {
-	dir := b.TempDir()
-	for b.Loop() {
-		outside.Name(outside.Line{Workspace: dir, Dir: dir, Environ: []string{"HOME=/nowhere"}, Text: "ls /usr/share /usr/lib"}).Look().Changes()
-	}
 }

@@ -63,13 +63,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func BenchmarkLook(b *testing.B) {
-	places := outside.Places(os.Environ(), "root", "", "/nowhere")
-	for b.Loop() {
-		outside.Look(places)
-	}
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	check.OK(t, err)

@@ -4,6 +4,6 @@ package outside
 
 import "io/fs"
 
-func stampOf(info fs.FileInfo) stamp {
+func stampOfAny(info fs.FileInfo) stamp {
 	return stamp{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
 }

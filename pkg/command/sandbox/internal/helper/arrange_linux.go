@@ -11,8 +11,9 @@ func arrange(plan *Plan) {
 	must(errno, "open", "/")
 	devices := takeDevices(plan.Devices)
 	must(setAttributes(root, attrNosuid|attrNodev, msPrivate), "make the mounts private", "")
-	for _, layer := range plan.Layers {
-		putLayer(layer)
+	for _, layer := range plan.Layers { // whose own file system keeps its marks in attributes that a user may set
+		mount("overlay", layer.Path, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV,
+			"userxattr,lowerdir="+overlayQuoted(layer.Path)+",upperdir="+overlayQuoted(layer.Upper)+",workdir="+overlayQuoted(layer.Work))
 	}
 	trees := takeAll(plan.Trees)
 	must(setAttributes(root, attrRdonly, 0), "make the file system read-only", "")
@@ -22,7 +23,11 @@ func arrange(plan *Plan) {
 	mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC|syscall.MS_RDONLY, "")
 	makeDev(plan.Devices, devices)
 	for _, cover := range plan.Covers {
-		putCover(cover, trees)
+		if cover.Tree == Empty {
+			mount("tmpfs", cover.Path, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
+		} else {
+			put(trees[cover.Tree], cover.Path)
+		}
 	}
 	for i, path := range plan.Kept {
 		putKept(path, kept[i], plan.Covers)
@@ -34,13 +39,14 @@ func arrange(plan *Plan) {
 	}
 	for _, cover := range plan.Covers {
 		if cover.Tree == Empty {
-			mount("tmpfs", cover.Path, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
+			seal(cover.Path)
 		}
 	}
 	for _, mask := range plan.Masks {
-		putMask(mask, trees)
+		step, errno := lay(mask, trees)
+		must(errno, step, mask.Path)
 	}
-	finishDev()
+	seal("/dev")
 	for _, tree := range append(trees, kept...) {
 		syscall.Close(tree)
 	}
@@ -76,11 +82,9 @@ func mount(source, target, kind string, flags uintptr, data string) {
 	check(syscall.Mount(source, target, kind, flags, data), "mount "+kind+" on", target)
 }
 
-// putLayer has the changes of a directory go elsewhere. Its own file system
-// keeps the layer's marks in attributes that a user may set.
-func putLayer(layer Layer) {
-	options := "userxattr,lowerdir=" + overlayQuoted(layer.Path) + ",upperdir=" + overlayQuoted(layer.Upper) + ",workdir=" + overlayQuoted(layer.Work)
-	mount("overlay", layer.Path, "overlay", syscall.MS_NOSUID|syscall.MS_NODEV, options)
+// seal leaves nothing to be made in a directory of its own.
+func seal(path string) {
+	mount("tmpfs", path, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
 }
 
 // overlayQuoted is a path as an option of overlayfs.
@@ -93,14 +97,6 @@ func overlayQuoted(path string) string {
 		quoted = append(quoted, path[i])
 	}
 	return string(quoted)
-}
-
-func putCover(cover Cover, trees []int) {
-	if cover.Tree == Empty {
-		mount("tmpfs", cover.Path, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755,size=1m")
-		return
-	}
-	put(trees[cover.Tree], cover.Path)
 }
 
 // putKept shows again what a cover lies over.
@@ -137,45 +133,40 @@ func makePlace(path string, from int, directory bool) {
 	}
 }
 
-func putMask(mask Mask, trees []int) {
-	step, errno := "", syscall.Errno(0)
-	if mask.Kind == Writable {
-		step, errno = putBack(trees[mask.Tree], mask.Path)
-	} else {
-		step, errno = lay(mask)
-	}
-	must(errno, step, mask.Path)
-}
-
-// putBack shows a tree in its own place, if what stands there is still the same:
-// somebody may have replaced it since the tree was taken.
-func putBack(tree int, path string) (step string, errno syscall.Errno) {
-	target, errno := open(path, 0)
-	if errno != 0 {
-		return "open", errno
-	}
-	defer syscall.Close(target)
-	var taken, stands syscall.Stat_t
-	if syscall.Fstat(tree, &taken) != nil || syscall.Fstat(target, &stands) != nil || taken.Dev != stands.Dev || taken.Ino != stands.Ino {
-		return "find again", syscall.ESTALE
-	}
-	return "mount on", attach(tree, target)
-}
-
 // lay puts a mask on what is there, or says which step failed.
-func lay(mask Mask) (step string, errno syscall.Errno) {
+func lay(mask Mask, trees []int) (step string, errno syscall.Errno) {
 	target, errno := open(mask.Path, 0)
 	if errno != 0 {
 		return "open", errno
 	}
 	defer syscall.Close(target)
+	var stands syscall.Stat_t
+	if err := syscall.Fstat(target, &stands); err != nil {
+		return "look at", err.(syscall.Errno)
+	}
 	var tree int
 	switch mask.Kind {
+	case Writable:
+		// Somebody may have replaced it since the tree was taken.
+		var taken syscall.Stat_t
+		if syscall.Fstat(trees[mask.Tree], &taken) != nil || taken.Dev != stands.Dev || taken.Ino != stands.Ino {
+			return "find again", syscall.ESTALE
+		}
+		return "mount on", attach(trees[mask.Tree], target)
 	case Hidden, Emptied:
-		tree = takeBlank(target, mask)
+		// Nobody may open what is hidden, and nobody here has the right to open it all the same. A directory that is emptied can
+		// be opened, and has nothing in it.
+		switch {
+		case stands.Mode&syscall.S_IFMT != syscall.S_IFDIR:
+			tree = take(blankFile)
+		case mask.Kind == Emptied:
+			tree = take(emptyDirectory)
+		default:
+			tree = take(blankDirectory)
+		}
 	case Content:
 		tree = takeContent(mask.Content, mask.Path)
-		defer removeContent()
+		defer func() { check(syscall.Unlink(otherContent), "tidy", "/dev") }() // not before: what has no name cannot be mounted
 	default:
 		if tree, errno = cloneTree(target, true); errno != 0 {
 			return "take", errno
@@ -188,20 +179,6 @@ func lay(mask Mask) (step string, errno syscall.Errno) {
 		}
 	}
 	return "mount on", attach(tree, target)
-}
-
-// takeBlank is what stands in for something hidden: nobody may open it, and nobody here has the right to open it all
-// the same. Of what is emptied, that can be opened and has nothing in it.
-func takeBlank(hidden int, mask Mask) int {
-	var info syscall.Stat_t
-	check(syscall.Fstat(hidden, &info), "look at", mask.Path)
-	switch {
-	case info.Mode&syscall.S_IFMT != syscall.S_IFDIR:
-		return take(blankFile)
-	case mask.Kind == Emptied:
-		return take(emptyDirectory)
-	}
-	return take(blankDirectory)
 }
 
 // raiseLoopback brings up lo: programs of the command reach each other by it.

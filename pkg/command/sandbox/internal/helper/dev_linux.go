@@ -53,11 +53,6 @@ func makeDev(paths []string, devices []int) {
 	makeDirectory(emptyDirectory, 0o755)
 }
 
-// finishDev leaves nothing to be made in /dev.
-func finishDev() {
-	mount("tmpfs", "/dev", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
-}
-
 func makeFile(path string, mode uint32) {
 	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, mode)
 	check(err, "make", path)
@@ -79,9 +74,4 @@ func takeContent(content, path string) int {
 	}
 	syscall.Close(fd)
 	return take(otherContent)
-}
-
-// removeContent takes the name away when the file has its place: what has no name cannot be mounted.
-func removeContent() {
-	check(syscall.Unlink(otherContent), "tidy", "/dev")
 }

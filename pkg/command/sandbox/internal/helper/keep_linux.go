@@ -51,7 +51,7 @@ func keepMasks(plan *Plan) {
 			}
 			next := int64(0)
 			for _, mask := range masks {
-				if !isMounted(mask.Path) && !restore(mask) {
+				if !restored(mask) {
 					next = min(max(2*pause, soon), late)
 				}
 			}
@@ -75,15 +75,14 @@ func awaitMounts(table int, pause int64) (changed bool) {
 	return ready == 1
 }
 
-// isMounted reports whether a path is the root of a mount.
-func isMounted(path string) bool {
-	info, errno := kernel.Statx(kernel.AtCwd, path, kernel.AtNoFollow, 0)
-	return errno == 0 && info.Attributes&kernel.MountRoot != 0
-}
-
-// restore puts a mask on what is there now; false if nothing is. Where it cannot, the command ends with the helper.
-func restore(mask Mask) bool {
-	step, errno := lay(mask)
+// restored puts a mask on what is there now, unless it is there, the root of a mount; false if nothing is. Where it cannot,
+// the command ends with the helper.
+func restored(mask Mask) bool {
+	info, errno := kernel.Statx(kernel.AtCwd, mask.Path, kernel.AtNoFollow, 0)
+	if errno == 0 && info.Attributes&kernel.MountRoot != 0 {
+		return true
+	}
+	step, errno := lay(mask, nil)
 	switch errno {
 	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP: // a link leads nowhere that could be written
 		return false

@@ -58,7 +58,11 @@ func landlock(rules *Landlock) {
 		must(allow(int(set), path, rules), "Landlock: allow", path)
 	}
 	for _, path := range rules.Readable {
-		must(allowReading(int(set), path, rules.Read), "Landlock: allow reading", path)
+		fd, errno := open(path, syscall.O_NOFOLLOW)
+		if errno == 0 { // else it is not there any more, or cannot be had
+			must(addRule(int(set), fd, rules.Read), "Landlock: allow reading", path)
+			syscall.Close(fd)
+		}
 	}
 	_, _, errno = syscall.RawSyscall(sysLandlockSelf, set, 0, 0)
 	must(errno, "Landlock: restrict", "")
@@ -79,16 +83,6 @@ func allow(set int, path string, rules *Landlock) syscall.Errno {
 	if info.Mode&syscall.S_IFMT == syscall.S_IFDIR {
 		rights = rules.Tree
 	}
-	return addRule(set, fd, rights)
-}
-
-// allowReading takes what is not there any more, or cannot be had, as nothing.
-func allowReading(set int, path string, rights uint64) syscall.Errno {
-	fd, errno := open(path, syscall.O_NOFOLLOW)
-	if errno != 0 {
-		return 0
-	}
-	defer syscall.Close(fd)
 	return addRule(set, fd, rights)
 }
 
@@ -143,20 +137,21 @@ func try() int {
 
 // connectSelf connects to a listener of its own.
 func connectSelf() error {
-	server, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	client, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
+	var ends [2]int
+	for i := range ends {
+		fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		ends[i] = fd
 	}
 	name := &syscall.SockaddrUnix{Name: "own"}
-	if err := syscall.Bind(server, name); err != nil {
-		return err
+	err := syscall.Bind(ends[0], name)
+	if err == nil {
+		err = syscall.Listen(ends[0], 1)
 	}
-	if err := syscall.Listen(server, 1); err != nil {
-		return err
+	if err == nil {
+		err = syscall.Connect(ends[1], name)
 	}
-	return syscall.Connect(client, name)
+	return err
 }
