@@ -70,7 +70,7 @@ func (g *Git) NewBlobHash(size int64) hash.Hash {
 // Revision gives the commit that HEAD names, or nothing: no repository, an unborn branch, a ref storage that is not
 // made of files.
 func (g *Git) Revision() string {
-	gitDir := g.gitDir()
+	_, gitDir := g.Find()
 	if gitDir == "" {
 		return ""
 	}
@@ -94,7 +94,7 @@ func (g *Git) readRef(gitDir, name string) string {
 	if !strings.HasPrefix(name, "refs/") || !filepath.IsLocal(name) {
 		return ""
 	}
-	common := commonDir(gitDir)
+	common := CommonDir(gitDir)
 	for _, dir := range []string{gitDir, common} {
 		if value := readSmall(filepath.Join(dir, filepath.FromSlash(name))); value != "" {
 			return value
@@ -128,30 +128,23 @@ func (g *Git) readPacked(file, name string) string {
 // WorkTree finds the work tree that the directory is in: its top, and the git directory that all work trees of its
 // repository share. Both are "" outside of one.
 func (g *Git) WorkTree() (top, common string) {
-	top, dir := g.find()
+	top, dir := g.Find()
 	if dir == "" {
 		return "", ""
 	}
-	return top, commonDir(dir)
+	return top, CommonDir(dir)
 }
 
-func (g *Git) gitDir() string {
-	_, dir := g.find()
-	return dir
-}
-
-// find finds the repository's directory upward from the workspace, also through the pointer file of a worktree.
-func (g *Git) find() (top, gitDir string) {
+// Find finds the top of the work tree that the directory is in, and its git directory, upward and through the pointer file of
+// a worktree. One that points nowhere gives a top alone; outside of a repository both are "".
+func (g *Git) Find() (top, gitDir string) {
 	for dir := g.dir; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
 		if info, err := os.Stat(at); err == nil {
 			if info.IsDir() {
 				return dir, at
 			}
-			if target := Pointed(at, "gitdir: "); target != "" {
-				return dir, target
-			}
-			return "", ""
+			return dir, Pointed(at, "gitdir: ")
 		}
 		if filepath.Dir(dir) == dir {
 			return "", ""
@@ -159,17 +152,18 @@ func (g *Git) find() (top, gitDir string) {
 	}
 }
 
-func commonDir(gitDir string) string {
+// CommonDir is the directory that the work trees of a git directory's repository share.
+func CommonDir(gitDir string) string {
 	return cmp.Or(Pointed(filepath.Join(gitDir, "commondir"), ""), gitDir)
 }
 
 func (g *Git) readObjectFormat() bool {
-	gitDir := g.gitDir()
+	_, gitDir := g.Find()
 	if gitDir == "" {
 		return false
 	}
 	section := ""
-	for line := range strings.Lines(readSmall(filepath.Join(commonDir(gitDir), "config"))) {
+	for line := range strings.Lines(readSmall(filepath.Join(CommonDir(gitDir), "config"))) {
 		line = strings.ToLower(strings.TrimSpace(line))
 		if strings.HasPrefix(line, "[") {
 			section = line

@@ -90,11 +90,20 @@ func (r Repository) ask(ctx context.Context, input io.Reader, args ...string) (s
 	defer cancel()
 	cmd := r.Command(ctx, args...)
 	cmd.Stdin = input
+	out, err := Output(cmd, args[0])
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(out, "\n"), nil
+}
+
+// Output runs a git and gives what it printed. An error has the subcommand's name and what git said.
+func Output(cmd *exec.Cmd, subcommand string) (string, error) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
+		err = fmt.Errorf("git %s: %w: %s", subcommand, err, strings.TrimSpace(errs.String()))
 	}
-	return strings.TrimSuffix(string(out), "\n"), nil
+	return string(out), err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -124,6 +125,37 @@ func (o *Objects) Read(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// Blob gives the content of a blob of at most so many bytes, by a name that git understands; nil if there is none.
+func (o *Objects) Blob(name string, most int64) ([]byte, error) {
+	found, err := o.Open(name)
+	if err != nil || found.Kind != "blob" || found.Size > most {
+		return nil, err
+	}
+	content := make([]byte, found.Size)
+	if _, err := io.ReadFull(o, content); err != nil {
+		return nil, o.Failed(err)
+	}
+	return content, nil
+}
+
+// TreeEntry is what a tree has under one name.
+type TreeEntry struct{ Mode, Name, ID string }
+
+// ParseTree reads a tree object, whose ids have so many digits: mode, space, name, NUL and the raw id of each entry.
+func ParseTree(content []byte, digits int) (entries []TreeEntry, ok bool) {
+	size := hex.DecodedLen(digits)
+	for len(content) > 0 {
+		head, rest, ended := bytes.Cut(content, []byte{0})
+		mode, name, named := strings.Cut(string(head), " ")
+		if !ended || !named || name == "" || strings.Contains(name, "/") || len(rest) < size {
+			return nil, false
+		}
+		entries = append(entries, TreeEntry{mode, name, hex.EncodeToString(rest[:size])})
+		content = rest[size:]
+	}
+	return entries, true
 }
 
 // patiently ends git where it is silent for too long, until the function that it gives is called.

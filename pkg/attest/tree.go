@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 )
 
 // The modes of a tree's entries that are no regular files.
@@ -33,21 +35,17 @@ func (o *objects) addFiles(to map[string]entry, tree, dir string, depth int, ent
 	if err != nil {
 		return err
 	}
-	for len(content) > 0 {
-		head, rest, ok := bytes.Cut(content, []byte{0})
-		mode, name, named := strings.Cut(string(head), " ")
-		size := hex.DecodedLen(len(tree))
-		if !ok || !named || len(rest) < size || name == "" || strings.Contains(name, "/") {
-			return fmt.Errorf("%w: tree %s cannot be read", ErrDamaged, tree)
-		}
-		e := entry{mode, hex.EncodeToString(rest[:size])}
-		content = rest[size:]
+	found, ok := gitread.ParseTree(content, len(tree))
+	if !ok {
+		return fmt.Errorf("%w: tree %s cannot be read", ErrDamaged, tree)
+	}
+	for _, e := range found {
 		if *entries++; depth > maxDepth || *entries > maxEntries { // a directory may stand in many places, with nothing in it
 			return fmt.Errorf("%w in a form that can be checked: its tree has more than %d levels or %d entries", ErrNotHere, maxDepth, maxEntries)
 		}
-		if mode != modeTree {
-			to[dir+name] = e
-		} else if err := o.addFiles(to, e.id, dir+name+"/", depth+1, entries); err != nil {
+		if e.Mode != modeTree {
+			to[dir+e.Name] = entry{e.Mode, e.ID}
+		} else if err := o.addFiles(to, e.ID, dir+e.Name+"/", depth+1, entries); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (q *question) startBlame() *blameAhead {
 	git := q.git
 	go func() {
 		defer close(a.done)
-		a.commits, a.err = git.blameRanges(ctx, a.path, nil, false)
+		a.commits, a.err = git.blame(ctx, a.path, nil, false)
 	}()
 	return a
 }

@@ -79,7 +79,7 @@ func File(ctx context.Context, path string, now []byte, records []record.Entry, 
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	return newHistory(path, files{records: records}, contents).file(ctx, path, now, texts)
+	return newHistory(path, records, contents).file(ctx, path, now, texts)
 }
 
 // file tells where the lines of a content come from; texts are those of now.
@@ -91,27 +91,32 @@ func (h *history) file(ctx context.Context, path string, now []byte, texts []str
 		lines[i] = Line{Number: i + 1, Text: text, Confidence: Untracked}
 		marks[i] = mark{line: i, at: i, text: ids[i]}
 	}
-	at := state{path: path, hash: string(workspace.HashOf(now)), content: &cells{lines: ids}}
-	return lines, h.fill(ctx, nil, lines, at, len(h.steps), marks)
+	return lines, h.fill(ctx, nil, lines, h.state(path, now, ids), len(h.steps), marks)
 }
 
-// origin names a line as a record wrote it. It stands once: of two lines that seem to come from there, one is a copy.
-type origin struct {
+// state is a content that a file has or had; ids are those of its lines.
+func (h *history) state(path string, content []byte, ids []lineID) state {
+	return state{node: node{h.name(path), string(workspace.HashOf(content))}, content: &cells{lines: ids}}
+}
+
+// Written names a line as a record wrote it. It stands once: of two lines that seem to come from there, one is a copy.
+type Written struct {
 	record, path string
 	line         int
 	text         string // without white space: the parts of one line that was broken are several
 }
 
-func (l Line) origin() origin {
-	return origin{l.Record.Hash, l.Path, l.Origin, record.Squeeze(l.Text)}
+// Written is what the line was when its record wrote it. The line must not be untracked.
+func (l Line) Written() Written {
+	return Written{l.Record.Hash, l.Path, l.Origin, record.Squeeze(l.Text)}
 }
 
-// origins gives those of the lines that are answered.
-func origins(lines []Line) map[origin]bool {
-	given := map[origin]bool{}
+// allWritten gives what the lines that are answered were.
+func allWritten(lines []Line) map[Written]bool {
+	given := map[Written]bool{}
 	for _, l := range lines {
 		if l.Record != nil {
-			given[l.origin()] = true
+			given[l.Written()] = true
 		}
 	}
 	return given
@@ -119,14 +124,14 @@ func origins(lines []Line) map[origin]bool {
 
 // fill follows marks from a state over the steps before limit, and notes in lines what it finds. Those lines of records that
 // stand elsewhere are none of these.
-func (h *history) fill(ctx context.Context, elsewhere map[origin]bool, lines []Line, at state, limit int, marks []mark) error {
+func (h *history) fill(ctx context.Context, elsewhere map[Written]bool, lines []Line, at state, limit int, marks []mark) error {
 	t := tracer{ctx: ctx, history: h}
-	given := origins(lines)
+	given := allWritten(lines)
 	maps.Copy(given, elsewhere)
 	t.found = func(m mark, s *step) bool {
 		l := lines[m.line]
 		l.Record, l.Confidence, l.Path, l.Origin = s.entry, m.strength.confidence(), s.change.Path, m.at+1
-		if o := l.origin(); !given[o] {
+		if o := l.Written(); !given[o] {
 			lines[m.line], given[o] = l, true
 		}
 		return false
@@ -152,8 +157,7 @@ func (h *history) story(ctx context.Context, path string, line int, now []byte, 
 		return true
 	}
 	ids := h.idsOf(texts)
-	at := state{path: path, hash: string(workspace.HashOf(now)), content: &cells{lines: ids}}
-	if err := t.walk(at, limit, []mark{{at: line - 1, text: ids[line-1]}}); err != nil {
+	if err := t.walk(h.state(path, now, ids), limit, []mark{{at: line - 1, text: ids[line-1]}}); err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
 	return touches, nil

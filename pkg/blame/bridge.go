@@ -2,11 +2,9 @@ package blame
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // head is the version in HEAD beside the present one.
@@ -21,16 +19,10 @@ func (q *question) atHead() *head {
 		return nil
 	}
 	for _, path := range q.names { // a move that is not committed yet leaves it under an older name
-		content, ok := q.inHead(path)
-		if !ok {
-			continue
+		if _, texts, ok := q.at("HEAD", path); ok {
+			t := q.own.lineTable
+			return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)}, nil)}
 		}
-		texts, err := textLines(content)
-		if err != nil {
-			return nil // binary there, text here: no line came from it
-		}
-		t := q.own.lineTable
-		return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)}, nil)}
 	}
 	return nil
 }
@@ -45,6 +37,9 @@ func (q *question) addCommits(h *head, lines []Line, wanted func(Line) bool, mov
 		if wanted(l) && h.from[i] >= 0 {
 			ask = append(ask, h.from[i])
 		}
+	}
+	if len(ask) == 0 {
+		return nil
 	}
 	commits, known := map[int]*Commit(nil), false
 	if !moves {
@@ -160,7 +155,7 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 		}
 		wanted[at] = append(wanted[at], i)
 	}
-	given := origins(lines)
+	given := allWritten(lines)
 	for _, at := range sources {
 		numbers := map[int]bool{}
 		for _, i := range wanted[at] {
@@ -172,10 +167,10 @@ func (q *question) followCommits(lines []Line, asked func(Line) bool) error {
 		}
 		for _, i := range wanted[at] {
 			c := lines[i].Commit
-			if c.Line <= len(there) && there[c.Line-1].Record != nil && !given[there[c.Line-1].origin()] {
+			if c.Line <= len(there) && there[c.Line-1].Record != nil && !given[there[c.Line-1].Written()] {
 				renamed := 2*fromPath[c.Path] >= len(lines)
 				lines[i].take(there[c.Line-1], c.over(lines[i].Number, q.path, renamed))
-				given[there[c.Line-1].origin()] = true // git takes a copy for a move
+				given[there[c.Line-1].Written()] = true // git takes a copy for a move
 			}
 		}
 	}
@@ -205,7 +200,7 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 	if err != nil || limit == 0 {
 		return nil, err
 	}
-	content, texts, ok := q.contentAt(c)
+	content, texts, ok := q.at(c.ID, c.Path)
 	if !ok {
 		return nil, q.ctx.Err()
 	}
@@ -215,8 +210,7 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 		lines[i].Text = texts[i]
 		marks[i] = mark{line: i, at: i, text: id, escort: !wanted[i+1]}
 	}
-	at := state{path: c.Path, hash: string(workspace.HashOf(content)), content: &cells{lines: ids}}
-	return lines, h.fill(q.ctx, nil, lines, at, limit, marks)
+	return lines, h.fill(q.ctx, nil, lines, h.state(c.Path, content, ids), limit, marks)
 }
 
 // until gives the history of a commit's file, and how many of its steps can have led to the commit. Commits know their
@@ -224,13 +218,13 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 // older too.
 func (q *question) until(c *Commit) (*history, int, error) {
 	h := q.own
-	if !slices.Contains(q.names, c.Path) && !slices.Contains(q.past.names, c.Path) {
+	if !q.isOwn(c.Path) {
 		if h = q.others[c.Path]; h == nil {
 			records, err := q.records(c.Path)
 			if err != nil {
 				return nil, 0, err
 			}
-			h = newHistory(c.Path, files{records: records}, q.contents)
+			h = newHistory(c.Path, records, q.contents)
 			q.others[c.Path] = h
 		}
 	}
@@ -241,10 +235,9 @@ func (q *question) until(c *Commit) (*history, int, error) {
 	return h, limit, nil
 }
 
-// contentAt gives a file as it was in a commit.
-func (q *question) contentAt(c *Commit) (content []byte, texts []string, ok bool) {
-	content, ok = q.blobs.blob(c.ID + ":" + q.git.inRepository(c.Path))
-	if !ok {
+// at gives a file as a commit has it, and its lines; not what has none.
+func (q *question) at(commit, path string) (content []byte, texts []string, ok bool) {
+	if content, ok = q.blobs.blob(commit + ":" + q.git.inRepository(path)); !ok {
 		return nil, nil, false
 	}
 	texts, err := textLines(content)
@@ -257,7 +250,7 @@ func (q *question) storyInGit(l Line) ([]Touch, error) {
 	if err != nil || limit == 0 {
 		return nil, err
 	}
-	content, texts, ok := q.contentAt(l.Commit)
+	content, texts, ok := q.at(l.Commit.ID, l.Commit.Path)
 	if !ok || l.Commit.Line > len(texts) {
 		return nil, q.ctx.Err()
 	}

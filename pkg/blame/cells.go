@@ -1,12 +1,10 @@
 package blame
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -49,7 +47,7 @@ const maxLines = 1 << 21
 
 // after pieces together the content that a step left.
 func (h *history) after(i int) *cells {
-	if c := h.pieced[i]; c != nil {
+	if c := h.steps[i].pieced; c != nil {
 		return c
 	}
 	var chain []int
@@ -61,16 +59,16 @@ func (h *history) after(i int) *cells {
 			c, chain = &cells{lines: slices.Clone(lines)}, chain[:len(chain)-1]
 		} else if lines, ok := h.blob(s.change.Before.OID, s.change.Before.Hash); ok {
 			c = &cells{lines: slices.Clone(lines)}
-		} else if s.previous >= 0 && h.pieced[s.previous] != nil {
-			c = h.pieced[s.previous].clone()
+		} else if s.previous >= 0 && h.steps[s.previous].pieced != nil {
+			c = h.steps[s.previous].pieced.clone()
 		} else if s.previous < 0 {
-			c = &cells{open: s.change.Before.Hash != ""}
+			c = &cells{open: s.from.hash != ""}
 		}
 	}
 	for _, at := range slices.Backward(chain) {
 		c.apply(h.lineTable, &h.steps[at])
 	}
-	h.pieced[i] = c
+	h.steps[i].pieced = c
 	return c
 }
 
@@ -156,136 +154,34 @@ func (c *cells) resolve(t *lineTable) {
 	}
 }
 
-// learn finds blocks of unknown text in a later content by their hashes, and takes their texts from there. A block that
-// has been reformatted since is guessed in its likely earlier forms; the hash says which guess is right.
-//
-// Each line that is hashed takes from budget; when it is used up, the rest stays unknown.
+// learn finds blocks of unknown text in a later content by their hashes. Each line that is hashed takes from budget; when it
+// is used up, the rest stays unknown.
 func (c *cells) learn(t *lineTable, later *cells, budget *int) {
 	c.resolve(t)
-	wanted := c.unknownBlocks(t)
-	if len(wanted) == 0 {
-		return
-	}
-	runs := later.knownRuns(t)
-	for i := 0; i < len(reformattings) && len(wanted) > 0 && *budget > 0; i++ {
-		lengths := map[int]bool{}
-		for _, blocks := range wanted {
-			lengths[blocks[0].lines] = true
-		}
-		for _, run := range runs {
-			c.learnFrom(t, mapped(t.textsOf(run), reformattings[i]), slices.Sorted(maps.Keys(lengths)), wanted, budget)
-		}
-	}
-}
-
-// hashBudget is how many lines one question may hash to recognise blocks: some 20 ms.
-const hashBudget = 200_000
-
-// unknownBlocks gives the blocks with unknown lines by their hash.
-func (c *cells) unknownBlocks(t *lineTable) map[lineHash][]block {
-	wanted := map[lineHash][]block{}
+	wanted, lengths := map[string][]block{}, map[int]bool{}
 	for _, b := range c.blocks {
 		if b.start+b.lines <= len(c.lines) && slices.ContainsFunc(c.lines[b.start:b.start+b.lines], t.isLoose) {
-			if hash, ok := parseLineHash(b.hash); ok {
-				wanted[hash] = append(wanted[hash], b)
-			}
+			wanted[b.hash], lengths[b.lines] = append(wanted[b.hash], b), true
 		}
 	}
-	return wanted
-}
-
-// lineHash is what [edit.HashLines] writes in hexadecimal.
-type lineHash [sha256.Size]byte
-
-func parseLineHash(text string) (hash lineHash, ok bool) {
-	digits, ok := strings.CutPrefix(text, "sha256:")
-	if !ok || len(digits) != hex.EncodedLen(len(hash)) {
-		return hash, false
-	}
-	_, err := hex.Decode(hash[:], []byte(digits))
-	return hash, err == nil
-}
-
-// learnFrom takes from wanted what stands in texts.
-func (c *cells) learnFrom(t *lineTable, texts []string, lengths []int, wanted map[lineHash][]block, budget *int) {
-	joined := make([]byte, 0, 64*len(texts))
-	starts := make([]int, len(texts)+1) // in joined; behind each line stands one byte
-	for i, text := range texts {
-		joined = append(append(joined, text...), '\n')
-		starts[i+1] = len(joined)
-	}
-	for _, n := range lengths {
-		for start := 0; start+n <= len(texts) && len(wanted) > 0 && *budget > 0; start++ {
-			*budget -= n
-			hash := lineHash(sha256.Sum256(joined[starts[start] : starts[start+n]-1]))
-			blocks, found := wanted[hash]
-			if !found {
+	for _, n := range slices.Sorted(maps.Keys(lengths)) {
+		for start := 0; start+n <= len(later.lines) && len(wanted) > 0 && *budget > 0; start++ {
+			run := later.lines[start : start+n]
+			if t.anyVague(run) {
 				continue
 			}
-			for _, b := range blocks {
-				for k, text := range texts[start : start+n] {
-					c.lines[b.start+k] = t.id(text)
-				}
+			*budget -= n
+			hash := edit.HashLines(t.textsOf(run))
+			for _, b := range wanted[hash] {
+				copy(c.lines[b.start:], run)
 			}
 			delete(wanted, hash)
 		}
 	}
 }
 
-func mapped(lines []string, change func(string) string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = change(line)
-	}
-	return out
-}
-
-// reformattings undo what people and formatters do to whole blocks.
-var reformattings = [...]func(string) string{
-	func(s string) string { return s },
-	indented("\t"), indented("    "), indented("  "),
-	outdented("\t"), outdented("    "), outdented("  "),
-	indentedBy("    ", "\t"), indentedBy("\t", "    "), indentedBy("  ", "\t"), indentedBy("\t", "  "),
-}
-
-func indented(unit string) func(string) string {
-	return func(s string) string {
-		if s == "" {
-			return s
-		}
-		return unit + s
-	}
-}
-
-func outdented(unit string) func(string) string {
-	return func(s string) string { return strings.TrimPrefix(s, unit) }
-}
-
-// indentedBy exchanges the units that a line's indentation is made of.
-func indentedBy(old, new string) func(string) string {
-	return func(s string) string {
-		n := 0
-		for strings.HasPrefix(s[n*len(old):], old) {
-			n++
-		}
-		return strings.Repeat(new, n) + s[n*len(old):]
-	}
-}
-
-// knownRuns gives the maximal runs of known lines.
-func (c *cells) knownRuns(t *lineTable) (runs [][]lineID) {
-	for first := 0; first < len(c.lines); {
-		last := first
-		for last < len(c.lines) && !t.isVague(c.lines[last]) {
-			last++
-		}
-		if last > first {
-			runs = append(runs, c.lines[first:last])
-		}
-		first = last + 1
-	}
-	return runs
-}
+// hashBudget is how many lines one question may hash to recognise blocks: some 30 ms.
+const hashBudget = 200_000
 
 // placesOf gives where the known lines stand, ascending, by their loose id.
 func (c *cells) placesOf(t *lineTable) map[lineID][]int {

@@ -67,7 +67,7 @@ func (q *question) changedWith(lines []Line, movable map[int]bool) (others []str
 		more = merges || len(commits) == maxNames
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !slices.Contains(q.names, name) && !slices.Contains(q.past.names, name) {
+		if !q.isOwn(name) {
 			others = append(others, name)
 		}
 	}
@@ -82,7 +82,7 @@ func (q *question) canBeMoved(lines []Line, movable map[int]bool) (bool, error) 
 	}
 	wanted := wantedMarks(lines, movable, weakWeight+1)
 	knows := func(e record.Entry) bool { return mayKnow(e, wanted) }
-	if q.git.shallow || slices.ContainsFunc(q.past.records, knows) {
+	if q.git.shallow || slices.ContainsFunc(q.past, knows) {
 		return true, nil
 	}
 	others, more, err := q.changedWith(lines, movable)
@@ -122,7 +122,7 @@ func (q *question) mentioned(entries []record.Entry, lines []Line, movable map[i
 	counts := map[string]int{}
 	for _, e := range entries {
 		for _, c := range e.Changes {
-			if slices.Contains(q.names, c.Path) || slices.Contains(q.past.names, c.Path) {
+			if q.isOwn(c.Path) {
 				continue
 			}
 			for _, m := range c.Marks {
@@ -145,7 +145,7 @@ func (q *question) fromOther(name string, lines []Line, movable map[int]bool) er
 	if err != nil {
 		return err
 	}
-	h := newHistory(name, files{records: records}, q.contents)
+	h := newHistory(name, records, q.contents)
 	stays, claimed, err := q.stay(h, name)
 	if err != nil {
 		return err
@@ -161,23 +161,19 @@ func (q *question) fromOther(name string, lines []Line, movable map[int]bool) er
 		}
 		marks = append(marks, mark{line: i, at: i, text: id, strength: moved})
 	}
-	return h.fill(q.ctx, claimed, lines, state{path: name, content: now}, len(h.steps), marks)
+	return h.fill(q.ctx, claimed, lines, state{node: node{path: name}, content: now}, len(h.steps), marks)
 }
 
 // stay gives what still stands in another file, without white space, and which lines of records that is.
-func (q *question) stay(h *history, name string) (stays map[lineID]bool, claimed map[origin]bool, err error) {
-	content, ok := q.inHead(name)
+func (q *question) stay(h *history, name string) (stays map[lineID]bool, claimed map[Written]bool, err error) {
+	content, texts, ok := q.at("HEAD", name)
 	if !ok {
 		return nil, nil, nil
-	}
-	texts, err := textLines(content)
-	if err != nil {
-		return nil, nil, nil // binary there, text here: no line stayed
 	}
 	stays = map[lineID]bool{}
 	for _, id := range h.idsOf(texts) {
 		stays[h.loose(id)] = true
 	}
 	there, err := h.file(q.ctx, name, content, texts)
-	return stays, origins(there), err
+	return stays, allWritten(there), err
 }

@@ -17,6 +17,6 @@ func Story(ctx context.Context, path string, line int, now []byte, records []rec
 	if err != nil {
 		return nil, err
 	}
-	h := newHistory(path, files{records: records}, contents)
+	h := newHistory(path, records, contents)
 	return h.story(ctx, path, line, now, texts, len(h.steps))
 }

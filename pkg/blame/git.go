@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -89,19 +88,12 @@ func (o *Objects) blob(name string) ([]byte, bool) {
 	if o.start(); o.dead || strings.ContainsAny(name, "\n\x00") {
 		return nil, false
 	}
-	found, err := o.objects.Open(name)
-	if err == nil && (found.Kind != "blob" || found.Size > maxBlob) {
-		return nil, false
-	}
-	content := make([]byte, found.Size)
-	if err == nil {
-		_, err = io.ReadFull(o.objects, content)
-	}
+	content, err := o.objects.Blob(name, maxBlob)
 	if err != nil {
 		o.Close()
 		o.dead = true
 	}
-	return content, err == nil
+	return content, content != nil
 }
 
 // Close ends the process. It says nothing of use at its end.
@@ -115,28 +107,18 @@ func (o *Objects) Close() {
 // maxRanges bounds what a command line has to hold.
 const maxRanges = 200
 
-// blame tells where git has lines of HEAD's version of a file from. Lines are 0-based, and those that were not asked
-// for may be missing. Git's work grows with the lines that it has to follow; with moves, it follows them within the
-// file and from others too, which costs ten times as much.
+// blame tells where git has lines of HEAD's version of a file from. Lines are 0-based; without any, all are meant, and others
+// may come too. Git's work grows with the lines that it has to follow; with moves, it follows them within the file and from
+// others too, which costs ten times as much.
 func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (map[int]*Commit, error) {
-	if len(lines) == 0 {
-		return nil, nil
-	}
-	ranges := lineRanges(lines)
-	if len(ranges) > maxRanges {
-		ranges = nil
-	}
-	return g.blameRanges(ctx, file, ranges, moves)
-}
-
-// blameRanges is blame for all lines, if there are no ranges.
-func (g *git) blameRanges(ctx context.Context, file string, ranges []span, moves bool) (map[int]*Commit, error) {
 	args := []string{"blame", "--porcelain", "-w", "--no-textconv", "--no-progress", "--ignore-revs-file="}
 	if moves {
 		args = append(args, "-M", "-C")
 	}
-	for _, r := range ranges {
-		args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
+	if ranges := lineRanges(lines); len(ranges) <= maxRanges {
+		for _, r := range ranges {
+			args = append(args, fmt.Sprintf("-L%d,%d", r.first+1, r.last))
+		}
 	}
 	out, err := g.Ask(ctx, append(args, "HEAD", "--", file)...)
 	if err != nil {

@@ -19,19 +19,15 @@ type gapName struct {
 
 // step is what one record did to one file.
 type step struct {
-	entry  *record.Entry
-	change *record.Change
-	hunks  [][4]int // of the change, if they are sound
-	// previous is the index of the step that made the content before this one; -1 if none is known.
-	previous int
-}
+	entry    *record.Entry
+	change   *record.Change
+	hunks    [][4]int // of the change, if they are sound
+	from, to node     // by present names; from has no hash where there was no file
+	previous int      // the index of the step that made the content before this one; -1 if none is known
 
-// before names the state that the step started from.
-func (s *step) before() node {
-	if s.change.From != "" {
-		return node{s.change.From, s.change.Before.Hash}
-	}
-	return node{s.change.Path, s.change.Before.Hash}
+	pieced *cells              // see after
+	left   lineSet             // see looseLines
+	begun  map[string][]lineID // see beginsLine
 }
 
 // isOpaque reports that the step changed the content and does not say where.
@@ -58,54 +54,51 @@ type history struct {
 	made     map[node][]int // the steps that ended in a state, ascending
 	started  map[node]int   // the first step that started from a state
 	crossed  map[gapName]match
-	learned  map[gapName]bool
 	byPath   map[string][]int
 	contents Contents
-	blobs    map[blobName][]lineID // contents; nil if not known
-	pieced   map[int]*cells
-	left     map[int]lineSet             // known lines that a step left, without white space
-	begun    map[int]map[string][]lineID // the same by how they begin, see beginsLine
-	budget   int                         // of hashing lines, see cells.learn
-	compared int                         // lines, see hasStrong
-	renamed  map[string]string           // older names that no record tells of, to the present one
-	twins    map[[5]byte]bool            // see hadTwin
-	foreign  bool                        // of another file than the one asked about: its lines are taken where they stand for themselves
+	blobs    map[string][]lineID // contents by their hashes; nil if not known
+	budget   int                 // of hashing lines, see cells.learn
+	compared int                 // lines, see hasStrong
+	renamed  map[string]string   // older names that no record tells of, to the present one
+	twins    map[[5]byte]bool    // see hadTwin
+	foreign  bool                // of another file than the one asked about: its lines are taken where they stand for themselves
 	*lineTable
 }
 
-func newHistory(path string, f files, contents Contents) *history {
+// newHistory is the history of a file by its records, whose path was another one before: older names are those of which they
+// do not tell.
+func newHistory(path string, records []record.Entry, contents Contents, older ...string) *history {
 	h := &history{
-		renamed: map[string]string{},
-		made:    map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, learned: map[gapName]bool{}, byPath: map[string][]int{}, contents: contents, blobs: map[blobName][]lineID{}, lineTable: newLineTable(),
-		pieced: map[int]*cells{}, left: map[int]lineSet{}, begun: map[int]map[string][]lineID{}, budget: hashBudget,
+		renamed: map[string]string{}, made: map[node][]int{}, started: map[node]int{}, crossed: map[gapName]match{}, byPath: map[string][]int{},
+		contents: contents, blobs: map[string][]lineID{}, lineTable: newLineTable(), budget: hashBudget,
 	}
-	records := ordered(f.records)
+	for _, name := range older {
+		h.renamed[name] = path
+	}
+	records = record.Ordered(records)
 	for i := range records {
 		e := &records[i]
 		for j := range e.Changes {
 			c := &e.Changes[j]
 			if c.Op != change.Unchanged && c.After.Hash != "" {
-				h.steps = append(h.steps, step{entry: e, change: c, hunks: sound(c.Hunks), previous: -1})
+				h.steps = append(h.steps, step{
+					entry: e, change: c, hunks: sound(c.Hunks), previous: -1,
+					from: node{h.name(c.Source()), c.Before.Hash}, to: node{h.name(c.Path), c.After.Hash},
+				})
 			}
 		}
 	}
-	for _, name := range f.names {
-		h.renamed[name] = path
-	}
-	h.steps = h.afterCauses(h.steps)
+	h.steps = afterCauses(h.steps)
 	for i := range h.steps {
 		s := &h.steps[i]
-		if s.change.Before.Hash != "" {
-			before := s.before()
-			s.previous = h.maker(before, i)
-			before.path = h.name(before.path)
-			if _, known := h.started[before]; !known {
-				h.started[before] = i
+		if s.from.hash != "" {
+			s.previous = h.maker(s.from, i)
+			if _, known := h.started[s.from]; !known {
+				h.started[s.from] = i
 			}
 		}
-		at := node{h.name(s.change.Path), s.change.After.Hash}
-		h.made[at] = append(h.made[at], i)
-		h.byPath[at.path] = append(h.byPath[at.path], i)
+		h.made[s.to] = append(h.made[s.to], i)
+		h.byPath[s.to.path] = append(h.byPath[s.to.path], i)
 	}
 	return h
 }
@@ -123,12 +116,6 @@ func sound(hunks [][4]int) [][4]int {
 	return hunks
 }
 
-// files is what is known of the past of a file: the records on it, and the names that it had and they do not tell of.
-type files struct {
-	records []record.Entry
-	names   []string
-}
-
 // name gives the present name for an older one that no record tells of.
 func (h *history) name(path string) string {
 	if now, ok := h.renamed[path]; ok {
@@ -139,7 +126,6 @@ func (h *history) name(path string) string {
 
 // maker gives the newest step before limit that ended in the state, or -1.
 func (h *history) maker(at node, limit int) int {
-	at.path = h.name(at.path)
 	made := h.made[at]
 	if n, _ := slices.BinarySearch(made, limit); n > 0 {
 		return made[n-1]
@@ -150,7 +136,7 @@ func (h *history) maker(at node, limit int) int {
 // hasGaps reports whether somebody changed the file whose change is not in the records.
 func (h *history) hasGaps(path string, now []byte) bool {
 	return h.maker(node{path, string(workspace.HashOf(now))}, len(h.steps)) < 0 ||
-		slices.ContainsFunc(h.steps, func(s step) bool { return s.change.Before.Hash != "" && s.previous < 0 })
+		slices.ContainsFunc(h.steps, func(s step) bool { return s.from.hash != "" && s.previous < 0 })
 }
 
 // maxCandidates bounds the states that one gap is compared with. More branches than that are not merged at once; but
@@ -165,7 +151,7 @@ func (h *history) leaves(path string, limit int) []int {
 	var leaves []int
 	vague := 0
 	covered := map[int]bool{}
-	steps := h.byPath[h.name(path)]
+	steps := h.byPath[path]
 	n, _ := slices.BinarySearch(steps, limit)
 	for _, i := range slices.Backward(steps[:n]) {
 		if covered[i] {
@@ -185,24 +171,20 @@ func (h *history) leaves(path string, limit int) []int {
 	return leaves
 }
 
-// blobName is a content as a record names it.
-type blobName struct{ oid, hash string }
-
 // blob gives the lines of a content, if it is known. What goes by the blob id and has not the hash that the record has
 // is another content: a collision of SHA-1, or somebody wrote to where contents are kept.
 func (h *history) blob(oid, hash string) ([]lineID, bool) {
 	if oid == "" || hash == "" || h.contents == nil {
 		return nil, false
 	}
-	name := blobName{oid, hash}
-	lines, asked := h.blobs[name]
+	lines, asked := h.blobs[hash]
 	if !asked {
 		if content, ok := h.contents(oid); ok && string(workspace.HashOf(content)) == hash {
 			if texts, err := textLines(content); err == nil {
 				lines = h.idsOf(texts)
 			}
 		}
-		h.blobs[name] = lines
+		h.blobs[hash] = lines
 	}
 	return lines, lines != nil
 }
@@ -227,15 +209,17 @@ type lineSet []bool
 
 func (s lineSet) has(id lineID) bool { return int(id) < len(s) && s[id] }
 
+// looseLines are the known lines that a step left, without white space.
 func (h *history) looseLines(i int) lineSet {
-	if h.left[i] == nil {
-		set := make(lineSet, len(h.all))
-		for _, id := range h.after(i).lines {
+	s := &h.steps[i]
+	if s.left == nil {
+		left := h.after(i).lines
+		s.left = make(lineSet, len(h.all))
+		for _, id := range left {
 			if !h.isVague(id) {
-				set[h.loose(id)] = true
+				s.left[h.loose(id)] = true
 			}
 		}
-		h.left[i] = set
 	}
-	return h.left[i]
+	return s.left
 }

@@ -17,7 +17,7 @@ const unknown lineID = 0
 type lineTable struct {
 	ids map[string]lineID
 	all []lineText
-	// marked has lines by their marks, and bare the texts without white space; both are nil until somebody asks for a mark.
+	// marked has lines by their marks, and bare the texts without white space.
 	marked map[record.LineMark]lineID
 	bare   map[[5]byte]lineID
 }
@@ -31,31 +31,16 @@ type lineText struct {
 	twin   bool             // of a loose text: some record says that it stood in the file more than once
 }
 
-// useMarks has texts be found by the marks of records.
-func (t *lineTable) useMarks() {
-	t.marked, t.bare = map[record.LineMark]lineID{}, map[[5]byte]lineID{}
-	for i, l := range t.all[1:] {
-		id, mark := lineID(i+1), record.MarkOf(l.text)
-		if l.stands {
-			t.marked[mark] = id
-		}
-		if l.loose == id {
-			t.bare[mark.Bare()] = id
-		}
-	}
-}
-
 func newLineTable() *lineTable {
-	return &lineTable{ids: map[string]lineID{}, all: make([]lineText, 1)}
+	return &lineTable{map[string]lineID{}, make([]lineText, 1), map[record.LineMark]lineID{}, map[[5]byte]lineID{}}
 }
 
 func (t *lineTable) id(text string) lineID {
 	id := t.entry(text)
 	if !t.all[id].stands {
 		t.all[id].stands = true
-		if t.marked != nil {
-			t.marked[record.MarkOf(text)] = id
-		}
+		mark := record.MarkOf(text)
+		t.marked[mark], t.bare[mark.Bare()] = id, t.loose(id)
 	}
 	return id
 }
@@ -71,8 +56,6 @@ func (t *lineTable) entry(text string) lineID {
 	loose := id
 	if squeezed := record.Squeeze(text); squeezed != text {
 		loose = t.entry(squeezed)
-	} else if t.bare != nil {
-		t.bare[record.MarkOf(text).Bare()] = id
 	}
 	t.all[id].loose = loose
 	return id
@@ -81,9 +64,6 @@ func (t *lineTable) entry(text string) lineID {
 // byMark gives a line of which only the mark is known: the text that has it, else the text that differs in white space
 // alone, without it, else one that is like nothing else but the same mark.
 func (t *lineTable) byMark(m record.LineMark) lineID {
-	if t.marked == nil {
-		t.useMarks()
-	}
 	id, known := t.marked[m.Line()]
 	if !known {
 		id, known = t.bare[m.Bare()]

@@ -10,7 +10,7 @@ import (
 // underOldNames answers anew, if git has lines from a path that is no more, or if records tell of one with the same last
 // name: the file's name before a rename that no record tells of. Its records are then the file's own.
 func (q *question) underOldNames(lines []Line) ([]Line, error) {
-	found := len(q.past.records)
+	found := len(q.past)
 	gone := q.goneNames(lines)
 	namesakes, err := q.namesakes(gone)
 	if err != nil {
@@ -21,13 +21,13 @@ func (q *question) underOldNames(lines []Line) ([]Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.past.names = append(q.past.names, name)
-		q.past.records = appendNew(q.past.records, records)
+		q.oldNames = append(q.oldNames, name)
+		q.past = appendNew(q.past, records)
 	}
-	if len(q.past.records) == found {
+	if len(q.past) == found {
 		return lines, nil
 	}
-	q.own = newHistory(q.path, q.past, q.contents)
+	q.own = newHistory(q.path, q.past, q.contents, q.oldNames...)
 	again, err := q.own.file(q.ctx, q.path, q.now, q.texts)
 	for i := range again {
 		again[i].Commit = lines[i].Commit
@@ -59,12 +59,12 @@ const maxNamesakes = 512
 // namesakes gives the paths with the file's last name that records tell of, and that HEAD has no more: whole directories
 // are moved, histories rewritten and cut off, and then git does not know the old name.
 func (q *question) namesakes(known []string) (gone []string, err error) {
-	found, err := q.Ledger.Query(q.ctx, record.Filter{Name: path.Base(q.path), Kinds: record.ChangeKinds(), Newest: true, Limit: maxNamesakes, Without: q.past.records})
+	found, err := q.Ledger.Query(q.ctx, record.Filter{Name: path.Base(q.path), Kinds: record.ChangeKinds(), Newest: true, Limit: maxNamesakes, Without: q.past})
 	if err != nil {
 		return nil, err
 	}
 	asked := map[string]bool{}
-	for _, e := range append(found.Entries, q.past.records...) {
+	for _, e := range append(found.Entries, q.past...) {
 		for _, c := range e.Changes {
 			if asked[c.Path] || path.Base(c.Path) != path.Base(q.path) || slices.Contains(q.names, c.Path) || slices.Contains(known, c.Path) {
 				continue
@@ -78,14 +78,15 @@ func (q *question) namesakes(known []string) (gone []string, err error) {
 	return gone, nil
 }
 
-// inHead is the content of a path of the workspace in HEAD, and stands reports whether there is one.
-func (q *question) inHead(path string) ([]byte, bool) {
-	return q.blobs.blob("HEAD:" + q.git.inRepository(path))
+// stands reports whether HEAD has a path of the workspace.
+func (q *question) stands(path string) bool {
+	_, ok := q.blobs.blob("HEAD:" + q.git.inRepository(path))
+	return ok
 }
 
-func (q *question) stands(path string) bool {
-	_, ok := q.inHead(path)
-	return ok
+// isOwn reports whether a path is the file's, or was.
+func (q *question) isOwn(path string) bool {
+	return slices.Contains(q.names, path) || slices.Contains(q.oldNames, path)
 }
 
 // appendNew adds the entries that are not there yet.

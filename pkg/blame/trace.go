@@ -3,9 +3,7 @@ package blame
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -26,8 +24,9 @@ type mark struct {
 
 // state is a content of a file. The content is nil until somebody asks for it.
 type state struct {
-	path, hash, oid string
-	content         *cells
+	node
+	oid     string
+	content *cells
 }
 
 // tracer follows lines from a state to the steps that wrote them.
@@ -44,7 +43,7 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
-		i := t.maker(node{at.path, at.hash}, limit)
+		i := t.maker(at.node, limit)
 		if i < 0 {
 			return t.cross(at, limit, marks)
 		}
@@ -56,7 +55,7 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 		hunks, known := t.hunks(s, at)
 		if !known {
 			marks = t.backBlind(s, marks)
-			return t.cross(state{path: s.before().path}, i, marks)
+			return t.cross(state{node: node{path: s.from.path}}, i, marks)
 		}
 		if s.takesBack() {
 			var err error
@@ -65,11 +64,10 @@ func (t *tracer) walk(at state, limit int, marks []mark) error {
 			}
 		}
 		marks = t.back(s, hunks, marks)
-		if s.change.Before.Hash == "" {
+		if s.from.hash == "" {
 			return nil
 		}
-		before := s.before()
-		at, limit = state{path: before.path, hash: before.hash, oid: s.change.Before.OID}, i
+		at, limit = state{node: s.from, oid: s.change.Before.OID}, i
 	}
 	return nil
 }
@@ -83,15 +81,12 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 		}
 		return s.hunks, true
 	}
-	before, ok := t.blob(c.Before.OID, c.Before.Hash)
-	if !ok {
-		return s.hunks, !s.isOpaque()
+	before, known := t.blob(c.Before.OID, c.Before.Hash)
+	after, knownToo := t.blob(c.After.OID, c.After.Hash)
+	if !knownToo && at.content != nil && !t.anyVague(at.content.lines) {
+		after, knownToo = at.content.lines, true
 	}
-	after, ok := t.blob(c.After.OID, c.After.Hash)
-	if !ok && at.content != nil && !t.anyVague(at.content.lines) {
-		after, ok = at.content.lines, true
-	}
-	if !ok {
+	if !known || !knownToo {
 		return s.hunks, !s.isOpaque()
 	}
 	return edit.IDHunks(before, after, len(t.all)), true
@@ -100,47 +95,25 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 // back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it. Those
 // between two hunks go together.
 func (t *tracer) back(s *step, hunks [][4]int, marks []mark) []mark {
-	k := keeper{marks: marks, kept: marks[:0]}
+	kept := marks[:0]
 	shift := 0
-	for _, h := range hunks {
-		k.keep(h[2]-min(h[3], 1), shift)
-		for ; k.next < len(marks) && marks[k.next].at+1 < h[2]+h[3]; k.next++ {
-			m := marks[k.next]
-			if t.found(m, s) && h[1] > 0 {
+	for _, m := range marks {
+		for len(hunks) > 0 && m.at >= hunks[0][2]-min(hunks[0][3], 1)+hunks[0][3] {
+			shift += hunks[0][1] - hunks[0][3]
+			hunks = hunks[1:]
+		}
+		if len(hunks) > 0 && m.at >= hunks[0][2]-min(hunks[0][3], 1) {
+			if h := hunks[0]; t.found(m, s) && h[1] > 0 {
 				m.at, m.lost = h[0]-1+min(m.at+1-h[2], h[1]-1), true
-				k.kept = append(k.kept, m)
+				kept = append(kept, m)
 			}
+			continue
 		}
-		shift += h[1] - h[3]
-	}
-	k.keep(math.MaxInt, shift)
-	return k.kept
-}
-
-// keeper takes marks out of a list and writes those that are kept to its beginning.
-type keeper struct {
-	marks, kept []mark
-	next        int // of marks
-}
-
-// keep moves the marks up to the place by shift.
-func (k *keeper) keep(place, shift int) {
-	rest := k.marks[k.next:]
-	n := sort.Search(len(rest), func(i int) bool { return rest[i].at >= place })
-	if n == 0 {
-		return
-	}
-	if shift == 0 && k.next == len(k.kept) && rest[n-1].at < maxLines {
-		k.next += n
-		k.kept = k.marks[:k.next] // as they stand
-		return
-	}
-	for _, m := range rest[:n] {
 		if m.at += shift; m.at >= 0 && m.at < maxLines {
-			k.kept = append(k.kept, m)
+			kept = append(kept, m)
 		}
 	}
-	k.next += n
+	return kept
 }
 
 // backBlind takes marks over a step that says at most which lines it wrote. Where the others stood before is not known.
@@ -159,8 +132,7 @@ func (t *tracer) backBlind(s *step, marks []mark) []mark {
 // cross takes marks over a gap: a state that no step before limit made. A state that a step started from is older than
 // that step.
 func (t *tracer) cross(at state, limit int, marks []mark) error {
-	name := node{t.name(at.path), at.hash}
-	if first, known := t.started[name]; known {
+	if first, known := t.started[at.node]; known {
 		limit = min(limit, first)
 	}
 	leaves := t.leaves(at.path, limit)
@@ -171,7 +143,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	if !t.canMatch(leaves, now, marks) {
 		return nil
 	}
-	matches := t.compareAll(name, now, leaves, marks)
+	matches := t.compareAll(at.node, now, leaves, marks)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.escort })
 	for i, m := range matches {
 		var through []mark
@@ -191,7 +163,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 		})
 		sortByPlace(through)
 		made := &t.steps[m.step]
-		from := state{path: made.change.Path, hash: made.change.After.Hash, oid: made.change.After.OID, content: m.old}
+		from := state{made.to, made.change.After.OID, m.old}
 		if err := t.walk(from, m.step+1, through); err != nil {
 			return err
 		}
@@ -223,17 +195,16 @@ func (t *tracer) beginsLine(leaf int, id lineID) bool {
 		return false
 	}
 	begin := t.looseOf(id)
-	longer := t.begun[leaf]
-	if longer == nil {
-		longer = map[string][]lineID{}
+	s := &t.steps[leaf]
+	if s.begun == nil {
+		s.begun = map[string][]lineID{}
 		for _, old := range t.after(leaf).lines {
 			if text := t.looseOf(old); len(text) > strongWeight {
-				longer[text[:strongWeight]] = append(longer[text[:strongWeight]], old)
+				s.begun[text[:strongWeight]] = append(s.begun[text[:strongWeight]], old)
 			}
 		}
-		t.begun[leaf] = longer
 	}
-	alike := longer[begin[:strongWeight]]
+	alike := s.begun[begin[:strongWeight]]
 	return len(alike) > maxPlaces || slices.ContainsFunc(alike, func(old lineID) bool { return strings.HasPrefix(t.looseOf(old), begin) })
 }
 
@@ -256,7 +227,7 @@ func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) [
 	matches := []match{t.compare(leaves[0], name, now, hints)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
-		if !t.hasStrong(leaf, leaves[0], name, now, left) {
+		if !t.hasStrong(leaf, leaves[0], now, left) {
 			continue
 		}
 		m := t.compare(leaf, name, now, hints)
@@ -277,7 +248,7 @@ func (t *tracer) compare(leaf int, name node, now *cells, hints func() []anchor)
 		return m
 	}
 	old := t.after(leaf)
-	t.learn(leaf, name, now)
+	t.learn(leaf, now)
 	t.compared += len(old.lines) + len(now.lines)
 	m := compare(t.lineTable, old, now, hints)
 	m.step = leaf
@@ -287,16 +258,11 @@ func (t *tracer) compare(leaf int, name node, now *cells, hints func() []anchor)
 	return m
 }
 
-// learn completes what is known of what a leaf left from a state, once.
-func (t *tracer) learn(leaf int, name node, now *cells) {
-	at := gapName{leaf, name}
-	if t.learned[at] {
-		return
-	}
-	t.learned[at] = name.hash != "" && !t.anyVague(now.lines)
+// learn completes what is known of what a leaf left from a state.
+func (t *tracer) learn(leaf int, now *cells) {
 	if left := t.after(leaf); slices.ContainsFunc(left.lines, t.isLoose) {
 		left.learn(t.lineTable, now, &t.budget)
-		delete(t.left, leaf)
+		t.steps[leaf].left = nil
 	}
 }
 
@@ -305,7 +271,7 @@ const generousLines = 30_000
 
 // hasStrong reports whether a leaf knows a line that is left, and that is worth a comparison. After generousLines it is
 // one that the first leaf has not: each change from outside leaves one more leaf, and most of them are no branches.
-func (t *tracer) hasStrong(leaf, first int, name node, now *cells, left []mark) bool {
+func (t *tracer) hasStrong(leaf, first int, now *cells, left []mark) bool {
 	wanted := map[lineID]bool{}
 	there, generous := t.looseLines(first), t.compared < generousLines
 	for _, m := range left {
@@ -316,7 +282,7 @@ func (t *tracer) hasStrong(leaf, first int, name node, now *cells, left []mark) 
 	if len(wanted) == 0 {
 		return false
 	}
-	t.learn(leaf, name, now)
+	t.learn(leaf, now)
 	loose := t.looseLines(leaf)
 	for id := range wanted {
 		if loose.has(id) {

@@ -9,7 +9,7 @@ import (
 // takesBack reports whether a step brings lines back that another record had taken away: an undo, or the retraction of
 // a mutation that was not to be. Such lines belong to who wrote them first.
 func (s *step) takesBack() bool {
-	return len(brief.References(*s.entry, brief.Undoes)) > 0 || len(brief.References(*s.entry, brief.Retracts)) > 0
+	return len(brief.TakenBack(*s.entry)) > 0
 }
 
 // restored finds the state of before, where step i took changes back and left exactly that.
@@ -18,37 +18,31 @@ func (t *tracer) restored(i int, at state) (state, int, bool) {
 	if !s.takesBack() {
 		return state{}, 0, false
 	}
-	if t.maker(node{at.path, s.change.After.Hash}, i) >= 0 {
-		at.hash, at.oid = s.change.After.Hash, s.change.After.OID
-		return at, i, true
+	if t.maker(s.to, i) >= 0 {
+		return state{s.to, s.change.After.OID, at.content}, i, true
 	}
 	first := t.firstUndone(i)
-	if first < 0 || t.steps[first].change.Before.Hash != s.change.After.Hash {
+	if first < 0 || t.steps[first].from.hash != s.to.hash {
 		return state{}, 0, false
 	}
-	before := t.steps[first].before()
-	return state{path: before.path, hash: before.hash, oid: t.steps[first].change.Before.OID, content: at.content}, first, true
+	return state{t.steps[first].from, t.steps[first].change.Before.OID, at.content}, first, true
 }
 
 // firstUndone gives the first of the steps that step i takes back, or -1.
 func (t *tracer) firstUndone(i int) int {
-	ids := append(brief.References(*t.steps[i].entry, brief.Undoes), brief.References(*t.steps[i].entry, brief.Retracts)...)
-	undone := map[string]bool{}
-	for _, id := range ids {
-		undone[id] = true
-	}
-	return slices.IndexFunc(t.steps[:i], func(s step) bool { return undone[s.entry.ID] })
+	ids := brief.TakenBack(*t.steps[i].entry)
+	return slices.IndexFunc(t.steps[:i], func(s step) bool { return slices.Contains(ids, s.entry.ID) })
 }
 
 // backRestored takes the lines that step i brought back by a merge to the content before what it took back, and leaves
 // the others.
 func (t *tracer) backRestored(i int, hunks [][4]int, at state, marks []mark) ([]mark, error) {
 	first := t.firstUndone(i)
-	if first < 0 || t.steps[first].change.Before.Hash == "" || len(marks) == 0 {
+	if first < 0 || t.steps[first].from.hash == "" || len(marks) == 0 {
 		return marks, nil
 	}
 	undone := &t.steps[first]
-	from := state{path: undone.before().path, hash: undone.change.Before.Hash, oid: undone.change.Before.OID}
+	from := state{node: undone.from, oid: undone.change.Before.OID}
 	if lines, ok := t.blob(from.oid, from.hash); ok {
 		from.content = &cells{lines: slices.Clone(lines)}
 	} else if undone.previous >= 0 {

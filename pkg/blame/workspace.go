@@ -88,9 +88,10 @@ type question struct {
 	ctx      context.Context
 	path     string
 	now      []byte
-	texts    []string // its lines
-	past     files
-	names    []string // that records tell of, the present one first
+	texts    []string       // its lines
+	past     []record.Entry // the records on the file
+	names    []string       // that records tell of, the present one first
+	oldNames []string       // of which they do not tell
 	asked    map[string][]record.Entry
 	problems []ledger.Problem
 	own      *history
@@ -128,11 +129,11 @@ func (w Workspace) open(ctx context.Context, path string) (*question, error) {
 }
 
 func (q *question) readRecords() (err error) {
-	if q.past.records, err = q.records(q.path); err != nil {
+	if q.past, err = q.records(q.path); err != nil {
 		return err
 	}
 	q.names = []string{q.path}
-	for _, e := range slices.Backward(q.past.records) {
+	for _, e := range slices.Backward(q.past) {
 		q.names = append(q.names, olderNames(e, q.names)...)
 	}
 	return nil
@@ -182,7 +183,7 @@ func (q *question) records(path string) ([]record.Entry, error) {
 			names = append(names, olderNames(e, names)...)
 		}
 	}
-	entries = ordered(record.WithoutRetracted(entries))
+	entries = record.Ordered(record.WithoutRetracted(entries))
 	q.asked[path] = entries
 	return entries, nil
 }
@@ -244,7 +245,7 @@ const fewObjects = 16
 // known asks git at once which contents it has of those that the file's records name. Most were never committed.
 func (q *question) known() map[string]bool {
 	ids := map[string]bool{}
-	for _, e := range q.past.records {
+	for _, e := range q.past {
 		for _, c := range e.Changes {
 			for _, id := range []string{c.Before.OID, c.After.OID} {
 				if gitread.IsID(id) {

@@ -42,59 +42,26 @@ func (r *review) bringLedgers() error {
 	if r.head.hasLedger() {
 		return nil
 	}
-	if r.pinned != nil {
-		return r.bringPinned()
-	}
-	anchors, err := gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit)
-	if err != nil {
+	anchors, named, err := r.headAnchors()
+	switch isThere := locate.IsBeside(r.root); {
+	case err != nil:
 		return err
-	}
-	if !locate.IsBeside(r.root) {
-		if !r.opts.Fetched && (len(anchors) > 0 || r.head.keepsLedgerOut()) {
-			return ErrNoLedger
-		}
+	case !isThere && !r.opts.Fetched && (len(anchors) > 0 || r.pinned == nil && r.head.keepsLedgerOut()):
+		return ErrNoLedger
+	case !isThere:
 		r.missingAnchors(anchors, anchors)
 		return nil
 	}
-	named, err := gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit, "^"+r.base.commit)
-	if err != nil {
-		return err
-	}
-	if len(named) == 0 {
+	all := r.pinned == nil && len(named) == 0
+	if all {
 		r.unproven("no commit of the range names the ledger that it relies on, so that those records count whose changes its commits have " +
 			"(orchestra-mcp git install-hooks has commits name it)")
-		anchors = nil
 	}
-	missing, err := r.bringLedger(r.head, anchors, len(named) == 0)
+	missing, err := r.bringLedger(r.head, anchors, all)
 	if err != nil {
 		return err
 	}
 	r.missingAnchors(missing, named)
-	return r.bringBases()
-}
-
-// bringPinned is bringLedgers where somebody has said which heads HEAD relies on.
-func (r *review) bringPinned() error {
-	switch {
-	case locate.IsBeside(r.root):
-	case len(r.pinned) == 0:
-		return nil // nothing was recorded yet
-	default:
-		return ErrNoLedger
-	}
-	var anchors []gitref.Anchor
-	for _, head := range r.pinned {
-		anchors = append(anchors, gitref.Anchor{Commit: r.head.commit, Head: head})
-	}
-	missing, err := r.bringLedger(r.head, anchors, false)
-	if err != nil {
-		return err
-	}
-	r.missingAnchors(missing, missing)
-	return r.bringBases()
-}
-
-func (r *review) bringBases() error {
 	for _, snap := range slices.Compact([]*snapshot{r.base, r.fork}) {
 		if snap == r.head || snap.hasLedger() {
 			continue
@@ -108,6 +75,21 @@ func (r *review) bringBases() error {
 		}
 	}
 	return nil
+}
+
+// headAnchors are the heads of the ledger that HEAD relies on, and those among them that the range's commits name. Where
+// somebody has said which these are they count alone.
+func (r *review) headAnchors() (anchors, named []gitref.Anchor, err error) {
+	for _, head := range r.pinned {
+		anchors = append(anchors, gitref.Anchor{Commit: r.head.commit, Head: head})
+	}
+	if r.pinned != nil {
+		return anchors, anchors, nil
+	}
+	if anchors, err = gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit); err == nil {
+		named, err = gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit, "^"+r.base.commit)
+	}
+	return anchors, named, err
 }
 
 // bringLedger writes the lines that anchors stand for, or all, and returns the anchors that the ledger does not have.
@@ -133,22 +115,17 @@ func (r *review) bringLedger(snap *snapshot, anchors []gitref.Anchor, all bool) 
 	if all {
 		_, err = locate.EachLine(r.ctx, r.root, write)
 	} else {
-		var gone []record.Hash
-		gone, err = verify.Closure(r.ctx, r.root, heads(anchors), write)
+		var heads, gone []record.Hash
+		for _, a := range anchors {
+			heads = append(heads, a.Head)
+		}
+		gone, err = verify.Closure(r.ctx, r.root, heads, write)
 		missing = slices.DeleteFunc(slices.Clone(anchors), func(a gitref.Anchor) bool { return !slices.Contains(gone, a.Head) })
 	}
 	if err = errors.Join(err, text.Flush(), file.Close()); err != nil {
 		return nil, fmt.Errorf("bring the ledger of commit %s together: %w", short(snap.commit), err)
 	}
 	return missing, nil
-}
-
-func heads(anchors []gitref.Anchor) []record.Hash {
-	found := make([]record.Hash, len(anchors))
-	for i, a := range anchors {
-		found[i] = a.Head
-	}
-	return found
 }
 
 // missingAnchors are errors where a commit of the range names them.

@@ -14,15 +14,11 @@ func (r repository) differences(from, to string) ([]difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []difference
-	for fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"); len(fields) > 1; {
-		d, rest, err := nextDifference(fields)
-		if err != nil {
-			return nil, fmt.Errorf("git diff-tree: %w", err)
-		}
-		found, fields = append(found, d), rest
+	found, err := readChanges(out, []commit{{}})
+	if err != nil {
+		return nil, fmt.Errorf("git diff-tree: %w", err)
 	}
-	return found, nil
+	return found[0].changes, nil
 }
 
 // commit is one of a history, with what it changed of its first parent.
@@ -41,11 +37,19 @@ func (r repository) commits(selection ...string) (found []commit, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if found, err = readChanges(out, nil); err != nil {
+		return nil, fmt.Errorf("git log: %w", err)
+	}
+	return found, nil
+}
+
+// readChanges reads what git prints with -z: heads of commits, and entries that belong to the last commit.
+func readChanges(out string, found []commit) ([]commit, error) {
 	for fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"); len(fields) > 0 && fields[0] != ""; {
 		if head, begins := strings.CutPrefix(fields[0], beginCommit); begins {
 			words := strings.Fields(head)
 			if len(words) < 3 {
-				return nil, fmt.Errorf("git log: %q is no commit", head)
+				return nil, fmt.Errorf("%q is no commit", head)
 			}
 			found = append(found, commit{id: words[0], parents: words[3:], made: unixTime(words[1]), at: unixTime(words[2])})
 			fields = fields[1:]
@@ -53,7 +57,7 @@ func (r repository) commits(selection ...string) (found []commit, err error) {
 		}
 		d, rest, err := nextDifference(fields)
 		if err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("git log: %q: %w", fields[0], err)
+			return nil, fmt.Errorf("%q: %w", fields[0], err)
 		}
 		last := &found[len(found)-1]
 		last.changes, fields = append(last.changes, d), rest

@@ -85,7 +85,7 @@ func (r *review) evidence() (*Evidence, error) {
 	for _, rec := range r.records {
 		e.Records = append(e.Records, rec.Entry)
 	}
-	slices.SortFunc(e.Lines, func(a, b record.Hash) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(e.Lines, record.CompareHash)
 	for _, s := range r.chain.Seals {
 		if s.Holds {
 			e.Seals = append(e.Seals, s)
@@ -134,7 +134,7 @@ func (e *Evidence) Sealed(s seal.Checked) (n int, err error) {
 		sealed = append(sealed, hash)
 	}
 	_, err = verify.Closure(e.review.ctx, e.review.head.root, sealed, func(line ledger.RawLine) error {
-		if _, ours := slices.BinarySearchFunc(e.Lines, line.Hash, func(a, b record.Hash) int { return slices.Compare(a[:], b[:]) }); ours {
+		if _, ours := slices.BinarySearchFunc(e.Lines, line.Hash, record.CompareHash); ours {
 			n++
 		}
 		return nil

@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
@@ -83,7 +82,7 @@ func (b *blobs) content(id string) ([]byte, bool) {
 	if !gitread.IsID(id) || b.err != nil {
 		return nil, false
 	}
-	content, err := b.read(id)
+	content, err := b.objects.Blob(id, maxText)
 	if err != nil {
 		b.err = err
 		return nil, false
@@ -94,16 +93,6 @@ func (b *blobs) content(id string) ([]byte, bool) {
 	}
 	b.known[id] = content
 	return content, content != nil
-}
-
-func (b *blobs) read(id string) ([]byte, error) {
-	found, err := b.objects.Open(id)
-	if err != nil || found.Kind != "blob" || found.Size > maxText {
-		return nil, err
-	}
-	content := make([]byte, found.Size) // never nil
-	_, err = io.ReadFull(b.objects, content)
-	return content, err
 }
 
 // isZero tells git's id for nothing.

@@ -120,13 +120,6 @@ func (l *landing) lines(rec *added) (landed, written int) {
 	return landed, written
 }
 
-// candidate is a record that may be of the range.
-type candidate struct {
-	*added
-	based bool // a commit of the base names it, or one after it
-	sure  bool // it is of the range, whatever it changed
-}
-
 // isMarked reports whether a record says of lines that it wrote them.
 func (r *added) isMarked() bool {
 	return slices.ContainsFunc(r.Changes, func(c record.Change) bool { return len(c.Marks) > 0 })
@@ -134,47 +127,22 @@ func (r *added) isMarked() bool {
 
 // choose takes the records that the range's commits have: those that lead to a content of theirs, or wrote a line that they
 // added, and that did not land in the base before. Of a record that tells neither, it counts what the commits name.
-func (r *review) choose(candidates []candidate) ([]*added, error) {
-	var all, doubtful []*added
-	for _, c := range candidates {
-		if !c.sure {
-			all = append(all, c.added)
-		}
+func (r *review) choose(candidates []*added) ([]*added, error) {
+	unsure := slices.DeleteFunc(slices.Clone(candidates), func(rec *added) bool { return rec.sure })
+	if len(unsure) == 0 {
+		return candidates, nil
 	}
-	byTime(all)
-	chosen := map[*added]bool{}
-	var here landing
-	if len(all) > 0 {
-		here = r.landingOf(r.commits)
+	byTime(unsure)
+	here := r.landingOf(r.commits)
+	landed := here.records(unsure)
+	chosen := slices.DeleteFunc(candidates, func(rec *added) bool { return !rec.sure && !landed[rec] && (rec.based || rec.isMarked()) })
+	doubtful := slices.DeleteFunc(slices.Clone(chosen), func(rec *added) bool { return !rec.based })
+	if len(doubtful) == 0 {
+		return chosen, nil
 	}
-	landed := here.records(all)
-	for _, c := range candidates {
-		if c.sure {
-			chosen[c.added] = true
-			continue
-		}
-		chosen[c.added] = landed[c.added] || !c.based && !c.isMarked()
-		if chosen[c.added] && c.based {
-			doubtful = append(doubtful, c.added)
-		}
-	}
-	if len(doubtful) > 0 {
-		there, err := r.landedInBase(doubtful)
-		if err != nil {
-			return nil, err
-		}
-		landed = there.records(all)
-		for _, rec := range doubtful {
-			chosen[rec] = !landed[rec]
-		}
-	}
-	var records []*added
-	for _, c := range candidates {
-		if chosen[c.added] {
-			records = append(records, c.added)
-		}
-	}
-	return records, nil
+	there, err := r.landedInBase(doubtful)
+	landed = there.records(unsure)
+	return slices.DeleteFunc(chosen, func(rec *added) bool { return rec.based && landed[rec] }), err
 }
 
 // clockSlack is how far the clocks of those who commit and those who record may be apart.

@@ -17,6 +17,7 @@ const maxMarkdown = 60_000
 // where a code span does not protect a pipe.
 type markdown struct {
 	strings.Builder
+	*Report
 	blobs string // begins the address of a file at HEAD; empty for none
 	full  bool
 }
@@ -25,21 +26,21 @@ type markdown struct {
 // folded. blobs begins the address of a file at HEAD, as "https://github.com/OWNER/NAME/blob/COMMIT/"; without it there are
 // no links.
 func (r *Report) WriteMarkdown(w io.Writer, blobs string) error {
-	m := markdown{blobs: blobs}
-	m.summary(r)
-	m.first(r)
-	m.findings(r)
-	m.untraced(r)
-	m.intents(r)
-	m.proven(r)
-	m.notProven(r)
+	m := markdown{Report: r, blobs: blobs}
+	m.summary()
+	m.first()
+	m.findings()
+	m.untraced()
+	m.intents()
+	m.proven()
+	m.notProven()
 	_, err := io.WriteString(w, m.String())
 	return err
 }
 
 // link is a place in the repository, with a link if HEAD has the file.
-func (m *markdown) link(r *Report, where, file string, line, end int) string {
-	there := slices.ContainsFunc(r.Files, func(f File) bool { return f.Path == file && f.Status != "deleted" })
+func (m *markdown) link(where, file string, line, end int) string {
+	there := slices.ContainsFunc(m.Files, func(f File) bool { return f.Path == file && f.Status != "deleted" })
 	if m.blobs == "" || !there {
 		return code(where)
 	}
@@ -109,14 +110,14 @@ func (r *Report) verdict() string {
 	return "failed"
 }
 
-func (m *markdown) summary(r *Report) {
-	fmt.Fprintf(m, "## orchestra-mcp gate: %s\n\n**%s of %s traced**, %s, %s.\n", r.verdict(), FormatPercent(r.Percent),
-		plural(r.Lines.Changed(), "changed line", "changed lines"), r.counted(Error, "error", "errors"), r.counted(Warning, "warning", "warnings"))
+func (m *markdown) summary() {
+	fmt.Fprintf(m, "## orchestra-mcp gate: %s\n\n**%s of %s traced**, %s, %s.\n", m.verdict(), FormatPercent(m.Percent),
+		plural(m.Lines.Changed(), "changed line"), m.counted(Error), m.counted(Warning))
 }
 
 // counted gives the number of findings of a severity, with the checks that made them.
-func (r *Report) counted(severity Severity, one, many string) string {
-	text := plural(r.Count("", severity), one, many)
+func (r *Report) counted(severity Severity) string {
+	text := plural(r.Count("", severity), string(severity))
 	var checks []string
 	for _, info := range Checks() {
 		if r.Count(info.Check, severity) > 0 {
@@ -133,57 +134,57 @@ func (r *Report) counted(severity Severity, one, many string) string {
 const maxFirst = 6
 
 // first lists what a reviewer should look at: errors, warnings, then the files with most lines that nothing explains.
-func (m *markdown) first(r *Report) {
+func (m *markdown) first() {
 	shown := 0
 	begin := func() {
 		if shown++; shown == 1 {
 			m.WriteString("\n### Look at this first\n\n")
 		}
 	}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Severity != Note && shown < maxFirst {
+	for i := range m.Findings {
+		if f := &m.Findings[i]; f.Severity != Note && shown < maxFirst {
 			begin()
-			m.finding(r, f)
+			m.finding(f)
 		}
 	}
-	for _, f := range r.byUntraced() {
+	for _, f := range m.byUntraced() {
 		if shown == maxFirst {
 			break
 		}
 		begin()
-		m.untracedFile(r, f)
+		m.untracedFile(f)
 	}
 	if shown == 0 {
 		m.WriteString("\nThere is nothing to look at.\n")
 	}
 }
 
-func (m *markdown) finding(r *Report, f *Finding) {
-	m.item("%s **%s** %s: %s %s", f.Severity, f.Check, m.link(r, f.Where(), f.File, f.Line, f.End), code(f.Message), f.Advice)
+func (m *markdown) finding(f *Finding) {
+	m.item("%s **%s** %s: %s %s", f.Severity, f.Check, m.link(f.Where(), f.File, f.Line, f.End), code(f.Message), f.Advice)
 }
 
-func (m *markdown) findings(r *Report) {
-	n := r.Count("", Error) + r.Count("", Warning)
+func (m *markdown) findings() {
+	n := m.Count("", Error) + m.Count("", Warning)
 	if n <= maxFirst {
 		return // they stand above
 	}
 	m.folded(fmt.Sprintf("All %d errors and warnings", n), func() {
-		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Severity != Note {
-				m.finding(r, f)
+		for i := range m.Findings {
+			if f := &m.Findings[i]; f.Severity != Note {
+				m.finding(f)
 			}
 		}
 	})
 }
 
-func (m *markdown) intents(r *Report) {
-	if len(r.Intents) == 0 {
+func (m *markdown) intents() {
+	if len(m.Intents) == 0 {
 		return
 	}
-	title := fmt.Sprintf("What was done: %s in %s", plural(r.Records, "new record", "new records"), plural(r.Commits, "commit", "commits"))
+	title := fmt.Sprintf("What was done: %s in %s", plural(m.Records, "new record"), plural(m.Commits, "commit"))
 	m.folded(title, func() {
-		for i := range r.Intents {
-			m.intent(&r.Intents[i])
+		for i := range m.Intents {
+			m.intent(&m.Intents[i])
 		}
 	})
 }
@@ -202,24 +203,24 @@ func (m *markdown) intent(in *Intent) {
 	if in.Name != "" {
 		name = " " + code(in.Name)
 	}
-	m.item("%s%s%s: %s on %s, %d of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record", "records"),
-		plural(in.Paths, "path", "paths"), in.Lines, plural(in.Refused, "refused call", "refused calls"))
+	m.item("%s%s%s: %s on %s, %d of the lines at HEAD, %s", id, name, origin, plural(in.Records, "record"),
+		plural(in.Paths, "path"), in.Lines, plural(in.Refused, "refused call"))
 }
 
 // proven lists what a reviewer may pass over: compared now, whatever the records say, and explained by them.
-func (m *markdown) proven(r *Report) {
+func (m *markdown) proven() {
 	var files []*File
-	for i := range r.Files {
-		if f := &r.Files[i]; f.Evidence == mutation.Proven {
+	for i := range m.Files {
+		if f := &m.Files[i]; f.Evidence == mutation.Proven {
 			files = append(files, f)
 		}
 	}
 	if len(files) == 0 {
 		return
 	}
-	m.folded("Proven to keep what the code does: "+plural(len(files), "file", "files"), func() {
+	m.folded("Proven to keep what the code does: "+plural(len(files), "file"), func() {
 		for _, f := range files {
-			m.item("%s", m.link(r, f.Path, f.Path, 0, 0))
+			m.item("%s", m.link(f.Path, f.Path, 0, 0))
 		}
 	})
 }
@@ -238,25 +239,25 @@ func (r *Report) byUntraced() (files []*File) {
 	return files
 }
 
-func (m *markdown) untraced(r *Report) {
-	files := r.byUntraced()
+func (m *markdown) untraced() {
+	files := m.byUntraced()
 	if len(files) == 0 {
 		return
 	}
-	title := fmt.Sprintf("Not explained by any record: %s in %s", plural(r.Lines.Changed()-r.Lines.Traced, "line", "lines"), plural(len(files), "file", "files"))
+	title := fmt.Sprintf("Not explained by any record: %s in %s", plural(m.Lines.Changed()-m.Lines.Traced, "line"), plural(len(files), "file"))
 	m.folded(title, func() {
 		for _, f := range files {
-			m.untracedFile(r, f)
+			m.untracedFile(f)
 		}
 	})
 }
 
-func (m *markdown) untracedFile(r *Report, f *File) {
+func (m *markdown) untracedFile(f *File) {
 	line, end := 0, 0
 	if len(f.Untraced) > 0 {
 		line, end = f.Untraced[0].Start, f.Untraced[0].End
 	}
-	m.item("%s (%s): %d of %d changed lines have no record%s", m.link(r, f.Path, f.Path, line, end), f.Status, f.untracedLines(), f.Lines.Changed(), f.ranges())
+	m.item("%s (%s): %d of %d changed lines have no record%s", m.link(f.Path, f.Path, line, end), f.Status, f.untracedLines(), f.Lines.Changed(), f.ranges())
 }
 
 // ranges names the first untraced lines.
@@ -286,12 +287,12 @@ func (f *File) ranges() string {
 	return text
 }
 
-func (m *markdown) notProven(r *Report) {
-	if len(r.Unproven) == 0 {
+func (m *markdown) notProven() {
+	if len(m.Unproven) == 0 {
 		return
 	}
 	m.folded("What this does not prove", func() {
-		for _, sentence := range r.Unproven {
+		for _, sentence := range m.Unproven {
 			m.item("%s", code(sentence))
 		}
 	})

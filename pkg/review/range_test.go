@@ -77,36 +77,6 @@ func TestRotationInTheRange(t *testing.T) {
 	check.That(t, strings.Contains(got, "dropped_line"), "a removed archive: %s", got)
 }
 
-// The commits that forges make: a test merge, and a squash.
-func TestMergeAndSquash(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
-	r.traced("INT-001", "src/a.txt", lines(1, 20)+"from the branch\n")
-	r.commit("work")
-	r.git("switch", "-q", "main")
-	check.OK(t, r.ledger.Close(context.Background()))
-	r.openLedger()
-	r.traced("INT-002", "docs/manual.txt", "manual\nfrom main\n")
-	r.commit("main goes on")
-	r.git("switch", "-qc", "merged")
-	r.git("merge", "-q", "--no-edit", "work")
-	for _, head := range []string{"work", "merged"} {
-		report := r.review(review.Options{Head: head, MinTraced: 100})
-		want(t, report, review.Error)
-		if report.Records != 1 || report.Lines != (review.Lines{Added: 1, Traced: 1}) {
-			t.Errorf("%s: %d records, %+v", head, report.Records, report.Lines)
-		}
-	}
-	r.git("switch", "-q", "main")
-	r.git("merge", "-q", "--squash", "work")
-	r.commit("squashed")
-	report := r.review(review.Options{Base: "main^", Head: "main", MinTraced: 100})
-	want(t, report, review.Error)
-	check.That(t, report.Commits == 1 && report.Records == 1, "%d commits, %d records", report.Commits, report.Records)
-	_, err := review.Run(t.Context(), r.root, review.Options{Base: "main", Head: "main"})
-	check.That(t, errors.Is(err, review.ErrEmptyRange), "an empty range: %v", err)
-}
-
 // A gate that had nothing to judge, or whose ledger is gone, does not pass.
 func TestNothingToJudge(t *testing.T) {
 	r := newRepo(t, "")

@@ -17,6 +17,8 @@ type added struct {
 	record.Entry
 	number int // of the line in its segment
 	hash   record.Hash
+	based  bool // a commit of the base names it, or one after it
+	sure   bool // it is of the range, whatever it changed
 }
 
 func (r *added) name() string { return cmp.Or(r.ID, r.Hash) }
@@ -36,14 +38,16 @@ func (r *review) readRecords() error {
 		}
 	}
 	changed, seen := r.changedNames(), map[record.Hash]bool{}
-	var candidates []candidate
+	var candidates []*added
 	_, err := locate.EachLine(r.ctx, r.head.root, func(line ledger.RawLine) error {
 		_, based := known[line.Hash]
 		if seen[line.Hash] || !line.Whole || based && (r.head.hasLedger() || !mentions(line.Data, changed)) {
 			return nil // what is no line is the chain's to report
 		}
 		seen[line.Hash] = true
-		candidates = append(candidates, r.readRecord(line, based)...)
+		if rec := r.readRecord(line, based); rec != nil {
+			candidates = append(candidates, rec)
+		}
 		return nil
 	})
 	if err != nil {
@@ -67,8 +71,8 @@ func (r *review) changedNames() map[string]bool {
 	return names
 }
 
-// readRecord gives what a line can add to the range, if anything.
-func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
+// readRecord gives the record that a line can add to the range, if any.
+func (r *review) readRecord(line ledger.RawLine, based bool) *added {
 	entry, err := record.Parse(line.Data)
 	if err != nil && based {
 		return nil
@@ -82,11 +86,11 @@ func (r *review) readRecord(line ledger.RawLine, based bool) []candidate {
 		return nil
 	}
 	entry.Raw, entry.Segment = nil, line.Segment
-	c := candidate{&added{entry, line.Number, line.Hash}, based, false}
-	if c.sure = len(c.Changes) == 0 || r.head.hasLedger(); c.sure && based {
+	rec := &added{entry, line.Number, line.Hash, based, len(entry.Changes) == 0 || r.head.hasLedger()}
+	if rec.sure && based {
 		return nil
 	}
-	return []candidate{c}
+	return rec
 }
 
 // take counts a record for the range.

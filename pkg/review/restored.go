@@ -6,7 +6,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -107,30 +106,22 @@ func (r *review) broughtByUndo(c asked, written credits) (map[int]bool, error) {
 	return lines, err
 }
 
-// origin names a line as a record wrote it.
-type origin struct {
-	record, path string
-	line         int
-	text         string // without white space: the parts of one line that was broken are several
-}
-
 // standing tells of contents of the file which of the lines at HEAD that are given to records they have, as those.
 func (r *review) standing(c asked, given credits) func(content []byte) (map[int]bool, error) {
-	var wanted map[origin]int // the lines at HEAD
-	note := func(l blame.Line) origin { return origin{l.Record.Hash, l.Path, l.Origin, record.Squeeze(l.Text)} }
+	var wanted map[blame.Written]int // the lines at HEAD
 	return func(content []byte) (map[int]bool, error) {
 		lines := map[int]bool{}
 		if _, err := workspace.Decode(content); err != nil {
 			return lines, nil // a binary content has no lines
 		}
 		if wanted == nil {
-			wanted = map[origin]int{}
-			if err := r.origins(c, c.after.content, func(l blame.Line) { wanted[note(l)] = l.Number }); err != nil {
+			wanted = map[blame.Written]int{}
+			if err := r.origins(c, c.after.content, func(l blame.Line) { wanted[l.Written()] = l.Number }); err != nil {
 				return nil, err
 			}
 		}
 		err := r.origins(c, content, func(l blame.Line) {
-			if line, is := wanted[note(l)]; is && given[line] != nil {
+			if line, is := wanted[l.Written()]; is && given[line] != nil {
 				lines[line] = true
 			}
 		})

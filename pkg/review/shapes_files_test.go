@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
@@ -29,6 +30,15 @@ func fileShapes() []shape {
 			r.git("mv", "src/a.txt", "src/b.txt")
 			r.commit("renamed")
 			r.agent("src/b.txt", by("agent", 11, 12)+written)
+		})},
+		{name: "renamed by a person, then moved by an agent", changed: 10, traced: 10, found: "nothing", do: then(func(r *repo) {
+			r.git("mv", "src/a.txt", "src/b.txt")
+			r.commit("renamed")
+			r.traced("INT-001", "src/b.txt", written, func(rec *record.Record) {
+				c := &rec.Changes[0]
+				c.Op, c.From, c.Path, c.Hunks, c.Ranges = change.Moved, "src/b.txt", "src/c.txt", nil, nil
+			})
+			r.git("mv", "src/b.txt", "src/c.txt")
 		})},
 		{name: "directory moved by a person", changed: 20, traced: 20, found: "nothing", do: func(r *repo) {
 			r.agent("src/old/a.txt", by("agent", 1, 10))

@@ -43,6 +43,16 @@ func branchShapes() []shape {
 			mainGoesOn(r)
 			r.git("merge", "-q", "--no-edit", "main")
 		}},
+		{name: "the test merge of a forge", opts: review.Options{Head: "merged", MinTraced: 100}, tree: true, changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
+			work(r)
+			r.git("switch", "-q", "main")
+			check.OK(r.t, r.ledger.Close(r.t.Context()))
+			r.openLedger()
+			r.traced("INT-002", "docs/manual.txt", "manual\nof the base\n")
+			r.commit("main goes on")
+			r.git("switch", "-qc", "merged")
+			r.git("merge", "-q", "--no-edit", "work")
+		}},
 		{name: "another branch of the same machine merged first", changed: 10, traced: 10, found: "nothing", do: func(r *repo) {
 			work(r)
 			r.onMain(func() {

@@ -29,11 +29,12 @@ func clipped(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// plural is a number with the word for what is counted.
+func plural(n int, word string) string {
+	if n != 1 {
+		word += "s"
 	}
-	return strconv.Itoa(n) + " " + many
+	return strconv.Itoa(n) + " " + word
 }
 
 // Where gives the finding's file, with its lines if it has some, in the form that editors understand.

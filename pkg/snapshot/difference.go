@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -234,17 +233,10 @@ func (k *Keeper) fromGit(ctx context.Context, wanted []*Content) {
 	}
 	defer objects.Close()
 	for _, c := range wanted {
-		o, err := objects.Open(c.OID)
+		content, err := objects.Blob(c.OID, c.Size)
 		if err != nil {
 			return
 		}
-		if o.Kind != "blob" || o.Size != c.Size {
-			continue
-		}
-		bytes := make([]byte, o.Size)
-		if _, err := io.ReadFull(objects, bytes); err != nil {
-			return
-		}
-		c.found(bytes, true)
+		c.found(content, content != nil)
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// disk is the workspace as a plan finds it. It reads each path once: a plan that is worked out anew is one of the same files.
+// disk is the workspace as a plan finds it, with the contents that it needs. It reads each path once: a plan that is worked out
+// anew is one of the same files.
 type disk struct {
 	Source
-	ctx      context.Context
-	contents *contents
-	found    map[string]*onDisk
+	ctx   context.Context
+	found map[string]*onDisk
+	known map[string][]byte // contents by their SHA-256
+	size  int64             // of these
 }
 
 // onDisk is what stands at a path.
@@ -25,7 +27,7 @@ type onDisk struct {
 }
 
 func newDisk(ctx context.Context, s Source) *disk {
-	return &disk{Source: s, ctx: ctx, contents: newContents(ctx, s), found: map[string]*onDisk{}}
+	return &disk{Source: s, ctx: ctx, found: map[string]*onDisk{}, known: map[string][]byte{"": nil, workspace.HashOf(nil): {}}}
 }
 
 // at looks at a path.
@@ -61,7 +63,7 @@ func (d *disk) load(f *onDisk, path string) error {
 	}
 	f.Version = change.Version{Hash: content.Hash, Mode: change.ModeOf(content.Info.Mode())}
 	f.links = content.Links
-	return d.contents.add(f.Hash, content.Bytes)
+	return d.know(f.Hash, content.Bytes)
 }
 
 // missing reports that nothing stands at a path, and something could.

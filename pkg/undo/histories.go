@@ -3,7 +3,6 @@ package undo
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -30,7 +29,7 @@ func (l *lookup) read(texts []string, matches func(record.Entry) bool) ([]record
 			found = append(found, e)
 		}
 	})
-	return inOrder(found), err
+	return record.Ordered(found), err
 }
 
 // scan reads the ledger lines in which one of the texts stands, and notes those that cannot be read.
@@ -51,27 +50,6 @@ func (l *lookup) scan(texts []string, each func(record.Entry)) error {
 		}
 	}
 	return err
-}
-
-// inOrder interleaves segments by time, and keeps the order that the lines of each have.
-func inOrder(entries []record.Entry) []record.Entry {
-	type dated struct {
-		record.Entry
-		at time.Time
-	}
-	latest := map[string]time.Time{}
-	all := make([]dated, len(entries))
-	for i, e := range entries {
-		if e.Time.After(latest[e.Segment]) {
-			latest[e.Segment] = e.Time
-		}
-		all[i] = dated{e, latest[e.Segment]}
-	}
-	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
-	for i, d := range all {
-		entries[i] = d.Entry
-	}
-	return entries
 }
 
 // history gives the records on a path, the oldest first.

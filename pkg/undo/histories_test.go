@@ -17,11 +17,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	check.OK(t, err)
-}
-
 func created(intentID, path, content string) record.Record {
 	return record.Record{Kind: record.KindMutation, IntentID: intentID, Call: "write_to_file", Changes: []record.Change{{
 		Change: change.Change{
@@ -35,45 +30,35 @@ func created(intentID, path, content string) record.Record {
 func TestUndoDoesNotDependOnTheIndex(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, ".orchestration"), 0o755))
-	files, err := workspace.Open(dir)
-	must(t, err)
+	check.Write(t, dir, "a", "a\n")
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	files := check.Value(workspace.Open(dir))(t)
 	defer files.Close()
-	root, err := os.OpenRoot(dir)
-	must(t, err)
+	root := check.Value(os.OpenRoot(dir))(t)
 	defer root.Close()
-	records, err := ledger.Open(root, ledger.Options{})
-	must(t, err)
+	records := check.Value(ledger.Open(root, ledger.Options{}))(t)
 	defer records.Close(ctx)
-	hidden, err := records.Append(ctx, created("INT-001", "a", "a\n"))
-	must(t, err)
-	_, err = records.Append(ctx, created("INT-002", "b", "b\n"))
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("a\n"), 0o644))
+	hidden := check.Value(records.Append(ctx, created("INT-001", "a", "a\n")))(t)
+	check.Value(records.Append(ctx, created("INT-002", "b", "b\n")))(t)
 
 	trace := filepath.Join(dir, ".orchestration", "agent_trace.jsonl")
-	honest, err := os.ReadFile(trace)
-	must(t, err)
+	honest := string(check.Value(os.ReadFile(trace))(t))
 	then := time.Now().Add(-time.Minute)
 	put := func(content string) {
-		must(t, os.WriteFile(trace, []byte(content), 0o644))
-		must(t, os.Chtimes(trace, then, then))
+		check.OK(t, os.WriteFile(trace, []byte(content), 0o644))
+		check.OK(t, os.Chtimes(trace, then, then))
 	}
-	put(strings.Replace(string(honest), "INT-001", "INT-009", -1))
 	ask := func() int {
-		found, err := records.Query(ctx, record.Filter{IntentID: "INT-001"})
-		must(t, err)
-		return len(found.Entries)
+		return len(check.Value(records.Query(ctx, record.Filter{IntentID: "INT-001"}))(t).Entries)
 	}
+	put(strings.ReplaceAll(honest, "INT-001", "INT-009"))
 	ask()
-	put(string(honest))
+	put(honest)
 	check.Must(t, ask() == 0, "the index was not deceived: this test says nothing")
-	plan, err := undo.Source{Files: files, Ledger: records, Largest: 1 << 20}.Plan(ctx, undo.Request{IntentID: "INT-001"})
-	must(t, err)
+	plan := check.Value(undo.Source{Files: files, Ledger: records, Largest: 1 << 20}.Plan(ctx, undo.Request{IntentID: "INT-001"}))(t)
 	if len(plan.Records) != 1 || plan.Records[0] != hidden.ID || len(plan.Files) != 1 {
 		t.Errorf("the plan has the records %v and %d files, conflicts %v", plan.Records, len(plan.Files), plan.Conflicts)
 	}
-	report, err := verify.Verify(ctx, root)
-	must(t, err)
+	report := check.Value(verify.Verify(ctx, root))(t)
 	check.That(t, report.Records == 2 && len(report.Problems) == 0, "%d records, problems %v", report.Records, report.Problems)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 )
 
 // The keys by which the record of a command tells of files that have no content of their own; see pkg/hooks/trace.
@@ -37,11 +38,5 @@ func (f fileChange) rightsOnly() bool {
 }
 
 func (c recorded) names(key, path string) bool {
-	switch paths := c.Detail[key].(type) {
-	case []any:
-		return slices.Contains(paths, any(path))
-	case []string:
-		return slices.Contains(paths, path)
-	}
-	return false
+	return slices.Contains(brief.References(c.Entry, key), path)
 }

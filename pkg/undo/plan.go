@@ -101,6 +101,9 @@ func (p *Plan) Partial() *Plan {
 // Plan looks up what is asked for and works out what the files have to become. It changes nothing. A conflict is part of
 // the plan, not an error.
 func (s Source) Plan(ctx context.Context, r Request) (*Plan, error) {
+	if s.UnderWay == nil {
+		s.UnderWay = func() ([]Touch, error) { return nil, nil }
+	}
 	lookup := &lookup{ctx: ctx, ledger: s.Ledger, underWay: s.UnderWay}
 	chosen, err := lookup.choose(r)
 	if err != nil {

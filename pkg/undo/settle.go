@@ -45,7 +45,7 @@ func (t *tree) settleContent(f *file, s *step) error {
 }
 
 func (t *tree) restore(f *file, s *step) error {
-	if _, err := t.contents.of(s.to); err != nil {
+	if _, err := t.contentOf(s.to); err != nil {
 		t.refuse(f, s.newest, s.path, "its content before the change "+err.Error())
 		return nil
 	}
@@ -108,7 +108,7 @@ func (t *tree) merge(f *file, s *step) error {
 		return t.conflict(f, s.newest, s.path, "the merged text is larger than the limit for files (limits.file_size)")
 	}
 	f.now.Hash, f.now.OID, f.merged = workspace.HashOf(content), "", true
-	if err := t.contents.add(f.now.Hash, content); err != nil {
+	if err := t.know(f.now.Hash, content); err != nil {
 		t.refuse(f, s.newest, s.path, "the merged text "+err.Error())
 	}
 	return nil
@@ -136,7 +136,7 @@ func (t *tree) changedSince(f *file, s *step) error {
 func (t *tree) texts(versions ...change.Version) ([]workspace.Text, error) {
 	var texts []workspace.Text
 	for i, v := range versions {
-		content, err := t.contents.of(v)
+		content, err := t.contentOf(v)
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", [...]string{"the content that the record left", "the file", "the content before the record"}[i], err)
 		}

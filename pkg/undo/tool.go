@@ -60,7 +60,10 @@ type call struct {
 	changes []workspace.Change
 }
 
-var _ hooks.Targeted = (*call)(nil)
+var (
+	_ hooks.Targeted = (*call)(nil)
+	_ hooks.Planned  = (*call)(nil)
+)
 
 // add resolves the paths of one change and holds them.
 func (c *call) add(f *File) {
@@ -122,7 +125,7 @@ func (c *call) Plan(context.Context) (hooks.Planned, error) {
 		effect.Before, effect.After = f.Before, f.After
 		effect.Hunks = hooks.HunksOf(f.Before.Bytes, f.After.Bytes)
 	}
-	return &planned{c}, nil
+	return c, nil
 }
 
 func changedSince(path string, err error) *refusal.Refusal {
@@ -134,22 +137,19 @@ func changedSince(path string, err error) *refusal.Refusal {
 		Suggest("Run the undo again: it is worked out anew.")
 }
 
-// planned is the plan, checked.
-type planned struct{ *call }
-
-func (p *planned) Prepare(ctx context.Context) (hooks.Prepared, error) {
-	prepared, err := p.tool.files.Prepare(ctx, p.changes)
+func (c *call) Prepare(ctx context.Context) (hooks.Prepared, error) {
+	prepared, err := c.tool.files.Prepare(ctx, c.changes)
 	if err != nil {
 		return nil, refused(err)
 	}
 	outcome := &hooks.Outcome{Record: &hooks.Note{
-		Kind: string(record.KindMutation), Detail: p.tool.plan.detail(),
+		Kind: string(record.KindMutation), Detail: c.tool.plan.detail(),
 	}}
-	for i, f := range p.tool.plan.Files {
-		f.Hunks = p.effects[i].Hunks
+	for i, f := range c.tool.plan.Files {
+		f.Hunks = c.effects[i].Hunks
 		outcome.Files = append(outcome.Files, hooks.FileOutcome{Change: f.Change, InScope: true})
 	}
-	return &pending{p, prepared, outcome}, nil
+	return &pending{prepared, outcome}, nil
 }
 
 // detail names the records that a plan takes back, and those of which it leaves files as they are.
@@ -172,9 +172,9 @@ func (p *Plan) detail() map[string]any {
 	return detail
 }
 
-func (p *planned) Result(o *hooks.Outcome) (hooks.Result, error) {
-	p.tool.outcome = o
-	text := fmt.Sprintf("undone: %d records in %d files\n[record: %s]", len(p.tool.plan.Records), len(o.Files), o.RecordID)
+func (c *call) Result(o *hooks.Outcome) (hooks.Result, error) {
+	c.tool.outcome = o
+	text := fmt.Sprintf("undone: %d records in %d files\n[record: %s]", len(c.tool.plan.Records), len(o.Files), o.RecordID)
 	structured, err := hooks.EncodeJSON(map[string]any{"record_id": o.RecordID})
 	return hooks.Result{Text: text, Structured: structured}, err
 }
@@ -202,7 +202,6 @@ func refused(err error) error {
 
 // pending is the undo one step before its effect.
 type pending struct {
-	*planned
 	prepared *workspace.Prepared
 	outcome  *hooks.Outcome
 }

@@ -277,14 +277,14 @@ func (t *tree) change(f *file, op change.Op, path, was string) File {
 		Change: change.Change{Op: op, Path: path, After: change.Version{Hash: f.now.Hash, Mode: f.now.Mode}},
 		Merged: f.merged, Records: f.records,
 	}
-	out.After.Bytes = t.contents.known[f.now.Hash]
+	out.After.Bytes = t.known[f.now.Hash]
 	if f.linked && out.After.Hash != "" && (was == "" || t.disk.at(was).links == 1) {
 		f.note("it was a file with several names (hard links), and becomes one of its own")
 	}
 	if was != "" {
 		before := t.disk.at(was)
 		out.Before.Hash, out.Before.Mode = before.Hash, before.Mode
-		out.Before.Bytes = t.contents.known[out.Before.Hash]
+		out.Before.Bytes = t.known[out.Before.Hash]
 		if before.links > 1 && (op != change.Moved || out.rewritten()) {
 			f.note(fmt.Sprintf("the file has %d names (hard links): the others keep what it has now", before.links))
 		}

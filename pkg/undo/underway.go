@@ -10,7 +10,7 @@ import (
 
 // isUnderWay reports whether a call whose id begins so has begun and has no record yet.
 func (l *lookup) isUnderWay(prefix string) bool {
-	calls, err := l.allUnderWay()
+	calls, err := l.underWay()
 	return err == nil && slices.ContainsFunc(calls, func(call Touch) bool { return strings.HasPrefix(call.Record, prefix) })
 }
 
@@ -19,15 +19,8 @@ func (l *lookup) underWayOf(intentID string) ([]Touch, error) {
 	if intentID == "" {
 		return nil, nil
 	}
-	calls, err := l.allUnderWay()
+	calls, err := l.underWay()
 	return slices.DeleteFunc(calls, func(call Touch) bool { return call.IntentID != intentID }), err
-}
-
-func (l *lookup) allUnderWay() ([]Touch, error) {
-	if l.underWay == nil {
-		return nil, nil
-	}
-	return l.underWay()
 }
 
 // startOnly says where the changes of a background command are, of whose start the record is.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -17,15 +18,7 @@ var ErrNotExportable = errors.New("the record is not valid as Agent Trace")
 
 // Changed reports whether a record is one of ours that changed files. Others have nothing to tell in Agent Trace.
 func Changed(e record.Entry) bool {
-	if e.Kind == "" {
-		return false
-	}
-	for _, c := range e.Changes {
-		if c.Op != change.Unchanged {
-			return true
-		}
-	}
-	return false
+	return e.Kind != "" && slices.ContainsFunc(e.Changes, func(c record.Change) bool { return c.Op != change.Unchanged })
 }
 
 // Line gives the record as one line of JSON, without a newline: as it stands in the ledger, or, if strict, with all keys

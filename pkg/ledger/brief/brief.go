@@ -164,6 +164,11 @@ func References(e record.Entry, key string) []string {
 	return ids
 }
 
+// TakenBack are the ids of the records that a record took back: those that it undid, and the one of a mutation that was not to be.
+func TakenBack(e record.Entry) []string {
+	return append(References(e, Undoes), References(e, Retracts)...)
+}
+
 // lifecycle is what became of an intent: who reads a log wants to know the step, and not only that there was one.
 func lifecycle(e record.Entry) string {
 	word := func(key string) string {

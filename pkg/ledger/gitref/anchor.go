@@ -1,11 +1,10 @@
 package gitref
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
@@ -29,56 +28,23 @@ type Anchor struct {
 // not its last paragraph alone.
 func Anchors(ctx context.Context, root *os.Root, selection ...string) ([]Anchor, error) {
 	args := append([]string{"log", "--no-show-signature", "--encoding=UTF-8", "--grep=^" + TrailerKey + ": ", "--format=%H%n%B%x00"}, selection...)
-	cmd := gitread.Repository{Dir: root.Name()}.Command(ctx, append(args, "--")...)
-	out, err := cmd.StdoutPipe()
+	text, err := gitread.Repository{Dir: root.Name()}.Ask(ctx, append(args, "--")...)
 	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("read the messages of commits: %w", err)
 	}
-	anchors := readAnchors(out)
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("read the messages of commits: %w", err)
-	}
-	return anchors, nil
-}
-
-// maxMessageLine bounds a line of a message that is looked at, in bytes.
-const maxMessageLine = 64 << 10
-
-func readAnchors(out io.Reader) []Anchor {
 	var anchors []Anchor
 	seen := map[record.Hash]bool{}
-	reader := bufio.NewReaderSize(out, maxMessageLine)
-	commit, atStart := "", true
-	for {
-		text, isPrefix, err := reader.ReadLine()
-		if err != nil {
-			return anchors
-		}
-		line := string(text)
-		for isPrefix && err == nil {
-			_, isPrefix, err = reader.ReadLine()
-		}
-		if before, _, ends := strings.Cut(line, "\x00"); ends {
-			line = before // the next line begins the next commit
-			atStart = true
-			continue
-		}
-		if atStart {
-			commit, atStart = line, false
-			continue
-		}
-		value, is := strings.CutPrefix(strings.TrimSpace(line), TrailerKey+": ")
-		if !is {
-			continue
-		}
-		if head, err := record.ParseHash(value); err == nil && !seen[head] {
-			seen[head] = true
-			anchors = append(anchors, Anchor{Head: head, Commit: commit})
+	for said := range strings.SplitSeq(text, "\x00") {
+		commit, message, _ := strings.Cut(strings.TrimPrefix(said, "\n"), "\n")
+		for line := range strings.Lines(message) {
+			value, is := strings.CutPrefix(strings.TrimSpace(line), TrailerKey+": ")
+			if head, err := record.ParseHash(value); is && err == nil && !seen[head] {
+				seen[head] = true
+				anchors = append(anchors, Anchor{Head: head, Commit: commit})
+			}
 		}
 	}
+	return anchors, nil
 }
 
 // ProblemAnchor: a commit relies on a record that the ledger does not have.
@@ -90,23 +56,15 @@ func MissingAnchors(ctx context.Context, root *os.Root, selection ...string) ([]
 	if err != nil || len(anchors) == 0 {
 		return nil, err
 	}
-	there := map[record.Hash]bool{}
+	missing := map[record.Hash]bool{}
 	for _, a := range anchors {
-		there[a.Head] = false
+		missing[a.Head] = true
 	}
-	if _, err := locate.EachLine(ctx, root, func(line ledger.RawLine) error {
-		if _, asked := there[line.Hash]; asked && line.Whole {
-			there[line.Hash] = true
+	_, err = locate.EachLine(ctx, root, func(line ledger.RawLine) error {
+		if line.Whole {
+			delete(missing, line.Hash)
 		}
 		return nil
-	}); err != nil {
-		return nil, err
-	}
-	var missing []Anchor
-	for _, a := range anchors {
-		if !there[a.Head] {
-			missing = append(missing, a)
-		}
-	}
-	return missing, nil
+	})
+	return slices.DeleteFunc(anchors, func(a Anchor) bool { return !missing[a.Head] }), err
 }

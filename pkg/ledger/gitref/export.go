@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -119,34 +120,33 @@ func (c *carrier) union(ctx context.Context, tips []tip) (all map[string]refSegm
 			return nil, fmt.Errorf("read %s: %w", t.ref, err)
 		}
 		for path, s := range segments {
-			other, there := all[path]
-			if there && other.blob != s.blob {
-				if s, err = c.genuine(ctx, other, s); err != nil {
+			if other, there := all[path]; there {
+				if other.blob == s.blob {
+					continue
+				}
+				if is, err := c.isTrue(ctx, s); err != nil {
 					return nil, err
+				} else if !is {
+					continue
 				}
 			}
-			if !there || other.blob != s.blob {
-				all[path] = s
-			}
+			all[path] = s
 		}
 	}
 	return all, nil
 }
 
-// genuine is the one of two files under one name that the name is true of.
-func (c *carrier) genuine(ctx context.Context, a, b refSegment) (refSegment, error) {
+// isTrue tells which of two files under one name the name is true of.
+func (c *carrier) isTrue(ctx context.Context, s refSegment) (bool, error) {
 	objects, err := c.git.Objects(ctx, "--batch")
 	if err != nil {
-		return a, err
+		return false, err
 	}
 	defer objects.Close()
-	if _, err := objects.Open(b.blob); err != nil {
-		return a, err
+	if _, err := objects.Open(s.blob); err != nil {
+		return false, err
 	}
-	if is, err := b.isTrue(objects); err != nil || !is {
-		return a, err
-	}
-	return b, nil
+	return s.isTrue(objects)
 }
 
 // packNew writes the lines that no segment has into new ones, as objects of git.
@@ -319,13 +319,8 @@ func (c *carrier) writeWith(ctx context.Context, environ []string, input io.Read
 	cmd := c.git.Command(ctx, args...)
 	cmd.Env = append(cmd.Env, environ...)
 	cmd.Stdin = input
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
-	}
-	return strings.TrimSpace(string(out)), nil
+	out, err := gitread.Output(cmd, args[0])
+	return strings.TrimSpace(out), err
 }
 
 // Withheld says what of the ledger stays on this machine.

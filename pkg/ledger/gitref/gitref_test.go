@@ -239,17 +239,13 @@ func TestWithheldMarks(t *testing.T) {
 	forge := newForge(t, "sha1")
 	a, b := newClone(t, forge), newClone(t, forge)
 	a.record(1)
-	l, err := ledger.Open(a.root, ledger.Options{Beside: true})
-	check.OK(t, err)
 	change := record.Change{
 		Change: change.Change{
 			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
 		},
 		Marks: record.LineMarks{record.MarkOf("x")},
 	}
-	_, err = l.Append(context.Background(), record.Record{Kind: record.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []record.Change{change}})
-	check.OK(t, err)
-	check.OK(t, l.Close(context.Background()))
+	a.append(nil, record.Record{Kind: record.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []record.Change{change}})
 	check.Value(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true}))(t)
 	b.sync()
 	b.want(2)
@@ -284,11 +280,7 @@ func TestConflictingRecord(t *testing.T) {
 	a, b := newClone(t, forge), newClone(t, forge)
 	id := "11111111-1111-4111-8111-111111111111"
 	for c, intent := range map[*clone]string{a: "INT-001", b: "INT-002"} {
-		l, err := ledger.Open(c.root, ledger.Options{Beside: true, NewID: func() string { return id }})
-		check.OK(t, err)
-		_, err = l.Append(context.Background(), record.Record{Kind: record.KindDecision, Call: "x", IntentID: intent, Decision: &record.Decision{Outcome: "refused"}})
-		check.OK(t, err)
-		check.OK(t, l.Close(context.Background()))
+		c.append(func() string { return id }, record.Record{Kind: record.KindDecision, Call: "x", IntentID: intent, Decision: &record.Decision{Outcome: "refused"}})
 	}
 	a.sync()
 	done := b.sync()

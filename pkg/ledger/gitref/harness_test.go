@@ -1,14 +1,12 @@
 package gitref_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -31,7 +29,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("HOME", home)
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	os.Setenv("GIT_CONFIG_NOSYSTEM", "1") // for the program's own git
 	code := m.Run()
 	os.RemoveAll(home)
 	os.Exit(code)
@@ -43,15 +41,7 @@ func git(t testing.TB, dir string, args ...string) string {
 }
 
 func tryGit(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Dir = dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("git %v: %w\n%s", args, err, errs.String())
-	}
-	return strings.TrimSpace(out.String()), nil
+	return check.GitAt(dir, time.Unix(1772000000, 0), args...)
 }
 
 // newForge has a bare repository with one commit.
@@ -63,9 +53,8 @@ func newForge(t testing.TB, format string) (forge string) {
 	seed := filepath.Join(dir, "seed")
 	git(t, dir, "init", "-q", "--object-format="+format, seed)
 	git(t, seed, "remote", "add", "origin", forge)
-	check.OK(t, os.MkdirAll(filepath.Join(seed, ".orchestration"), 0o755))
-	check.OK(t, os.WriteFile(filepath.Join(seed, ".orchestration", ".gitignore"), []byte("/state/\n/cache/\n/agent_trace.jsonl\n"), 0o644))
-	check.OK(t, os.WriteFile(filepath.Join(seed, ".orchestration", "active_intents.yaml"), []byte("active_intents: []\n"), 0o644))
+	check.Write(t, seed, ".orchestration/.gitignore", "/state/\n/cache/\n/agent_trace.jsonl\n")
+	check.Write(t, seed, ".orchestration/active_intents.yaml", "active_intents: []\n")
 	git(t, seed, "add", "-A")
 	git(t, seed, "commit", "-qm", "first")
 	git(t, seed, "push", "-q", "origin", "HEAD")
@@ -81,13 +70,22 @@ func newClone(t testing.TB, forge string, args ...string) *clone {
 	return &clone{t, dir, root}
 }
 
+// record adds refused decisions.
 func (c *clone) record(n int) {
 	c.t.Helper()
-	l := check.Value(ledger.Open(c.root, ledger.Options{Beside: true}))(c.t)
+	var all []record.Record
 	for i := range n {
-		_, err := l.Append(context.Background(), record.Record{Kind: record.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001",
-			Decision: &record.Decision{Outcome: "refused"}})
-		check.OK(c.t, err)
+		all = append(all, record.Record{Kind: record.KindDecision, Call: fmt.Sprint("call ", i), IntentID: "INT-001", Decision: &record.Decision{Outcome: "refused"}})
+	}
+	c.append(nil, all...)
+}
+
+// append adds records, under ids that are the program's where none are given.
+func (c *clone) append(newID func() string, all ...record.Record) {
+	c.t.Helper()
+	l := check.Value(ledger.Open(c.root, ledger.Options{Beside: true, NewID: newID}))(c.t)
+	for _, r := range all {
+		check.Value(l.Append(context.Background(), r))(c.t)
 	}
 	check.OK(c.t, l.Close(context.Background()))
 }

@@ -19,79 +19,52 @@ const (
 type beginnings struct {
 	git   *gitdir.Git
 	sizes *gitread.Objects
-	held  []*heldContent // the last one used last
+	held  []heldContent // the last one used last
 }
 
 type heldContent struct {
 	id    string // of its blob; for a file of the work tree its name
 	data  []byte
-	begun map[string]bool
+	begun map[string]int // the size of a blob that begins it, by id; none for another one
 }
 
-// keep is a reader of the content that holds it once it has been read to its end, unless it is large.
-func (b *beginnings) keep(id string, content io.Reader) io.Reader {
-	return &keeper{from: content, in: b, id: id}
-}
+const none = -1
 
-type keeper struct {
-	from io.Reader
-	in   *beginnings
-	id   string
-	data bytes.Buffer
-	over bool
-}
-
-func (k *keeper) Read(p []byte) (int, error) {
-	n, err := k.from.Read(p)
-	if k.over = k.over || k.data.Len()+n > maxContent; k.over {
-		k.data = bytes.Buffer{}
-		return n, err
+// hold reads a content to hold it, unless it is large, and gives it again.
+func (b *beginnings) hold(id string, content io.Reader) (io.Reader, error) {
+	data, err := io.ReadAll(io.LimitReader(content, maxContent+1))
+	if err != nil {
+		return nil, err
 	}
-	k.data.Write(p[:n])
-	if err == io.EOF {
-		k.in.add(k.id, k.data.Bytes())
-		k.over = true
+	if len(data) > maxContent {
+		return io.MultiReader(bytes.NewReader(data), content), nil
 	}
-	return n, err
-}
-
-func (b *beginnings) add(id string, data []byte) {
-	if len(b.held) == maxContents {
-		b.held = b.held[1:]
-	}
-	b.held = append(b.held, &heldContent{id: id, data: data, begun: map[string]bool{}})
+	b.held = append(b.held[max(0, len(b.held)+1-maxContents):], heldContent{id, data, map[string]int{id: len(data)}})
+	return bytes.NewReader(data), nil
 }
 
 // known reports whether the blob is the beginning of a content that is held.
 func (b *beginnings) known(id string) (bool, error) {
-	size, err := b.size(id)
-	if err != nil || size < 0 {
-		return false, err
-	}
 	for _, h := range b.held {
-		if h.begins(b.git, id, size) {
-			return true, nil
+		if size, err := b.begins(h, id); err != nil || size != none {
+			return err == nil, err
 		}
 	}
 	return false, nil
 }
 
-// grew reports whether both are beginnings of one content that is held, and the old one is not the longer. What now is
-// may also be held as a whole.
+// grew reports whether both are beginnings of one content that is held, and the old one is not the longer.
 func (b *beginnings) grew(old, now string) (bool, error) {
-	size, err := b.size(old)
-	if err != nil || size < 0 {
-		return false, err
-	}
 	for i, h := range b.held {
-		whole := h.id == now
-		nowSize := int64(len(h.data))
-		if !whole {
-			if nowSize, err = b.size(now); err != nil {
-				return false, err
-			}
+		before, err := b.begins(h, old)
+		if err != nil {
+			return false, err
 		}
-		if size <= nowSize && h.begins(b.git, old, size) && (whole || h.begins(b.git, now, nowSize)) {
+		after, err := b.begins(h, now)
+		if err != nil {
+			return false, err
+		}
+		if before != none && before <= after {
 			b.held = append(append(b.held[:i:i], b.held[i+1:]...), h)
 			return true, nil
 		}
@@ -99,32 +72,26 @@ func (b *beginnings) grew(old, now string) (bool, error) {
 	return false, nil
 }
 
-// size is that of a blob, or -1: a file of the work tree, or no blob at hand.
-func (b *beginnings) size(id string) (int64, error) {
-	if !gitread.IsID(id) {
-		return -1, nil
+// begins gives the size of a blob that begins a content; none if it does not, or is none.
+func (b *beginnings) begins(h heldContent, id string) (int, error) {
+	if size, known := h.begun[id]; known || !gitread.IsID(id) {
+		if !known {
+			size = none
+		}
+		return size, nil
 	}
 	found, err := b.sizes.Open(id)
-	if err != nil || found.Kind != "blob" {
-		return -1, err
+	if err != nil {
+		return none, err
 	}
-	return found.Size, nil
-}
-
-func (h *heldContent) begins(git *gitdir.Git, id string, size int64) bool {
-	if h.id == id {
-		return true
+	if len(h.begun) == maxBegun {
+		clear(h.begun)
+		h.begun[h.id] = len(h.data)
 	}
-	if size < 0 || size > int64(len(h.data)) || size > 0 && h.data[size-1] != '\n' {
-		return false
+	size := none
+	if n := int(found.Size); found.Kind == "blob" && n <= len(h.data) && (n == 0 || h.data[n-1] == '\n') && b.git.BlobID(h.data[:n]) == id {
+		size = n
 	}
-	is, known := h.begun[id]
-	if !known {
-		if len(h.begun) == maxBegun {
-			clear(h.begun)
-		}
-		is = git.BlobID(h.data[:size]) == id
-		h.begun[id] = is
-	}
-	return is
+	h.begun[id] = size
+	return size, nil
 }

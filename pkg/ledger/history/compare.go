@@ -1,132 +1,88 @@
 package history
 
 import (
+	"cmp"
 	"errors"
-	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// maxHeld bounds how many lines are held to be looked for. A test sets it lower.
-const maxHeld = 1 << 18
-
 // dropped is a line or a seal that one side has and the next has not.
 type dropped struct {
 	segment    string
-	line       int
+	line       int    // 0 for a seal
+	id         string // of a seal
 	from, into string // who has it, and who dropped it
 	reverted   bool   // by taking back the commit that it came with
 }
 
-type droppedSeal struct {
-	dropped
-	id string
-}
-
-// comparison looks for the lines of old in now.
-type comparison struct {
-	*walk
-	old, now side
-	found    func(record.Hash, dropped) error // for each line that is missing
-	wanted   map[record.Hash]dropped
-}
-
-// lines compares all segments. One that is the same object on both sides, or that was only appended to, costs no hash.
-func (c *comparison) lines() error {
-	for _, name := range slices.Sorted(maps.Keys(c.old.segments)) {
-		id, kept := c.now.segments[name]
-		if kept && id != "" && id == c.old.segments[name] {
+// missing gives the lines that old has and now has not. A segment that is the same object on both sides, or that was only
+// appended to, costs no hash.
+func (w *walk) missing(old, now side) (map[record.Hash]dropped, error) {
+	lines := map[record.Hash]dropped{}
+	for _, name := range slices.Sorted(maps.Keys(old.segments)) {
+		if same(name, old, now) {
 			continue
 		}
-		if kept {
-			if grew, err := c.grew(name); err != nil {
-				return err
-			} else if grew {
-				continue
-			}
+		if grew, err := w.grew(name, old, now); err != nil {
+			return nil, err
+		} else if grew {
+			continue
 		}
-		if err := c.segment(name); err != nil {
-			return err
+		content, err := old.open(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := segment.HashLines(content, func(line segment.RawLine) error {
+			lines[line.Hash] = dropped{segment: name, line: line.Number, from: old.name, into: now.name}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return lines, search(now, old, lines)
 }
 
-func (c *comparison) segment(name string) error {
-	before, err := c.old.open(name)
-	if err != nil {
-		return err
-	}
-	c.wanted = map[record.Hash]dropped{}
-	err = segment.HashLines(before, func(line segment.RawLine) error {
-		c.wanted[line.Hash] = dropped{segment: name, line: line.Number, from: c.old.name, into: c.now.name}
-		if len(c.wanted) < c.limit {
-			return nil
-		}
-		return c.look(name)
-	})
-	if err != nil {
-		return err
-	}
-	return c.look(name)
+// same tells that a segment is one object on both sides. What a file of the work tree has is not known before it is read.
+func same(name string, old, now side) bool {
+	return now.segments[name] != "" && now.segments[name] == old.segments[name]
 }
 
 // grew tells cheaply that a segment was only appended to: where the new version is the beginning of a later one that is
 // held, or can be held itself, the old one need not be read.
-func (c *comparison) grew(name string) (bool, error) {
-	if isArchive(name) {
+func (w *walk) grew(name string, old, now side) (bool, error) {
+	if _, kept := now.segments[name]; !kept || isArchive(name) {
 		return false, nil
 	}
-	old, now := c.old.segments[name], c.now.segments[name]
-	if now == "" {
-		now = name
-	}
-	if grew, err := c.begins.grew(old, now); err != nil || grew {
+	before, after := old.segments[name], cmp.Or(now.segments[name], name)
+	if grew, err := w.begins.grew(before, after); err != nil || grew {
 		return grew, err
 	}
-	if size, err := c.begins.size(now); err != nil || size > maxContent {
-		return false, err
-	}
-	content, err := c.now.open(name)
+	content, err := now.open(name)
 	if err != nil {
 		return false, err
 	}
-	if _, err := io.Copy(io.Discard, c.begins.keep(now, content)); err != nil {
+	if _, err := w.begins.hold(after, content); err != nil {
 		return false, err
 	}
-	return c.begins.grew(old, now)
+	return w.begins.grew(before, after)
 }
 
-// look goes through the other side for what is wanted, and reports the rest. The segment of the same name comes first,
-// then those that are new: a rotation moves lines into them.
-func (c *comparison) look(name string) error {
-	first := []string{name}
-	for _, other := range slices.Sorted(maps.Keys(c.now.segments)) {
-		if _, had := c.old.segments[other]; !had {
-			first = append(first, other)
+// search takes out of wanted what a side has. What it has otherwise than the old side comes first: a rotation moves lines there.
+func search(in, old side, wanted map[record.Hash]dropped) error {
+	late := func(name string) int {
+		if same(name, old, in) {
+			return 1
 		}
+		return 0
 	}
-	if err := search(c.now, first, c.wanted); err != nil {
-		return err
-	}
-	for hash, d := range c.wanted {
-		if err := c.found(hash, d); err != nil {
-			return err
-		}
-	}
-	clear(c.wanted)
-	return nil
-}
-
-// search takes out of wanted what a side has. It looks into the first ones first, as far as the side has them.
-func search(in side, first []string, wanted map[record.Hash]dropped) error {
-	others := slices.DeleteFunc(slices.Sorted(maps.Keys(in.segments)), func(name string) bool { return slices.Contains(first, name) })
-	for _, name := range slices.Concat(first, others) {
-		if _, has := in.segments[name]; !has || len(wanted) == 0 {
-			continue
+	for _, name := range slices.SortedFunc(maps.Keys(in.segments), func(a, b string) int { return cmp.Or(late(a)-late(b), strings.Compare(a, b)) }) {
+		if len(wanted) == 0 {
+			return nil
 		}
 		content, err := in.open(name)
 		if err != nil {

@@ -5,9 +5,10 @@
 // [Verify] finds each ledger line, and each seal, that a commit lacks although one of its parents has it, a merge being
 // compared with every parent, and the work tree with the commit that is checked out; and that is not back in the work
 // tree. Both layouts and the archives count as one: a line that moves between files is not missing. Where an archive of
-// a commit is damaged, the report says so and its lines count as far as they can be read. Its memory is bounded: it grows with
-// the branches that are open at once and with the files of one ledger, not with the commits nor with the lines. It reads with git itself, in a way that neither
-// the repository's configuration nor replacement objects, grafts or a commit graph can steer, and never from a network.
+// a commit is damaged, the report says so and its lines count as far as they can be read. Its memory grows with the segments
+// that two commits have otherwise, the branches that are open at once, what was dropped, and a few bytes for each commit. It
+// reads with git itself, in a way that neither the repository's configuration nor replacement objects, grafts or a commit
+// graph can steer, and never from a network.
 //
 // # Non-promise
 //

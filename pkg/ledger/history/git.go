@@ -1,8 +1,6 @@
 package history
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,32 +26,15 @@ func repositoryAt(root *os.Root) repository { return repository{gitread.Reposito
 // commits calls visit for each commit of the range with its parents, children first. The selection is that of rev-list;
 // what a person gave stands behind --end-of-options.
 func (r repository) commits(ctx context.Context, visit func(commit string, parents []string) error, selection ...string) error {
-	cmd := r.Command(ctx, append([]string{"rev-list", "--parents", "--topo-order"}, selection...)...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
+	out, err := r.Ask(ctx, append([]string{"rev-list", "--parents", "--topo-order"}, selection...)...)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<20) // a merge may have many parents
-	for err == nil && lines.Scan() {
-		ids := strings.Fields(lines.Text())
-		err = visit(ids[0], ids[1:])
-	}
-	if err == nil {
-		err = lines.Err()
-	}
-	if err != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-		return err
-	}
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("git rev-list: %w: %s", err, strings.TrimSpace(errs.String()))
+	for line := range strings.Lines(out) {
+		ids := strings.Fields(line)
+		if err := visit(ids[0], ids[1:]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

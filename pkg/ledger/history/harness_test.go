@@ -1,14 +1,12 @@
 package history_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -25,6 +23,7 @@ type repository struct {
 	dir    string
 	root   *os.Root
 	layout ledger.Layout
+	clock  time.Time // of git
 }
 
 func newRepository(t *testing.T, layout ledger.Layout, below string) *repository {
@@ -33,11 +32,10 @@ func newRepository(t *testing.T, layout ledger.Layout, below string) *repository
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	top := t.TempDir()
-	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout}
+	r := &repository{t: t, dir: filepath.Join(top, below), layout: layout, clock: time.Unix(1772000000, 0)}
 	check.OK(t, os.MkdirAll(filepath.Join(r.dir, ".orchestration"), 0o755))
-	root := check.Value(os.OpenRoot(r.dir))(t)
-	t.Cleanup(func() { root.Close() })
-	r.root = root
+	r.root = check.Value(os.OpenRoot(r.dir))(t)
+	t.Cleanup(func() { r.root.Close() })
 	r.git("init", "-q")
 	r.write(".gitattributes", strings.ReplaceAll(locate.GitAttributes, "/.orchestration", "**/.orchestration"))
 	r.write(".orchestration/.gitignore", "/state/\n/cache/\n")
@@ -46,21 +44,12 @@ func newRepository(t *testing.T, layout ledger.Layout, below string) *repository
 
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
-	out, err := r.tryGit(args...)
-	check.Must(r.t, err == nil, "git %v: %v", args, err)
-	return out
+	return check.Value(r.tryGit(args...))(r.t)
 }
 
 func (r *repository) tryGit(args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "core.editor=true"}, args...)...)
-	cmd.Dir = r.dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, errs.String())
-	}
-	return strings.TrimSpace(out.String()), nil
+	r.clock = r.clock.Add(time.Second)
+	return check.GitAt(r.dir, r.clock, args...)
 }
 
 func (r *repository) write(name, content string) {

@@ -161,22 +161,6 @@ func TestDroppedLines(t *testing.T) {
 	}
 }
 
-func TestABoundOnHeldLinesChangesNothing(t *testing.T) {
-	r := newRepository(t, ledger.LayoutSingle, "")
-	r.record("a", "b", "c", "d", "e", "f")
-	lines := r.lines()
-	r.write(tracePath, lines[0]+lines[3]+lines[2])
-	r.commit("dropped three")
-	for limit := range 8 {
-		report := check.Value(history.VerifyHolding(context.Background(), r.root, history.Options{}, limit+1))(t)
-		var numbers []int
-		for _, p := range report.Problems {
-			numbers = append(numbers, p.Line)
-		}
-		check.That(t, slices.Equal(numbers, []int{2, 5, 6}), "holding %d: lines %v, want 2, 5 and 6", limit+1, numbers)
-	}
-}
-
 // What no commit of the history has cannot be missed: pkg/ledger/seal/README.md names this.
 func TestNotDetectedARebaseThatDropsTheLastCommit(t *testing.T) {
 	r := newRepository(t, ledger.LayoutSingle, "")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -40,7 +39,7 @@ type Visit struct {
 // for each line of the ledger, and reads every version of a segment that does not begin another one. Without git, a
 // repository or a commit the error is ErrNoHistory.
 func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) error {
-	w, err := newWalk(ctx, root, Options{}, maxHeld)
+	w, err := newWalk(ctx, root, Options{})
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func Lost(ctx context.Context, root *os.Root, revisions []string, visit Visit) e
 // Without a history there are none.
 func Elsewhere(root *os.Root) verify.Elsewhere {
 	return func(ctx context.Context, visit func([]byte, string) error) error {
-		w, err := newWalk(ctx, root, Options{}, maxHeld)
+		w, err := newWalk(ctx, root, Options{})
 		if err != nil {
 			if errors.Is(err, ErrNoHistory) {
 				err = nil
@@ -103,63 +102,72 @@ type collection struct {
 
 func (w *walk) newCollection(ctx context.Context) (*collection, error) {
 	c := &collection{walk: w, lines: map[record.Hash]struct{}{}, seen: map[string]bool{"": true}}
-	if err := c.hold(w.files.segments); err != nil {
+	if err := c.holdFiles(); err != nil {
 		return nil, err
 	}
 	// What a rotation moved meanwhile stands in archives that were not listed.
-	known := maps.Clone(w.files.segments)
-	if err := w.files.listArchives(); err != nil {
+	if err := w.list(w.files, segment.ArchiveDir); err != nil {
 		return nil, err
 	}
-	fresh := maps.Clone(w.files.segments)
-	maps.DeleteFunc(fresh, func(name, _ string) bool { _, was := known[name]; return was })
-	if err := c.hold(fresh); err != nil {
+	if err := c.holdFiles(); err != nil {
 		return nil, err
 	}
 	return c, w.linesBeside(ctx, func(hash record.Hash) { c.lines[hash] = struct{}{} })
 }
 
-// hold takes in the lines of segments of the work tree.
-func (c *collection) hold(segments map[string]string) error {
-	for name := range segments {
-		content, err := c.files.open(name)
-		if err != nil {
-			return err
+// holdFiles takes in the lines of the work tree.
+func (c *collection) holdFiles() error {
+	for name := range c.files.segments {
+		if c.seen[name] {
+			continue
 		}
-		if !isArchive(name) {
-			content = c.begins.keep(name, content)
-		}
-		if err := segment.HashLines(content, func(l segment.RawLine) error {
-			c.lines[l.Hash] = struct{}{}
-			return nil
-		}); err != nil {
+		c.seen[name] = true
+		if err := c.eachNew(c.files, name, name, func(segment.RawLine) error { return nil }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// eachNew gives the lines of a segment that were not seen before. A content that others can be the beginning of is held.
+func (c *collection) eachNew(of side, name, id string, visit func(segment.RawLine) error) error {
+	content, err := of.open(name)
+	if err == nil && !isArchive(name) {
+		content, err = c.begins.hold(id, content)
+	}
+	if err != nil {
+		return err
+	}
+	return segment.HashLines(content, func(l segment.RawLine) error {
+		if _, seen := c.lines[l.Hash]; seen {
+			return nil
+		}
+		c.lines[l.Hash] = struct{}{}
+		return visit(l)
+	})
+}
+
 func (c *collection) collect(ctx context.Context, visit Visit, selection ...string) error {
 	return c.commits(ctx, func(commit string, _ []string) error {
-		tree, err := homeTree(c.trees, commit, c.way)
+		tree, err := c.homeTree(commit)
 		if err != nil || c.seen[tree] {
 			return err
 		}
 		c.seen[tree] = true
-		segments, err := readContent(c.trees, tree)
+		has, err := c.sideOf(commit, tree)
 		if err != nil {
 			return err
 		}
-		for name := range segments.segments {
-			if err := c.segment(commit, name, segments, visit.Line); err != nil {
+		for name := range has.segments {
+			if err := c.segment(commit, name, has, visit.Line); err != nil {
 				return err
 			}
 		}
 		if visit.Seal == nil {
 			return nil
 		}
-		for _, name := range slices.Sorted(maps.Keys(segments.seals)) {
-			if err := c.seal(commit, name, segments.seals[name], visit.Seal); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(has.seals)) {
+			if err := c.seal(commit, name, has.seals[name], visit.Seal); err != nil {
 				return err
 			}
 		}
@@ -177,40 +185,24 @@ func (c *collection) seal(commit, name, id string, visit func(LostSeal) error) e
 		return nil
 	}
 	c.seen[key] = true
-	found, err := c.before.Open(id)
-	if err != nil || found.Kind != "blob" || found.Size > maxSeal {
+	content, err := c.objects.Blob(id, maxSeal)
+	if err != nil || content == nil {
 		return err
-	}
-	content, err := io.ReadAll(c.before)
-	if err != nil {
-		return c.before.Failed(err)
 	}
 	return visit(LostSeal{File: name, Content: content, Commit: commit})
 }
 
 // segment looks at one version of a segment.
-func (c *collection) segment(commit, name string, of *content, visit func(LostLine) error) error {
+func (c *collection) segment(commit, name string, of side, visit func(LostLine) error) error {
 	id := of.segments[name]
 	if c.seen[id] {
 		return nil
 	}
 	c.seen[id] = true
-	known, err := c.begins.known(id)
-	if err != nil || known {
+	if known, err := c.begins.known(id); err != nil || known {
 		return err
 	}
-	content, err := c.of(c.before, commit, of).open(name)
-	if err != nil {
-		return err
-	}
-	if !isArchive(name) { // which nothing grows from
-		content = c.begins.keep(id, content)
-	}
-	return segment.HashLines(content, func(l segment.RawLine) error {
-		if _, seen := c.lines[l.Hash]; seen {
-			return nil
-		}
-		c.lines[l.Hash] = struct{}{}
+	return c.eachNew(of, name, id, func(l segment.RawLine) error {
 		return visit(LostLine{Line: mend.Line{Segment: name, Data: l.Data}, Hash: l.Hash, Commit: commit})
 	})
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,127 +12,173 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 )
 
-// side is one of the two that are compared.
+// side is what one commit, or the work tree, has of the ledger: object ids by name relative to .orchestration. That of a file
+// of the work tree that is appended to is unknown, which no commit has: "".
 type side struct {
-	*content
-	name string                               // for people
-	open func(name string) (io.Reader, error) // of a segment
+	segments, seals map[string]string
+	name            string                               // for people
+	open            func(name string) (io.Reader, error) // a segment, until the next one is opened
 }
 
-// of is the side of a commit, read through o.
-func (w *walk) of(o *gitread.Objects, commit string, c *content) side {
-	where := "commit " + short(commit)
-	return side{content: c, name: where, open: func(name string) (io.Reader, error) {
-		found, err := o.Open(c.segments[name])
+const (
+	sealsDir   = "seals"
+	sealSuffix = ".note"
+
+	maxTree = 64 << 20 // bytes of a tree object
+)
+
+// in is where the files of a directory are noted, and how their names end; nil for a directory that has none of the ledger.
+func (s side) in(dir string) (files map[string]string, suffix string) {
+	switch dir {
+	case segment.TraceDir:
+		return s.segments, segment.LineSuffix
+	case segment.ArchiveDir:
+		return s.segments, segment.ArchiveSuffix
+	case sealsDir:
+		return s.seals, sealSuffix
+	}
+	return nil, ""
+}
+
+// sideOf is the side of a commit with a tree of .orchestration; without one it has no ledger.
+func (w *walk) sideOf(commit, tree string) (side, error) {
+	s := side{segments: map[string]string{}, seals: map[string]string{}, name: "commit " + short(commit)}
+	s.open = func(name string) (io.Reader, error) {
+		found, err := w.objects.Open(s.segments[name])
 		switch {
 		case err != nil:
 			return nil, err
 		case found.Kind != "blob":
-			return nil, fmt.Errorf("%s of %s is not at hand: a partial clone has to fetch it first", name, where)
+			return nil, fmt.Errorf("%s of %s is not at hand: a partial clone has to fetch it first", name, s.name)
 		}
-		return w.damages.lines(name, where, o)
-	}}
+		return w.damages.lines(name, s.name, w.objects)
+	}
+	if tree == "" {
+		return s, nil
+	}
+	entries, err := w.readTree(tree)
+	for _, e := range entries {
+		files, suffix := s.in(e.Name)
+		switch {
+		case e.Name == segment.SingleName && isFile(e):
+			s.segments[e.Name] = e.ID
+		case files != nil && isDir(e) && err == nil:
+			var inside []gitread.TreeEntry
+			inside, err = w.readTree(e.ID)
+			for _, f := range inside {
+				if isFile(f) && strings.HasSuffix(f.Name, suffix) {
+					files[e.Name+"/"+f.Name] = f.ID
+				}
+			}
+		}
+	}
+	return s, err
 }
 
-func short(commit string) string { return commit[:min(12, len(commit))] }
+func isFile(e gitread.TreeEntry) bool { return strings.HasPrefix(e.Mode, "100") }
+func isDir(e gitread.TreeEntry) bool  { return strings.TrimLeft(e.Mode, "0") == "40000" }
+func isArchive(name string) bool      { return strings.HasPrefix(name, segment.ArchiveDir+"/") }
+func short(commit string) string      { return commit[:min(12, len(commit))] }
+
+// homeTree finds the tree of .orchestration in a commit, by the path of the workspace in the repository; empty if the commit
+// has none. It reads each tree on the way, so that one that is not at hand is an error and not an absence.
+func (w *walk) homeTree(commit string) (string, error) {
+	at := commit + "^{tree}"
+	for _, name := range w.way {
+		entries, err := w.readTree(at)
+		if err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(entries, func(e gitread.TreeEntry) bool { return e.Name == name && isDir(e) })
+		if i < 0 {
+			return "", nil
+		}
+		at = entries[i].ID
+	}
+	return at, nil
+}
+
+func (w *walk) readTree(name string) ([]gitread.TreeEntry, error) {
+	found, err := w.objects.Open(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.Kind != "tree":
+		return nil, fmt.Errorf("%s is not at hand as a tree: a partial clone has to fetch it first", name)
+	case found.Size > maxTree:
+		return nil, fmt.Errorf("tree %s is larger than %d bytes", name, maxTree)
+	}
+	raw, err := io.ReadAll(w.objects)
+	if err != nil {
+		return nil, w.objects.Failed(err)
+	}
+	entries, ok := gitread.ParseTree(raw, len(found.ID))
+	if !ok {
+		return nil, errors.New("git gave a tree that cannot be read: " + name)
+	}
+	return entries, nil
+}
 
 // workTree is the side of the files as they are now. A file's object id is computed for what does not change, seals and
-// archives; that of a file that is appended to is unknown, which no commit has.
-type workTree struct {
-	side
-	root    *os.Root // nil where a commit stands in for them
-	damages damages
-	opened  *os.File
+// archives.
+func (w *walk) workTree() (side, error) {
+	s := side{map[string]string{}, map[string]string{}, "the work tree", w.openFile}
+	info, err := w.workspace.Lstat(path.Join(segment.Home, segment.SingleName))
+	if err == nil && info.Mode().IsRegular() {
+		s.segments[segment.SingleName] = ""
+	}
+	for _, dir := range []string{segment.TraceDir, segment.ArchiveDir, sealsDir} {
+		if err := w.list(s, dir); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
-func newWorkTree(root *os.Root, damages damages) (*workTree, error) {
-	w := &workTree{root: root, damages: damages}
-	w.side = side{content: noContent(), name: "the work tree", open: w.openSegment}
-	if w.regular(segment.SingleName) {
-		w.segments[segment.SingleName] = ""
+// list notes the files of a directory of the work tree. A link in its place is not followed.
+func (w *walk) list(s side, dir string) error {
+	info, err := w.workspace.Lstat(path.Join(segment.Home, dir))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
 	}
-	if err := w.list(segment.TraceDir, segment.LineSuffix, w.segments); err != nil {
-		return nil, err
-	}
-	if err := w.listArchives(); err != nil {
-		return nil, err
-	}
-	return w, w.listKept(sealsDir, sealSuffix, w.seals)
-}
-
-func (w *workTree) listArchives() error {
-	return w.listKept(segment.ArchiveDir, segment.ArchiveSuffix, w.segments)
-}
-
-// listKept is list for files that never change.
-func (w *workTree) listKept(dir, suffix string, into map[string]string) error {
-	git, names := gitdir.New(w.root.Name()), map[string]string{}
-	err := w.list(dir, suffix, names)
-	for name := range names {
-		if err == nil {
-			into[name], err = w.blobID(git, name)
+	files, suffix := s.in(dir)
+	entries, err := durable.ReadDirectoryIn(w.workspace, path.Join(segment.Home, dir))
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); err == nil && e.Type().IsRegular() && strings.HasSuffix(name, suffix) {
+			if files[name] = ""; dir != segment.TraceDir {
+				files[name], err = w.blobID(name)
+			}
 		}
 	}
 	return err
 }
 
-func (w *workTree) blobID(git *gitdir.Git, name string) (string, error) {
-	file, info, err := durable.OpenRegularIn(w.root, path.Join(segment.Home, name), os.O_RDONLY)
+func (w *walk) blobID(name string) (string, error) {
+	file, info, err := durable.OpenRegularIn(w.workspace, path.Join(segment.Home, name), os.O_RDONLY)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	hash := git.NewBlobHash(info.Size())
+	hash := w.begins.git.NewBlobHash(info.Size())
 	if _, err := io.CopyN(hash, file, info.Size()); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-func (w *workTree) list(dir, suffix string, into map[string]string) error {
-	info, err := w.root.Lstat(path.Join(segment.Home, dir))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil
-	}
-	entries, err := durable.ReadDirectoryIn(w.root, path.Join(segment.Home, dir))
-	for _, e := range entries {
-		if name := path.Join(dir, e.Name()); strings.HasSuffix(name, suffix) && w.regular(name) {
-			into[name] = ""
-		}
-	}
-	return err
-}
-
-func (w *workTree) regular(name string) bool {
-	info, err := w.root.Lstat(path.Join(segment.Home, name))
-	return err == nil && info.Mode().IsRegular()
-}
-
-// openSegment closes the one that was opened before.
-func (w *workTree) openSegment(name string) (io.Reader, error) {
-	w.close()
-	file, _, err := durable.OpenRegularIn(w.root, path.Join(segment.Home, name), os.O_RDONLY)
-	if err != nil {
+// openFile opens a segment of the work tree, and closes the one before.
+func (w *walk) openFile(name string) (_ io.Reader, err error) {
+	w.opened.Close()
+	if w.opened, _, err = durable.OpenRegularIn(w.workspace, path.Join(segment.Home, name), os.O_RDONLY); err != nil {
 		return nil, err
 	}
-	w.opened = file
-	return w.damages.lines(name, w.name, file)
+	return w.damages.lines(name, w.files.name, w.opened)
 }
-
-func (w *workTree) close() {
-	if w.opened != nil {
-		w.opened.Close()
-		w.opened = nil
-	}
-}
-
-func isArchive(name string) bool { return strings.HasPrefix(name, segment.ArchiveDir+"/") }
 
 // damages are sentences about archives that cannot be read to their end.
 type damages map[string]bool
@@ -161,111 +206,4 @@ func (a *archiveLines) Read(p []byte) (int, error) {
 		return n, io.EOF
 	}
 	return n, err
-}
-
-// content is what one commit, or the work tree, has of the ledger: object ids by name relative to .orchestration.
-type content struct {
-	segments map[string]string
-	seals    map[string]string
-}
-
-func noContent() *content { return &content{segments: map[string]string{}, seals: map[string]string{}} }
-
-const (
-	sealsDir   = "seals"
-	sealSuffix = ".note"
-
-	maxTree = 64 << 20 // bytes of a tree object
-)
-
-type entry struct {
-	name, id  string
-	file, dir bool
-}
-
-// homeTree finds the tree of .orchestration in a commit, by the path of the workspace in the repository; empty if the commit
-// has none. It reads each tree on the way, so that one that is not at hand is an error and not an absence.
-func homeTree(o *gitread.Objects, commit string, way []string) (string, error) {
-	at := commit + "^{tree}"
-	for _, name := range way {
-		entries, err := readTree(o, at)
-		if err != nil {
-			return "", err
-		}
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name && e.dir })
-		if i < 0 {
-			return "", nil
-		}
-		at = entries[i].id
-	}
-	return at, nil
-}
-
-// readContent reads the tree of an .orchestration directory; none is a commit without a ledger.
-func readContent(o *gitread.Objects, tree string) (*content, error) {
-	c := noContent()
-	if tree == "" {
-		return c, nil
-	}
-	entries, err := readTree(o, tree)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		switch {
-		case e.name == segment.SingleName && e.file:
-			c.segments[e.name] = e.id
-		case e.name == segment.TraceDir && e.dir:
-			err = collect(o, c.segments, e, segment.LineSuffix)
-		case e.name == segment.ArchiveDir && e.dir:
-			err = collect(o, c.segments, e, segment.ArchiveSuffix)
-		case e.name == sealsDir && e.dir:
-			err = collect(o, c.seals, e, sealSuffix)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-func collect(o *gitread.Objects, into map[string]string, dir entry, suffix string) error {
-	entries, err := readTree(o, dir.id)
-	for _, e := range entries {
-		if e.file && strings.HasSuffix(e.name, suffix) {
-			into[dir.name+"/"+e.name] = e.id
-		}
-	}
-	return err
-}
-
-// readTree parses a tree object: mode, space, name, NUL and the raw id of each entry.
-func readTree(o *gitread.Objects, name string) ([]entry, error) {
-	found, err := o.Open(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case found.Kind != "tree":
-		return nil, fmt.Errorf("%s is not at hand as a tree: a partial clone has to fetch it first", name)
-	}
-	raw, err := io.ReadAll(io.LimitReader(o, maxTree+1))
-	if err != nil {
-		return nil, o.Failed(err)
-	}
-	if len(raw) > maxTree {
-		return nil, fmt.Errorf("tree %s is larger than %d bytes", name, maxTree)
-	}
-	var entries []entry
-	for idLen := len(found.ID) / 2; len(raw) > 0; {
-		head, rest, ok := bytes.Cut(raw, []byte{0})
-		mode, name, spaced := strings.Cut(string(head), " ")
-		if !ok || !spaced || len(rest) < idLen {
-			return nil, errors.New("git gave a tree that cannot be read: " + name)
-		}
-		entries = append(entries, entry{
-			name: name, id: hex.EncodeToString(rest[:idLen]), file: strings.HasPrefix(mode, "100"), dir: strings.TrimLeft(mode, "0") == "40000",
-		})
-		raw = rest[idLen:]
-	}
-	return entries, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
@@ -52,41 +53,38 @@ const maxListed = 1000
 // Verify compares the commits of the repository that has the workspace. Without git, a repository or a commit the error
 // is ErrNoHistory.
 func Verify(ctx context.Context, root *os.Root, opts Options) (Report, error) {
-	w, err := newWalk(ctx, root, opts, maxHeld)
+	w, err := newWalk(ctx, root, opts)
 	if err != nil {
 		return Report{}, err
 	}
 	defer w.close()
-	report, err := w.run(ctx, opts)
-	if err != nil {
+	if err := w.run(ctx, opts); err != nil {
 		return Report{}, fmt.Errorf("compare the commits: %w", err)
 	}
-	return report, nil
+	return w.report, nil
 }
 
-// walk is one pass over the commits. Four gits run beside it: one for trees, one for each side of a comparison, and one
-// for sizes.
+// walk is one pass over the commits. Two gits run beside it: one for trees and contents, and one for sizes.
 type walk struct {
 	repository
-	trees, before, after *gitread.Objects
-	begins               *beginnings
-	damages              damages
-	files                *workTree
-	workspace            *os.Root
-	head                 string
-	way                  []string          // from the top of the repository to .orchestration
-	homes                map[string]string // the tree of .orchestration in commits that come later in the walk
-	limit                int
-	report               Report
-	pending              map[record.Hash]dropped
-	unlisted             int                    // dropped lines beyond those in the report
-	seals                map[string]droppedSeal // by name
+	objects   *gitread.Objects
+	begins    beginnings
+	damages   damages
+	files     side // the work tree, or the commit that stands in for it
+	opened    *os.File
+	workspace *os.Root
+	head      string
+	way       []string          // from the top of the repository to .orchestration
+	homes     map[string]string // the tree of .orchestration in commits that come later in the walk
+	report    Report
+	lines     map[record.Hash]dropped
+	seals     map[string]dropped // by name
 }
 
-func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk, error) {
+func newWalk(ctx context.Context, root *os.Root, opts Options) (*walk, error) {
 	w := &walk{
-		repository: repositoryAt(root), workspace: root, limit: limit, homes: map[string]string{}, pending: map[record.Hash]dropped{}, seals: map[string]droppedSeal{},
-		damages: damages{}, begins: &beginnings{git: gitdir.New(root.Name())},
+		repository: repositoryAt(root), workspace: root, homes: map[string]string{}, lines: map[record.Hash]dropped{}, seals: map[string]dropped{},
+		damages: damages{}, begins: beginnings{git: gitdir.New(root.Name())},
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
@@ -102,18 +100,19 @@ func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk
 		}
 		return nil, fmt.Errorf("%w: the branch has no commit yet", ErrNoHistory)
 	}
-	for o, mode := range map[**gitread.Objects]string{
-		&w.trees: "--batch", &w.before: "--batch", &w.after: "--batch", &w.begins.sizes: "--batch-check",
-	} {
-		if *o, err = w.Objects(ctx, mode); err != nil {
-			w.close()
-			return nil, fmt.Errorf("run git: %w", err)
-		}
+	if w.objects, err = w.Objects(ctx, "--batch"); err == nil {
+		w.begins.sizes, err = w.Objects(ctx, "--batch-check")
 	}
-	if opts.Head != "" {
-		w.files, err = w.committed()
-	} else {
-		w.files, err = newWorkTree(root, w.damages)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("run git: %w", err)
+	case opts.Head == "":
+		w.files, err = w.workTree()
+	default:
+		var tree string
+		if tree, err = w.homeTree(w.head); err == nil {
+			w.files, err = w.sideOf(w.head, tree)
+		}
 	}
 	if err != nil {
 		w.close()
@@ -122,78 +121,61 @@ func newWalk(ctx context.Context, root *os.Root, opts Options, limit int) (*walk
 	return w, nil
 }
 
-// committed stands in for the work tree where that does not count.
-func (w *walk) committed() (*workTree, error) {
-	tree, err := homeTree(w.trees, w.head, w.way)
-	if err != nil {
-		return nil, err
-	}
-	c, err := readContent(w.trees, tree)
-	if err != nil {
-		return nil, err
-	}
-	return &workTree{side: w.of(w.after, w.head, c)}, nil
-}
-
 func (w *walk) close() {
-	for _, o := range []*gitread.Objects{w.trees, w.before, w.after, w.begins.sizes} {
+	for _, o := range []*gitread.Objects{w.objects, w.begins.sizes} {
 		if o != nil {
 			o.Close()
 		}
 	}
-	if w.files != nil {
-		w.files.close()
-	}
+	w.opened.Close()
 }
 
-func (w *walk) run(ctx context.Context, opts Options) (Report, error) {
+func (w *walk) run(ctx context.Context, opts Options) error {
 	revisions := []string{"--end-of-options", w.head}
 	if opts.Base != "" {
 		base, err := w.resolve(ctx, opts.Base)
 		if err != nil {
-			return Report{}, err
+			return err
 		}
 		revisions = append(revisions, "^"+base)
 	}
 	shallow, err := w.Ask(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
-		return Report{}, err
+		return err
 	}
-	if err := w.checkFiles(ctx); err != nil {
-		return Report{}, err
+	if err := w.checkFiles(); err != nil {
+		return err
 	}
 	if err := w.commits(ctx, func(commit string, parents []string) error { return w.commit(ctx, commit, parents) }, revisions...); err != nil {
-		return Report{}, err
+		return err
 	}
-	if err := w.reportDropped(ctx); err != nil {
-		return Report{}, err
+	if err := w.dropReturned(ctx, opts); err != nil {
+		return err
 	}
 	if shallow == "true" {
 		w.report.Unproven = append(w.report.Unproven,
 			"the clone is shallow: its oldest commits were compared with no parent; fetch the whole history (fetch-depth: 0 in CI, git fetch --unshallow)")
 	}
-	w.finish()
-	return w.report, nil
+	w.report.Unproven = append(w.report.Unproven, slices.Sorted(maps.Keys(w.damages))...)
+	w.listDropped()
+	return nil
 }
 
 // checkFiles compares the work tree with the commit that is checked out.
-func (w *walk) checkFiles(ctx context.Context) error {
+func (w *walk) checkFiles() error {
 	tree, err := w.homeOf(w.head)
-	if err != nil {
+	if err != nil || tree == "" && locate.IsBeside(w.workspace) {
 		return err
-	}
-	if tree == "" && locate.IsBeside(w.workspace) {
-		return nil
 	}
 	if tree == "" {
 		w.report.Unproven = append(w.report.Unproven, "the commit that is checked out has no ledger: git can tell nothing of records that were never committed")
 		return nil
 	}
-	old, err := readContent(w.trees, tree)
+	old, err := w.sideOf(w.head, tree)
 	if err != nil {
 		return err
 	}
-	return w.compare(ctx, w.of(w.before, w.head, old), w.files.side, func() (bool, error) { return false, nil })
+	return w.compare(old, w.files, func() (bool, error) { return false, nil })
 }
 
 // commit compares one with each of its parents. Git names children first, so this commit's tree is not needed again.
@@ -212,7 +194,15 @@ func (w *walk) commit(ctx context.Context, commit string, parents []string) erro
 		if theirs == mine || theirs == "" {
 			continue
 		}
-		if err := w.pair(ctx, commit, mine, parent, theirs); err != nil {
+		old, err := w.sideOf(parent, theirs)
+		if err != nil {
+			return err
+		}
+		now, err := w.sideOf(commit, mine)
+		if err != nil {
+			return err
+		}
+		if err := w.compare(old, now, sync.OnceValues(func() (bool, error) { return w.reverts(ctx, commit, parent) })); err != nil {
 			return err
 		}
 	}
@@ -223,35 +213,27 @@ func (w *walk) homeOf(commit string) (string, error) {
 	if tree, known := w.homes[commit]; known {
 		return tree, nil
 	}
-	tree, err := homeTree(w.trees, commit, w.way)
+	tree, err := w.homeTree(commit)
 	if err == nil {
 		w.homes[commit] = tree
 	}
 	return tree, err
 }
 
-func (w *walk) pair(ctx context.Context, commit, mine, parent, theirs string) error {
-	old, err := readContent(w.trees, theirs)
-	if err != nil {
-		return err
-	}
-	now, err := readContent(w.trees, mine)
-	if err != nil {
-		return err
-	}
-	asked, is := false, false
-	return w.compare(ctx, w.of(w.before, parent, old), w.of(w.after, commit, now), func() (_ bool, err error) {
-		if !asked {
-			asked = true
-			is, err = w.reverts(ctx, commit, parent)
-		}
-		return is, err
-	})
-}
-
-// compare notes what the one side has and the other has not. isRevert tells whether that takes back a commit.
-func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool, error)) error {
+// compare notes what the one side has and the other has not, an older pair in the place of a newer one. isRevert tells whether
+// that takes back a commit.
+func (w *walk) compare(old, now side, isRevert func() (bool, error)) error {
 	w.report.Compared++
+	lines, err := w.missing(old, now)
+	if err != nil {
+		return err
+	}
+	for hash, d := range lines {
+		if d.reverted, err = isRevert(); err != nil {
+			return err
+		}
+		w.lines[hash] = d
+	}
 	for name, id := range old.seals {
 		if now.seals[name] == id {
 			continue
@@ -260,57 +242,32 @@ func (w *walk) compare(ctx context.Context, old, now side, isRevert func() (bool
 		if err != nil {
 			return err
 		}
-		// An older pair takes the place of a newer one: what a seal was at first is what it is.
-		w.seals[name] = droppedSeal{id: id, dropped: dropped{segment: name, from: old.name, into: now.name, reverted: is && now.seals[name] == ""}}
+		w.seals[name] = dropped{segment: name, id: id, from: old.name, into: now.name, reverted: is && now.seals[name] == ""}
 	}
-	c := comparison{walk: w, old: old, now: now, found: func(hash record.Hash, d dropped) (err error) {
-		if d.reverted, err = isRevert(); err != nil {
-			return err
-		}
-		w.pending[hash] = d
-		if len(w.pending) < w.limit {
-			return nil
-		}
-		return w.reportDropped(ctx)
-	}}
-	return c.lines()
+	return nil
 }
 
-// reportDropped takes out the dropped lines that are back in the work tree or stand beside it, and reports the others.
-func (w *walk) reportDropped(ctx context.Context) error {
-	before := len(w.pending)
-	if err := search(w.files.side, nil, w.pending); err != nil {
+// dropReturned takes out the dropped lines and seals that are back in the work tree or stand beside it.
+func (w *walk) dropReturned(ctx context.Context, opts Options) error {
+	before := len(w.lines)
+	if err := search(w.files, side{}, w.lines); err != nil {
 		return err
 	}
-	if len(w.pending) > 0 && w.files.root != nil { // a rotation may have moved them since the files were listed
-		if err := w.files.listArchives(); err != nil {
+	if len(w.lines) > 0 && opts.Head == "" { // a rotation may have moved them since the files were listed
+		if err := w.list(w.files, segment.ArchiveDir); err != nil {
 			return err
 		}
-		if err := search(w.files.side, nil, w.pending); err != nil {
-			return err
-		}
-	}
-	if len(w.pending) > 0 {
-		if err := w.linesBeside(ctx, func(hash record.Hash) { delete(w.pending, hash) }); err != nil {
+		if err := search(w.files, side{}, w.lines); err != nil {
 			return err
 		}
 	}
-	w.report.Restored += before - len(w.pending)
-	for hash, d := range w.pending {
-		if len(w.report.Problems) >= maxListed {
-			w.unlisted++
-			continue
+	if len(w.lines) > 0 {
+		if err := w.linesBeside(ctx, func(hash record.Hash) { delete(w.lines, hash) }); err != nil {
+			return err
 		}
-		kind := ProblemDropped
-		if d.reverted {
-			kind = ProblemReverted
-		}
-		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: kind, Segment: d.segment, Line: d.line, Record: hash.String(),
-			Detail: fmt.Sprintf("%s has this line and %s dropped it", d.from, d.into),
-		})
 	}
-	clear(w.pending)
+	w.report.Restored = before - len(w.lines)
+	maps.DeleteFunc(w.seals, func(name string, d dropped) bool { return w.files.seals[name] == d.id })
 	return nil
 }
 
@@ -326,27 +283,31 @@ func (w *walk) linesBeside(ctx context.Context, visit func(record.Hash)) error {
 	return err
 }
 
-// finish puts the findings in order and bounds what is listed.
-func (w *walk) finish() {
-	for name, d := range w.seals {
-		if w.files.seals[name] == d.id {
-			continue
-		}
-		kind := ProblemDroppedSeal
+// listDropped reports what was dropped, in order and not too much.
+func (w *walk) listDropped() {
+	problem := func(kind, reverted ledger.ProblemKind, d dropped, record, what, did string) {
 		if d.reverted {
-			kind = ProblemRevertedSeal
+			kind = reverted
 		}
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: kind, Segment: d.segment, Detail: fmt.Sprintf("%s has this seal and %s dropped or changed it", d.from, d.into),
+			Kind: kind, Segment: d.segment, Line: d.line, Record: record, Detail: fmt.Sprintf("%s has this %s and %s %s it", d.from, what, d.into, did),
 		})
+	}
+	for hash, d := range w.lines {
+		if len(w.report.Problems) == maxListed {
+			break
+		}
+		problem(ProblemDropped, ProblemReverted, d, hash.String(), "line", "dropped")
+	}
+	for _, d := range w.seals {
+		problem(ProblemDroppedSeal, ProblemRevertedSeal, d, "", "seal", "dropped or changed")
 	}
 	slices.SortFunc(w.report.Problems, func(a, b ledger.Problem) int {
 		return cmp.Or(strings.Compare(a.Segment, b.Segment), a.Line-b.Line, strings.Compare(a.Record, b.Record))
 	})
-	w.report.Unproven = append(w.report.Unproven, slices.Sorted(maps.Keys(w.damages))...)
-	if w.unlisted > 0 {
+	if more := len(w.lines) - maxListed; more > 0 {
 		w.report.Problems = append(w.report.Problems, ledger.Problem{
-			Kind: ProblemDropped, Segment: segment.SingleName, Detail: fmt.Sprintf("%d more lines were dropped", w.unlisted),
+			Kind: ProblemDropped, Segment: segment.SingleName, Detail: fmt.Sprintf("%d more lines were dropped", more),
 		})
 	}
 }

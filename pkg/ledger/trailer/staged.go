@@ -1,9 +1,7 @@
 package trailer
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -13,6 +11,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -33,15 +33,10 @@ func (r Repository) git(ctx context.Context, input string, args ...string) (stri
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--literal-pathspecs"}, args...)...)
 	cmd.Dir = r.Dir
 	cmd.Stdin = strings.NewReader(input)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
-	}
-	return out.String(), nil
+	return gitread.Output(cmd, args[0])
 }
 
-// change is a path of the workspace that the index has in another state than a commit.
+// staged is a path of the workspace that the index has in another state than a commit.
 type staged struct {
 	path     string // relative to the workspace
 	old, new string // blob ids; empty if there is no file
@@ -225,7 +220,7 @@ func (r Repository) counted(ctx context.Context, c staged, steps []step) ([]step
 	if c.new == "" {
 		return nil, nil
 	}
-	lines, added := linesOf(content), addedLines(before, content)
+	lines, added := edit.Lines(content), addedLines(before, content)
 	return slices.DeleteFunc(slices.Clone(counted), func(s step) bool { return !s.standsIn(lines, added) }), nil
 }
 

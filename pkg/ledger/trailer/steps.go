@@ -2,7 +2,6 @@ package trailer
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -22,7 +21,7 @@ type step struct {
 
 // stepsOf gives what an entry did to a path.
 func stepsOf(e record.Entry, path string) (steps []step) {
-	takesBack := append(brief.References(e, brief.Undoes), brief.References(e, brief.Retracts)...)
+	takesBack := brief.TakenBack(e)
 	for _, c := range e.Changes {
 		s := step{intent: e.IntentID, record: e.ID, takesBack: takesBack}
 		switch {
@@ -134,6 +133,3 @@ func addedLines(before, after string) (added []string) {
 	}
 	return added
 }
-
-// linesOf are those of a content, as ranges number them.
-func linesOf(content string) []string { return strings.Split(strings.TrimSuffix(content, "\n"), "\n") }

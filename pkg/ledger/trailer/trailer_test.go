@@ -5,11 +5,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -51,10 +50,7 @@ func newProject(t testing.TB) *project {
 
 func (p *project) git(args ...string) {
 	p.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.safecrlf=false"}, args...)...)
-	cmd.Dir = p.top
-	out, err := cmd.CombinedOutput()
-	check.Must(p.t, err == nil, "git %v: %v\n%s", args, err, out)
+	check.Value(check.GitAt(p.top, time.Unix(1772000000, 0), args...))(p.t)
 }
 
 func (p *project) write(name, content string) {
@@ -250,29 +246,5 @@ func TestAddKeepsAMessageThatIsGivenUp(t *testing.T) {
 		check.OK(t, trailer.Add(context.Background(), trailer.Repository{Dir: p.top}, file, []trailer.Trailer{{Key: trailer.Key, Value: "A"}, {Key: trailer.Key, Value: "B"}}))
 		got := check.Value(os.ReadFile(file))(t)
 		check.Equal(t, string(got), want, "%q became", message)
-	}
-}
-
-func BenchmarkStaged(b *testing.B) {
-	p := newProject(b)
-	p.edit("A", "f", "a\n")
-	p.git("add", "-A")
-	p.git("commit", "-qm", "a")
-	for i := range 100_000 {
-		oid := p.ledger.BlobID([]byte(fmt.Sprint(i)))
-		p.ledger.AppendSoon(record.Record{Kind: record.KindMutation, IntentID: "A", Call: "x", Changes: []record.Change{
-			{
-				Change: change.Change{
-					Op: change.Modified, Path: fmt.Sprintf("src/%d/%d.go", i%100, i%5000), Before: change.Version{Hash: hash(nil), OID: oid}, After: change.Version{Hash: hash(nil), OID: oid}, Hunks: [][4]int{{1, 1, 1, 3}},
-				},
-				Ranges: []record.Range{{StartLine: 1, EndLine: 3, ContentHash: hash(nil)}},
-			}}})
-	}
-	check.OK(b, p.ledger.Flush(context.Background()))
-	p.edit("B", "f", "b\n")
-	p.git("add", "sub dir/f")
-	for b.Loop() {
-		got := p.staged()
-		check.Must(b, slices.Equal(got, []string{"B"}), "%v", got)
 	}
 }
