@@ -59,11 +59,11 @@ func groups() []group {
 }
 
 type options struct {
-	short, json bool
-	records     int
-	only        *regexp.Regexp
-	dir         string
-	binary      string
+	short   bool
+	records int
+	only    *regexp.Regexp
+	dir     string
+	binary  string
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -71,7 +71,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.short, "short", false, "few samples and small ledgers: seconds instead of minutes")
-	flags.BoolVar(&o.json, "json", false, "print JSON instead of a Markdown table")
 	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
 	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
@@ -118,11 +117,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			failures = append(failures, fmt.Errorf("%s: %w", g.name, err))
 		}
 	}
-	report := Report{Machine: s.machine(), Rows: s.rows}
-	if err := report.write(stdout, o.json); err != nil {
-		failures = append(failures, err)
-	}
-	return errors.Join(failures...)
+	_, err = io.WriteString(stdout, table(s.machine(), s.rows))
+	return errors.Join(append(failures, err)...)
 }
 
 // pick chooses between the short and the full form of a measurement.

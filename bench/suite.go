@@ -111,11 +111,14 @@ func (s *suite) build() error {
 	return nil
 }
 
-func (s *suite) machine() Machine {
-	return Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version(),
-		FileSystem: fileSystem(s.place), Load: loadAverage(), At: time.Now().UTC(),
+// machine is where the numbers are from.
+func (s *suite) machine() string {
+	text := fmt.Sprintf("%s/%s, %d CPUs, %s, %s, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), fileSystem(s.place),
+		time.Now().UTC().Format(time.DateOnly))
+	if load := loadAverage(); load != "" {
+		text += ", load " + load + " at the start"
 	}
+	return text
 }
 
 // awaitFiles waits until no file counts as just changed. A server reads one again that changed in the last two

@@ -212,10 +212,9 @@ func TestExportKeepsTheFileThatItCannotReplace(t *testing.T) {
 	file := filepath.Join(dir, filepath.FromSlash(agentTraceFile))
 	before := check.Value(os.ReadFile(file))(t)
 	root := check.Value(os.OpenRoot(filepath.Dir(file)))(t)
-	place, err := openPlace(root, filepath.Base(file), agentTraceFile)
-	check.OK(t, err)
-	defer place.close()
-	err = place.replace(func(w io.Writer) error {
+	defer root.Close()
+	place := exportPlace{root, filepath.Base(file), agentTraceFile}
+	err := place.replace(func(w io.Writer) error {
 		if _, err := w.Write([]byte("half of")); err != nil {
 			return err
 		}

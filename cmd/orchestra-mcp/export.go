@@ -68,7 +68,7 @@ func (c *exportCommand) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		defer place.close()
+		defer place.dir.Close()
 		if err := place.replace(x.write); err != nil {
 			return errors.Join(err, q.reportUnread(ctx, x.problems))
 		}
@@ -133,47 +133,36 @@ const agentTraceFile = ".agent-trace/traces.jsonl"
 
 // exportPlace is the file that an export replaces as a whole.
 type exportPlace struct {
-	dir   *durable.Dir
+	dir   *os.Root
 	name  string
 	shown string // to a person
 }
 
 // exportPlace opens the directory of the file. In the workspace it must be a directory of its own and no link: a cloned
 // repository could lead the export anywhere with one.
-func (q *question) exportPlace(output string) (*exportPlace, error) {
+func (q *question) exportPlace(output string) (p exportPlace, err error) {
 	if output == "" {
-		own, err := durable.OpenOwn(q.root, filepath.Dir(agentTraceFile), 0o755)
-		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", agentTraceFile, err)
+		p = exportPlace{name: filepath.Base(agentTraceFile), shown: agentTraceFile}
+		if p.dir, err = durable.OpenOwn(q.root, filepath.Dir(agentTraceFile), 0o755); err != nil {
+			err = fmt.Errorf("write %s: %w", agentTraceFile, err)
 		}
-		return openPlace(own, filepath.Base(agentTraceFile), agentTraceFile)
+		return p, err
 	}
 	full := q.fromWorkDir(output)
-	dir, err := os.OpenRoot(filepath.Dir(full))
-	if err != nil {
-		return nil, usageErrorf("--output %s: %w", output, err)
+	p = exportPlace{name: filepath.Base(full), shown: output}
+	if p.dir, err = os.OpenRoot(filepath.Dir(full)); err != nil {
+		err = usageErrorf("--output %s: %w", output, err)
 	}
-	return openPlace(dir, filepath.Base(full), output)
+	return p, err
 }
-
-func openPlace(root *os.Root, name, shown string) (*exportPlace, error) {
-	defer root.Close()
-	dir, err := durable.OpenRoot(root)
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", shown, err)
-	}
-	return &exportPlace{dir, name, shown}, nil
-}
-
-func (p *exportPlace) close() { _ = p.dir.Close() }
 
 // replace puts what write gives in the place of the file, or leaves all as it was.
-func (p *exportPlace) replace(write func(io.Writer) error) error {
+func (p exportPlace) replace(write func(io.Writer) error) error {
 	if err := p.replaceable(); err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", p.shown, err)
 	}
 	temp := ".orchestra-" + rand.Text() + ".tmp"
-	file, err := p.dir.Create(temp, 0o644)
+	file, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", p.shown, err)
 	}
@@ -182,38 +171,31 @@ func (p *exportPlace) replace(write func(io.Writer) error) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = p.dir.Replace(temp, p.dir, p.name)
+		err = p.dir.Rename(temp, p.name)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w; it is as it was before", p.shown, errors.Join(err, p.dir.Remove(temp)))
 	}
-	return p.dir.Sync()
+	return durable.FlushDir(p.dir)
 }
 
 // replaceable refuses links and other things that are no files, and what another tool wrote.
-func (p *exportPlace) replaceable() error {
-	named, err := p.dir.Lstat(p.name)
+func (p exportPlace) replaceable() error {
+	file, _, err := durable.OpenRegularIn(p.dir, p.name, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case errors.Is(err, durable.ErrNotRegular):
+		return errors.New("it is not a regular file; remove it, or give --output")
 	case err != nil:
-		return fmt.Errorf("write %s: %w", p.shown, err)
-	case !named.Mode.IsRegular():
-		return fmt.Errorf("write %s: it is not a regular file; remove it, or give --output", p.shown)
-	}
-	file, err := p.dir.Open(p.name)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", p.shown, err)
+		return err
 	}
 	defer file.Close()
 	line, err := firstForeign(file)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", p.shown, err)
+	if err == nil && line > 0 {
+		err = fmt.Errorf("its line %d was not written by orchestra-mcp and would be lost; move the file away, or give --output", line)
 	}
-	if line > 0 {
-		return fmt.Errorf("write %s: its line %d was not written by orchestra-mcp and would be lost; move the file away, or give --output", p.shown, line)
-	}
-	return nil
+	return err
 }
 
 // maxExported bounds a line of an earlier export: the ledger writes none that is longer.
