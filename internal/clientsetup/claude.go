@@ -17,21 +17,9 @@ func planClaudeDesktop(p *planner) error {
 	if err != nil {
 		return err
 	}
-	var name string
-	err = p.editJSON(path,
-		func(doc *document) (string, error) {
-			name = p.desktopServerName(doc)
-			entry := p.serverEntry("", p.Workspace)
-			entry.Args = append(entry.Args, doc.servers("mcpServers")[name].own(false)...)
-			return "server " + name, doc.merge(map[string]any{"mcpServers": map[string]any{name: entry}})
-		},
-		func(doc, was *document) (string, error) {
-			return p.takeServer(doc, was, "mcpServers", p.desktopServerName(doc))
-		})
-	if err != nil {
+	if err := p.planServer(path, "mcpServers", "", p.Workspace, p.desktopServerName); err != nil {
 		return err
 	}
-	p.warnOfSwitchedOff("mcpServers", name)
 	p.warnIfNotStandard()
 	p.leaves(
 		"Claude Desktop offers nothing in this file that takes tools away. A chat has no file or shell tool of its own; "+
@@ -108,7 +96,7 @@ func claudeCodeReadTools() []string { return []string{"Read", "Grep", "Glob"} }
 // Claude Code: .mcp.json of the project, and denials in its settings; both strict JSON.
 // https://code.claude.com/docs/en/mcp, https://code.claude.com/docs/en/settings
 func planClaudeCode(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".mcp.json"), "mcpServers", "stdio", ""); err != nil {
+	if err := p.planServer(p.inWorkspace(".mcp.json"), "mcpServers", "stdio", "", plainName); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
@@ -191,29 +179,26 @@ func takenText(what string, taken []hujson.Value) string {
 func (p *planner) brokenClaudeSettings() []string {
 	problems := p.notStandard()
 	file, doc := p.last(), p.lastDocument()
-	for _, path := range [][]string{{"permissions", "allow"}, {"permissions", "ask"}, {"permissions", "deny"}, {"permissions", "additionalDirectories"}} {
-		if value := doc.find(path); value != nil && !isListOfStrings(*value) {
-			problems = append(problems, p.wrongType(file, path, "a list of strings"))
-		}
-	}
-	for _, path := range [][]string{{"env"}, {"hooks"}} {
-		if value := doc.find(path); value != nil && doc.object(path) == nil {
-			problems = append(problems, p.wrongType(file, path, "an object"))
-		}
-	}
 	modes := []string{"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions", "delegate"}
-	if mode := doc.find([]string{"permissions", "defaultMode"}); mode != nil && !isString(*mode, modes) {
-		problems = append(problems, p.wrongType(file, []string{"permissions", "defaultMode"}, "one of "+strings.Join(modes, ", ")))
+	isMode := func(v hujson.Value) bool { return isString(v, modes) }
+	isObject := func(v hujson.Value) bool { return v.Value.Kind() == '{' }
+	for _, key := range []struct {
+		path, want string
+		fits       func(hujson.Value) bool
+	}{
+		{"permissions.allow", "a list of strings", isListOfStrings}, {"permissions.ask", "a list of strings", isListOfStrings},
+		{"permissions.deny", "a list of strings", isListOfStrings}, {"permissions.additionalDirectories", "a list of strings", isListOfStrings},
+		{"env", "an object", isObject}, {"hooks", "an object", isObject}, {"permissions.defaultMode", "one of " + strings.Join(modes, ", "), isMode},
+	} {
+		if value := doc.find(strings.Split(key.path, ".")...); value != nil && !key.fits(*value) {
+			problems = append(problems, fmt.Sprintf("%s: %q is not %s, so %s ignores the whole file until that is repaired", file.Name, key.path, key.want, p.plan.Title))
+		}
 	}
 	denied := func(rule string) bool { return slices.Contains(doc.denials(), rule) }
 	if denied("mcp__"+ServerName) || denied("mcp__"+ServerName+"__*") {
 		p.warn("%s denies this server's own tools (mcp__%s): Claude Code then has no tool at all; take the denial out", file.Name, ServerName)
 	}
 	return problems
-}
-
-func (p *planner) wrongType(file File, path []string, want string) string {
-	return fmt.Sprintf("%s: %s is not %s, so %s ignores the whole file until that is repaired", file.Name, describePath(path), want, p.plan.Title)
 }
 
 func isListOfStrings(value hujson.Value) bool {

@@ -159,9 +159,9 @@ func TestAnOldEntryLosesItsPath(t *testing.T) {
 		p := newPlace(t)
 		p.write(file, `{"mcpServers": {"orchestra": {"command": "/old/orchestra-mcp", "args": ["serve", "--workspace", "/old/tree", "--log-level", "debug"]}}}`)
 		plan := p.apply(client)
-		if text := p.read(file); strings.Contains(text, "/old") || !strings.Contains(text, `"--log-level", "debug"`) || plan.Files[0].Action != clientsetup.Updated {
-			t.Errorf("%s: %s", client, text)
-		}
+		text := p.read(file)
+		check.That(t, !strings.Contains(text, "/old") && strings.Contains(text, `"--log-level", "debug"`) && plan.Files[0].Action == clientsetup.Updated,
+			"%s: %s", client, text)
 		again := p.plan(client)
 		check.That(t, again.Files[0].Action == clientsetup.Unchanged, "%s: again %s", client, again.Files[0].Action)
 	}

@@ -1,7 +1,6 @@
 package clientsetup
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +24,7 @@ func GuardArgs(keepReadTools bool) []string {
 // the command-line agent.
 // https://cursor.com/docs/mcp, https://cursor.com/docs/hooks, https://cursor.com/docs/cli/reference/permissions
 func planCursor(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".cursor/mcp.json"), "mcpServers", "", variable); err != nil {
+	if err := p.planServer(p.inWorkspace(".cursor/mcp.json"), "mcpServers", "", variable, plainName); err != nil {
 		return err
 	}
 	p.warnOfOtherServers("mcpServers")
@@ -61,7 +60,7 @@ type cursorHook struct {
 
 func (p *planner) addCursorHook(doc *document) (string, error) {
 	hook := cursorHook{Command: p.guardCommand(), FailClosed: true}
-	if doc.find([]string{"version"}) == nil {
+	if doc.find("version") == nil {
 		if err := doc.merge(map[string]any{"version": 1}); err != nil {
 			return "", err
 		}
@@ -78,7 +77,7 @@ func (p *planner) addCursorHook(doc *document) (string, error) {
 
 // findGuard finds our handler, whatever binary it names, so that moving the binary does not leave a dead hook behind.
 func (d *document) findGuard() *hujson.Value {
-	list := d.list([]string{"hooks", "preToolUse"})
+	list := composite[*hujson.Array](d, []string{"hooks", "preToolUse"})
 	if list == nil {
 		return nil
 	}
@@ -102,7 +101,7 @@ func takeCursorHook(doc, was *document) (string, error) {
 	if len(taken) == 0 {
 		return "", nil
 	}
-	if was.find([]string{"version"}) == nil && doc.find([]string{"hooks"}) == nil {
+	if was.find("version") == nil && doc.find("hooks") == nil {
 		doc.take(was, "version")
 	}
 	return "no hook", nil
@@ -112,14 +111,12 @@ func takeCursorHook(doc, was *document) (string, error) {
 func (p *planner) brokenCursorHook() []string {
 	problems := p.notStandard()
 	file, doc := p.last(), p.lastDocument()
-	if version := doc.find([]string{"version"}); version == nil || !sameText(*version, "1") {
+	if version := doc.find("version"); version == nil || !sameText(*version, "1") {
 		problems = append(problems, file.Name+`: "version" is not 1, so Cursor does not read the hooks as they are meant`)
 	}
 	var ours map[string]any
 	if guard := doc.findGuard(); guard != nil {
-		standard := guard.Clone()
-		standard.Standardize()
-		_ = json.Unmarshal(standard.Pack(), &ours)
+		_ = decode(*guard, &ours)
 	}
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
 		if key != "command" && key != "failClosed" {
@@ -149,7 +146,7 @@ func (p *planner) planCursorCLI() error {
 	}
 	return p.editJSON(p.inWorkspace(".cursor/cli.json"),
 		func(doc *document) (string, error) {
-			if doc.find([]string{"permissions", "allow"}) == nil { // cursor-agent wants both
+			if doc.find("permissions", "allow") == nil { // cursor-agent wants both
 				if err := doc.merge(map[string]any{"permissions": map[string]any{"allow": []any{}}}); err != nil {
 					return "", err
 				}
@@ -160,7 +157,7 @@ func (p *planner) planCursorCLI() error {
 		func(doc, was *document) (string, error) {
 			all := []string{"Shell(*)", "Write(**)", "Read(**)"}
 			taken := p.takeDenials(doc, was, all)
-			if allow := doc.find([]string{"permissions", "allow"}); len(taken) > 0 && allow != nil && isEmpty(allow) && was.find([]string{"permissions", "allow"}) == nil {
+			if allow := doc.find("permissions", "allow"); len(taken) > 0 && allow != nil && isEmpty(allow) && was.find("permissions", "allow") == nil {
 				doc.take(was, "permissions", "allow")
 			}
 			return takenText("no longer denies", taken), nil

@@ -164,13 +164,13 @@ func containsJSON(list *hujson.Array, element hujson.Value) bool {
 
 func sameJSON(a, b hujson.Value) bool {
 	var left, right any
-	a, b = a.Clone(), b.Clone()
-	a.Standardize()
-	b.Standardize()
-	if json.Unmarshal(a.Pack(), &left) != nil || json.Unmarshal(b.Pack(), &right) != nil {
-		return false
-	}
-	return reflect.DeepEqual(left, right)
+	return decode(a, &left) == nil && decode(b, &right) == nil && reflect.DeepEqual(left, right)
+}
+
+func decode(value hujson.Value, into any) error {
+	value = value.Clone()
+	value.Standardize()
+	return json.Unmarshal(value.Pack(), into)
 }
 
 // parts are what stands before a member or an element, and its value.
@@ -270,9 +270,7 @@ func (d *document) value(into any) error {
 	if d == nil {
 		return ErrUnmergeable
 	}
-	standard := d.root.Clone()
-	standard.Standardize()
-	return json.Unmarshal(standard.Pack(), into)
+	return decode(d.root, into)
 }
 
 func describePath(path []string) string {

@@ -52,7 +52,7 @@ func rooFile(keepReadTools bool) []byte {
 // Roo Code: the project's MCP list, and a mode with only the mcp group in .roomodes.
 // https://docs.roocode.com/features/mcp/using-mcp-in-roo
 func planRoo(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", "", ""); err != nil {
+	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", "", "", plainName); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()

@@ -47,26 +47,28 @@ func (p *planner) serverEntry(kind, where string) serverEntry {
 	return entry
 }
 
-// planServer plans the entry of a file in the workspace that makes the client start us. list is the key that holds the
-// servers.
-func (p *planner) planServer(path, list, kind, where string) error {
+// planServer plans the entry of a file that makes the client start us. list is the key that holds the servers, named gives
+// the entry's.
+func (p *planner) planServer(path, list, kind, where string, named func(*document) string) error {
 	err := p.editJSON(path,
 		func(doc *document) (string, error) {
-			entry := p.serverEntry(kind, where)
-			present := doc.servers(list)[ServerName]
-			entry.Args = append(entry.Args, present.own(where == "")...)
-			return "server " + ServerName, doc.merge(map[string]any{list: map[string]any{ServerName: entry}})
+			name, entry := named(doc), p.serverEntry(kind, where)
+			entry.Args = append(entry.Args, doc.servers(list)[name].own(where == "")...)
+			return "server " + name, doc.merge(map[string]any{list: map[string]any{name: entry}})
 		},
-		func(doc *document, was *document) (string, error) { return p.takeServer(doc, was, list, ServerName) })
+		func(doc *document, was *document) (string, error) { return p.takeServer(doc, was, list, named(doc)) })
 	if err != nil {
 		return err
 	}
-	p.warnOfSwitchedOff(list, ServerName)
+	p.warnOfSwitchedOff(list, named(p.lastDocument()))
 	if doc, err := parseDocument(p.last().before); err == nil {
-		p.wasSetUp = doc.servers(list)[ServerName].isOurs()
+		p.wasSetUp = doc.servers(list)[named(doc)].isOurs()
 	}
 	return nil
 }
+
+// plainName is the entry's in a file that is one workspace's.
+func plainName(*document) string { return ServerName }
 
 // takeDenials takes denials out. They do not tell whose they are: where nothing is known of the file before, they are
 // ours if our server stands beside them.
@@ -111,7 +113,7 @@ func machinePath(path string) bool {
 // warnOfSwitchedOff names keys of our entry by which a client does not start us, or something else.
 func (p *planner) warnOfSwitchedOff(list, name string) {
 	for _, key := range []string{"disabled", "url"} {
-		if value := p.lastDocument().find([]string{list, name, key}); value != nil && !sameText(*value, "false") {
+		if value := p.lastDocument().find(list, name, key); value != nil && !sameText(*value, "false") {
 			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key)
 		}
 	}

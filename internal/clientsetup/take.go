@@ -11,22 +11,22 @@ import (
 // take removes a member, and the objects that held nothing else, unless they stood there before; was is the document
 // from then, nil if there was none or it is not known. Every other byte stays what it is.
 func (d *document) take(was *document, path ...string) {
-	parent := d.object(path[:len(path)-1])
-	i := -1
-	if parent != nil {
-		i = slices.IndexFunc(parent.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == path[len(path)-1] })
-	}
-	if i < 0 {
+	above, name := path[:len(path)-1], path[len(path)-1]
+	parent := composite[*hujson.Object](d, above)
+	if parent == nil {
 		return
 	}
-	parent.Members = removeAt(parent.Members, i, &parent.AfterExtra, memberParts)
-	d.prune(was, path[:len(path)-1])
+	i := slices.IndexFunc(parent.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == name })
+	if i >= 0 {
+		parent.Members = removeAt(parent.Members, i, &parent.AfterExtra, memberParts)
+		d.prune(was, above)
+	}
 }
 
 // takeElements removes the elements of a list that match. Of strings, which do not tell whose they are, those that
 // stood there before stay.
 func (d *document) takeElements(was *document, match func(hujson.Value) bool, path ...string) (taken []hujson.Value) {
-	list, before := d.list(path), was.list(path)
+	list, before := composite[*hujson.Array](d, path), composite[*hujson.Array](was, path)
 	if list == nil {
 		return nil
 	}
@@ -79,11 +79,11 @@ func (d *document) prune(was *document, path []string) {
 	if len(path) == 0 {
 		return
 	}
-	value := d.root.Find(pointer(path...))
+	value := d.find(path...)
 	if value == nil || !isEmpty(value) {
 		return
 	}
-	if then := was.find(path); then == nil {
+	if then := was.find(path...); then == nil {
 		d.take(was, path...)
 	} else if isEmpty(then) {
 		value.Value = then.Clone().Value
@@ -106,32 +106,24 @@ func isEmptyJSON(text []byte) bool {
 	return err == nil && doc.standard && isEmpty(&doc.root)
 }
 
-func (d *document) find(path []string) *hujson.Value {
+// find is what stands at a path; nil if there is nothing.
+func (d *document) find(path ...string) *hujson.Value {
 	if d == nil {
 		return nil
 	}
-	return d.root.Find(pointer(path...))
+	pointer := "" // RFC 6901
+	for _, name := range path {
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	}
+	return d.root.Find(pointer)
 }
-
-func (d *document) object(path []string) *hujson.Object { return composite[*hujson.Object](d, path) }
-
-func (d *document) list(path []string) *hujson.Array { return composite[*hujson.Array](d, path) }
 
 // composite is what stands at a path, if it is of that kind.
 func composite[T hujson.ValueTrimmed](d *document, path []string) (found T) {
-	if value := d.find(path); value != nil {
+	if value := d.find(path...); value != nil {
 		found, _ = value.Value.(T)
 	}
 	return found
-}
-
-// pointer is a JSON pointer (RFC 6901).
-func pointer(path ...string) string {
-	var text strings.Builder
-	for _, name := range path {
-		text.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
-	}
-	return text.String()
 }
 
 // sameText reports whether a value is written so.

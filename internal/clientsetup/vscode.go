@@ -13,7 +13,7 @@ const vscodeAgentFile = ".github/agents/orchestra.agent.md"
 // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
 // https://code.visualstudio.com/docs/copilot/customization/custom-agents
 func planVSCode(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".vscode/mcp.json"), "servers", "stdio", variable); err != nil {
+	if err := p.planServer(p.inWorkspace(".vscode/mcp.json"), "servers", "stdio", variable, plainName); err != nil {
 		return err
 	}
 	p.warnOfOtherServers("servers")
