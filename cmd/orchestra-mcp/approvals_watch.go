@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -57,8 +58,6 @@ func (b *inbox) watch(ctx context.Context, bell bool) error {
 type watched struct {
 	*inbox
 	ctx context.Context // of the command: the view's methods have none
-	// items are kept by id, because a request never changes and its differences can be long.
-	items map[string]watch.Item
 }
 
 var _ watch.Source = (*watched)(nil)
@@ -74,21 +73,7 @@ func (w *watched) Items() ([]watch.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := w.items
-	w.items = make(map[string]watch.Item, len(pending)+len(grants))
-	items := make([]watch.Item, 0, len(pending)+len(grants))
-	for _, r := range pending {
-		item, known := before[r.ID]
-		if !known {
-			item = requestItem(r)
-		}
-		w.items[r.ID] = item
-		items = append(items, item)
-	}
-	for _, g := range grants {
-		items = append(items, grantItem(g))
-	}
-	return items, nil
+	return slices.Concat(records(pending, requestItem), records(grants, grantItem)), nil
 }
 
 func requestItem(r approval.Request) watch.Item {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,48 +147,36 @@ func isDir(path string) bool {
 
 // trees pairs the regular files of two directories by their paths; .git and .orchestration are no part of them.
 func trees(before, after string) ([]mutation.File, error) {
-	byPath := map[string]*mutation.File{}
-	var paths []string
-	collect := func(root string, set func(*mutation.File, []byte)) error {
-		return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
+	byPath := map[string]mutation.File{}
+	for side, top := range []string{before, after} {
+		err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
 				return err
-			}
-			if d.IsDir() && (d.Name() == ".git" || d.Name() == ".orchestration") && name != root {
+			case d.IsDir() && (d.Name() == ".git" || d.Name() == ".orchestration") && name != top:
 				return fs.SkipDir
-			}
-			if !d.Type().IsRegular() {
+			case !d.Type().IsRegular():
 				return nil
 			}
 			content, err := readVersion(name)
 			if err != nil {
 				return err
 			}
-			relative, err := filepath.Rel(root, name)
-			if err != nil {
-				return err
+			relative, err := filepath.Rel(top, name)
+			f := byPath[filepath.ToSlash(relative)]
+			if f.Path = filepath.ToSlash(relative); side == 0 {
+				f.Before = content
+			} else {
+				f.After = content
 			}
-			relative = filepath.ToSlash(relative)
-			if byPath[relative] == nil {
-				byPath[relative] = &mutation.File{Path: relative}
-				paths = append(paths, relative)
-			}
-			set(byPath[relative], content)
-			return nil
+			byPath[f.Path] = f
+			return err
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err := collect(before, func(f *mutation.File, content []byte) { f.Before = content }); err != nil {
-		return nil, err
-	}
-	if err := collect(after, func(f *mutation.File, content []byte) { f.After = content }); err != nil {
-		return nil, err
-	}
-	slices.Sort(paths)
-	files := make([]mutation.File, 0, len(paths))
-	for _, p := range paths {
-		files = append(files, *byPath[p])
-	}
-	return files, nil
+	return slices.SortedFunc(maps.Values(byPath), func(a, b mutation.File) int { return cmp.Compare(a.Path, b.Path) }), nil
 }
 
 // maxVersion bounds what is read of one file; much less is ever compared.

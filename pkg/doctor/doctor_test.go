@@ -194,9 +194,8 @@ func TestOldVersion(t *testing.T) {
 	inside := filepath.Join(right.Dir, "bin")
 	check.OK(t, os.WriteFile(inside, content, 0o755))
 	configure(inside)
-	if f, found := find(doctor.Run(context.Background(), right), "clients", "inside the workspace"); !found || f.Status != doctor.Warn {
-		t.Errorf("found %+v", f)
-	}
+	f, found = find(doctor.Run(context.Background(), right), "clients", "inside the workspace")
+	check.That(t, found && f.Status == doctor.Warn, "found %+v", f)
 }
 
 // TestLedgerThatTakesTooLong: a check that was cut short is not one that found nothing.

@@ -3,7 +3,6 @@ package intent_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -97,42 +96,4 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 	n := len(w.load().All())
 	check.That(t, n == 6, "%d intents", n)
-}
-
-const childEnv = "ORCHESTRA_TEST_ADD_INTENTS"
-
-// TestProcessesAddAtOnce runs this test binary several times; each adds intents to one file.
-func TestProcessesAddAtOnce(t *testing.T) {
-	const perChild = 5
-	if dir := os.Getenv(childEnv); dir != "" {
-		root := check.Value(os.OpenRoot(dir))(t)
-		store := intent.Open(root)
-		for range perChild {
-			_, _, err := store.AddNext(t.Context(), intent.Intent{Name: fmt.Sprint(os.Getpid()), Status: intent.Todo})
-			check.OK(t, err)
-		}
-		return
-	}
-	w := newWorkspace(t, sample)
-	var children []*exec.Cmd
-	for range 3 {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestProcessesAddAtOnce$")
-		cmd.Env = append(os.Environ(), childEnv+"="+w.dir)
-		cmd.Stderr = os.Stderr
-		check.OK(t, cmd.Start())
-		children = append(children, cmd)
-	}
-	for _, cmd := range children {
-		check.OK(t, cmd.Wait())
-	}
-	names := map[string]int{}
-	for _, in := range w.load().All() {
-		names[in.Name]++
-	}
-	for _, cmd := range children {
-		n := names[fmt.Sprint(cmd.Process.Pid)]
-		check.That(t, n == perChild, "process %d: %d intents survive", cmd.Process.Pid, n)
-	}
-	check.That(t, strings.Contains(w.intents(), "# The second one.") && strings.Contains(w.intents(), "# The end."),
-		"comments are lost:\n%s", w.intents())
 }

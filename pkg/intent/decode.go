@@ -71,15 +71,15 @@ func (d *decoder) top(root *yaml.Node) error {
 	if root.Kind != yaml.MappingNode {
 		return nodeError(filePath, root, "the file must be a mapping with the key active_intents, not %s", kindName(root))
 	}
-	for i := 0; i < len(root.Content); i += 2 {
-		key := root.Content[i]
+	for pair := range slices.Chunk(root.Content, 2) {
+		key := pair[0]
 		switch key.Value {
 		case "active_intents", "activeIntents", "intents":
 			if d.doc.listKey != nil {
 				return nodeError(filePath, key, "%s and %s stand side by side: keep one of them", d.doc.listKey.Value,
 					key.Value)
 			}
-			d.doc.listKey, d.doc.list = key, root.Content[i+1]
+			d.doc.listKey, d.doc.list = key, pair[1]
 		default:
 			d.warn(key, "unknown key %q is kept and has no effect", key.Value)
 		}

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,8 @@ func (d *decoder) fields(node *yaml.Node, what, of string, known []string) (*fie
 		return nil, nodeError(filePath, node, "%s must be a mapping, not %s", what, kindName(node))
 	}
 	f := &fields{node: node, of: of, values: make(map[string]*yaml.Node)}
-	for i := 0; i < len(node.Content); i += 2 {
-		key, value := node.Content[i], deref(node.Content[i+1])
+	for pair := range slices.Chunk(node.Content, 2) {
+		key, value := pair[0], deref(pair[1])
 		name, spelling := matchKey(key.Value, known)
 		switch {
 		case name == "":

@@ -148,9 +148,9 @@ func (d *document) versionsBut(except int) (versions []string) {
 // restVersion hashes a mapping without the named keys, in either spelling. What is too large to be hashed equals nothing.
 func restVersion(mapping *yaml.Node, keys ...string) string {
 	rest := &yaml.Node{Kind: yaml.MappingNode, Tag: mapping.Tag}
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if name, _ := matchKey(mapping.Content[i].Value, keys); name == "" {
-			rest.Content = append(rest.Content, mapping.Content[i], mapping.Content[i+1])
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		if name, _ := matchKey(pair[0].Value, keys); name == "" {
+			rest.Content = append(rest.Content, pair...)
 		}
 	}
 	var d decoder

@@ -55,9 +55,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 	p, err := w.store.PlanScope("INT-002", []string{"README.md"})
 	check.That(t, err == nil && !p.Changes(), "what stands there already: %v", err)
 	w.write(".orchestration/active_intents.yaml", "active_intents: [")
-	if _, err = w.store.PlanStatus("INT-001", intent.Done, at); !errors.Is(err, intent.ErrUnreadable) {
-		t.Error(err)
-	}
+	_, err = w.store.PlanStatus("INT-001", intent.Done, at)
+	check.That(t, errors.Is(err, intent.ErrUnreadable), "%v", err)
 }
 
 // FuzzPlan edits files of any text through plans: nothing panics; a plan that is made and taken back leaves the very bytes;

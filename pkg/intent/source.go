@@ -149,9 +149,9 @@ func (s *source) apply(splices ...splice) []byte {
 
 // rawField returns the key and value nodes of a mapping's field, aliases not followed, or nil.
 func rawField(mapping *yaml.Node, key string, known []string) (k, v *yaml.Node) {
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if name, ok := matchKey(mapping.Content[i].Value, known); ok && name == key {
-			return mapping.Content[i], mapping.Content[i+1]
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		if name, ok := matchKey(pair[0].Value, known); ok && name == key {
+			return pair[0], pair[1]
 		}
 	}
 	return nil, nil
@@ -160,11 +160,10 @@ func rawField(mapping *yaml.Node, key string, known []string) (k, v *yaml.Node) 
 // camelKeys reports whether the file writes its keys in camelCase.
 func (d *document) camelKeys() bool {
 	for _, node := range d.nodes {
-		node = deref(node)
-		for i := 0; i < len(node.Content); i += 2 {
-			name, _ := matchKey(node.Content[i].Value, intentKeys)
+		for pair := range slices.Chunk(deref(node).Content, 2) {
+			name, _ := matchKey(pair[0].Value, intentKeys)
 			if strings.Contains(name, "_") {
-				return node.Content[i].Value != name
+				return pair[0].Value != name
 			}
 		}
 	}

@@ -150,10 +150,9 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 			file := filepath.Join(w.dir, ".orchestration/active_intents.yaml")
 			check.OK(t, os.Remove(file))
 			make(t, file)
-			if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) || !w.store.Initialized() {
-				t.Errorf("Load: %v", err)
-			}
-			_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
+			_, err := w.store.Load()
+			check.That(t, errors.Is(err, intent.ErrUnreadable) && w.store.Initialized(), "Load: %v", err)
+			_, err = w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
 			check.That(t, errors.Is(err, intent.ErrUnreadable), "Add: %v", err)
 		})
 	}
@@ -161,10 +160,9 @@ func TestSpecialFilesAreUnreadable(t *testing.T) {
 		w := newWorkspace(t, sample)
 		check.OK(t, os.Rename(filepath.Join(w.dir, ".orchestration"), filepath.Join(w.dir, "other")))
 		check.OK(t, os.Symlink("other", filepath.Join(w.dir, ".orchestration")))
-		if _, err := w.store.Load(); !errors.Is(err, intent.ErrUnreadable) {
-			t.Errorf("Load: %v", err)
-		}
-		_, err := w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
+		_, err := w.store.Load()
+		check.That(t, errors.Is(err, intent.ErrUnreadable), "Load: %v", err)
+		_, err = w.store.Add(t.Context(), intent.Intent{ID: "x", Status: intent.Todo})
 		check.That(t, err != nil, "Add succeeds")
 	})
 }

@@ -57,14 +57,7 @@ func (h *hasher) number(n int) {
 
 // sortedPairs returns the keys and values of a mapping ordered by key: the order of keys says nothing.
 func sortedPairs(content []*yaml.Node) []*yaml.Node {
-	pairs := make([][2]*yaml.Node, 0, len(content)/2)
-	for i := 0; i < len(content); i += 2 {
-		pairs = append(pairs, [2]*yaml.Node{content[i], content[i+1]})
-	}
-	slices.SortFunc(pairs, func(a, b [2]*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
-	out := make([]*yaml.Node, 0, len(content))
-	for _, p := range pairs {
-		out = append(out, p[0], p[1])
-	}
-	return out
+	pairs := slices.Collect(slices.Chunk(content, 2))
+	slices.SortFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
+	return slices.Concat(pairs...)
 }

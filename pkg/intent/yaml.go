@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 )
@@ -73,8 +74,8 @@ func (c *treeCheck) node(n *yaml.Node, depth int) error {
 
 func (c *treeCheck) uniqueKeys(mapping *yaml.Node) error {
 	seen := make(map[string]int, len(mapping.Content)/2)
-	for i := 0; i < len(mapping.Content); i += 2 {
-		key := mapping.Content[i]
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		key := pair[0]
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			return nodeError(c.file, key, "a key must be plain text")

@@ -37,6 +37,9 @@ func uncommented(example []byte) string {
 
 func TestExampleIsTheDefaults(t *testing.T) {
 	example := settings.Example()
+	for line := range bytes.Lines(example) {
+		check.That(t, len(line) <= 130, "%d characters: %s", len(line), line)
+	}
 	for name, content := range map[string]string{"as it is": string(example), "uncommented": uncommented(example)} {
 		m := newMachine(t)
 		m.setWorkspace(content)
@@ -74,12 +77,6 @@ func TestExamplesOfListsAreValid(t *testing.T) {
 	m.setUser(content.String())
 	loaded := m.load()
 	check.That(t, len(loaded.Origins) >= 10, "%d examples", len(loaded.Origins))
-}
-
-func TestExampleIsReadable(t *testing.T) {
-	for line := range bytes.Lines(settings.Example()) {
-		check.That(t, len(line) <= 130, "%d characters: %s", len(line), line)
-	}
 }
 
 // TestLimitsAreDocumented takes a very small and a very large value for each number, size and duration: it is taken, or the

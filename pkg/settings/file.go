@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,8 +91,8 @@ func (p *parser) mapping(prefix string, node *yaml.Node) {
 		p.fail(node, "want a mapping of settings, not %s", describe(node))
 		return
 	}
-	for i := 0; i < len(node.Content); i += 2 {
-		p.entry(prefix+node.Content[i].Value, node.Content[i], node.Content[i+1])
+	for pair := range slices.Chunk(node.Content, 2) {
+		p.entry(prefix+pair[0].Value, pair[0], pair[1])
 	}
 }
 

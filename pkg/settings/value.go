@@ -89,9 +89,9 @@ func (r *Rule) complete(node *yaml.Node) error {
 
 // valueOf returns the value of a key that a mapping has.
 func valueOf(mapping *yaml.Node, key string) *yaml.Node {
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
+	for pair := range slices.Chunk(mapping.Content, 2) {
+		if pair[0].Value == key {
+			return pair[1]
 		}
 	}
 	return mapping
@@ -107,8 +107,8 @@ func decodeObject(node *yaml.Node, target reflect.Value) error {
 		names = append(names, keyOf(target.Type().Field(i).Name))
 	}
 	seen := map[string]bool{}
-	for i := 0; i < len(node.Content); i += 2 {
-		name, value := node.Content[i], node.Content[i+1]
+	for pair := range slices.Chunk(node.Content, 2) {
+		name, value := pair[0], pair[1]
 		if seen[name.Value] {
 			return wrong(name, "%q stands here twice", name.Value)
 		}
