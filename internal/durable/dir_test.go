@@ -45,21 +45,15 @@ func TestNeverFollowsLinks(t *testing.T) {
 			t.Errorf("%s was opened as a directory", name)
 		}
 	}
-	if st, err := dir.Lstat("to-f"); err != nil || st.Mode&fs.ModeSymlink == 0 {
-		t.Errorf("%+v, %v", st, err)
-	}
+	check.That(t, check.Value(dir.Lstat("to-f"))(t).Mode&fs.ModeSymlink != 0, "a link is none")
 }
 
 func TestMoveDoesNotReplace(t *testing.T) {
 	dir, at := openDir(t, map[string]string{"a": "1", "b": "2"})
-	if err := dir.Move("a", dir, "b"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v", err)
-	}
+	check.Is(t, dir.Move("a", dir, "b"), fs.ErrExist, "got")
 	check.OK(t, dir.Move("a", dir, "c"))
 	check.That(t, read(t, filepath.Join(at, "c")) == "1" && read(t, filepath.Join(at, "b")) == "2", "wrong contents")
-	if _, err := dir.Lstat("a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	check.Fails(dir.Lstat("a"))(t, fs.ErrNotExist)
 }
 
 func TestRemoveKeepsToItsKind(t *testing.T) {
@@ -94,11 +88,7 @@ func TestLock(t *testing.T) {
 		return
 	}
 	check.OK(t, err)
-	if again, err := durable.TryLock(second); !ok || again || err != nil {
-		t.Errorf("first %v, second %v, %v", ok, again, err)
-	}
+	check.That(t, ok && !check.Value(durable.TryLock(second))(t), "both hold it, or none")
 	check.OK(t, durable.Unlock(first))
-	if again, err := durable.TryLock(second); !again || err != nil {
-		t.Errorf("after unlock: %v, %v", again, err)
-	}
+	check.That(t, check.Value(durable.TryLock(second))(t), "not even after unlock")
 }

@@ -39,13 +39,7 @@ func TestRemoveTree(t *testing.T) {
 	}
 	at.Close()
 	check.OK(t, d.RemoveTree("tree"))
-	if _, err := d.Lstat("tree"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is there: %v", err)
-	}
-	if _, err := os.Stat(outside); err != nil {
-		t.Error(err)
-	}
-	if err := d.RemoveTree("tree"); err != nil {
-		t.Errorf("what is not there: %v", err)
-	}
+	check.Fails(d.Lstat("tree"))(t, fs.ErrNotExist)
+	check.Value(os.Stat(outside))(t)
+	check.OK(t, d.RemoveTree("tree")) // which is not there
 }

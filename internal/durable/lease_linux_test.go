@@ -3,7 +3,6 @@
 package durable_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,9 +19,7 @@ func TestLease(t *testing.T) {
 	defer f.Close()
 
 	writer := check.Value(os.OpenFile(path, os.O_WRONLY, 0))(t)
-	if err := durable.TakeLease(f); !errors.Is(err, durable.ErrWriterOpen) {
-		t.Errorf("beside a writer: %v", err)
-	}
+	check.Is(t, durable.TakeLease(f), durable.ErrWriterOpen, "beside a writer")
 	check.OK(t, writer.Close())
 	check.OK(t, durable.TakeLease(f))
 	check.OK(t, durable.KeepLease(f))
@@ -40,14 +37,10 @@ func TestLease(t *testing.T) {
 		t.Error("a writer was let in beside the lease")
 	case <-time.After(50 * time.Millisecond):
 	}
-	if err := durable.KeepLease(f); !errors.Is(err, durable.ErrWriterOpen) {
-		t.Errorf("with a writer waiting: %v", err)
-	}
+	check.Is(t, durable.KeepLease(f), durable.ErrWriterOpen, "with a writer waiting")
 	durable.DropLease(f) // as the kernel does it when the writer has waited for long enough
 	check.OK(t, <-opened)
-	if err := durable.KeepLease(f); !errors.Is(err, durable.ErrWriterOpen) {
-		t.Errorf("after a writer has come and gone: %v", err)
-	}
+	check.Is(t, durable.KeepLease(f), durable.ErrWriterOpen, "after a writer has come and gone")
 	check.OK(t, durable.TakeLease(f))
 }
 

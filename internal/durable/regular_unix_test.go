@@ -33,20 +33,15 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		"device": {durable.ErrNotRegular, durable.ErrNotRegular}, "sparse": {durable.ErrTooLarge, durable.ErrTooLarge},
 		"nothing": {fs.ErrNotExist, fs.ErrNotExist},
 	} {
-		if content, err := durable.ReadRegular(at(name), 4); !errors.Is(err, want.followed) || err == nil && string(content) != "text" {
-			t.Errorf("%s: %q %v, want %v", name, content, err, want.followed)
-		}
-		if content, err := durable.ReadRegularIn(root, name, 4); !errors.Is(err, want.below) || err == nil && string(content) != "text" {
-			t.Errorf("%s below a root: %q %v, want %v", name, content, err, want.below)
-		}
+		content, err := durable.ReadRegular(at(name), 4)
+		check.That(t, errors.Is(err, want.followed) && (err != nil || string(content) == "text"), "%s: %q %v, want %v", name, content, err, want.followed)
+		content, err = durable.ReadRegularIn(root, name, 4)
+		check.That(t, errors.Is(err, want.below) && (err != nil || string(content) == "text"), "%s below a root: %q %v, want %v", name, content, err, want.below)
 		if name == "dir" {
 			continue
 		}
-		if _, err := durable.ReadDirectory(at(name)); err == nil {
-			t.Errorf("%s is listed as a directory", name)
-		}
-		if _, err := durable.ReadDirectoryIn(root, name); err == nil {
-			t.Errorf("%s below a root is listed as a directory", name)
-		}
+		_, err = durable.ReadDirectory(at(name))
+		_, below := durable.ReadDirectoryIn(root, name)
+		check.That(t, err != nil && below != nil, "%s is listed as a directory", name)
 	}
 }

@@ -47,9 +47,7 @@ func TestForeignStress(t *testing.T) {
 		// An exchange that turns out to be wrong is undone at once, but can be seen until then.
 		deadline := time.Now().Add(time.Minute)
 		for !strings.HasPrefix(d.read("a"), fmt.Sprintf("%d ", n)) {
-			if time.Now().After(deadline) {
-				t.Fatalf("save %d is lost: %q", n, d.read("a"))
-			}
+			check.Must(t, !time.Now().After(deadline), "save %d is lost: %q", n, d.read("a"))
 			time.Sleep(100 * time.Microsecond)
 		}
 	}

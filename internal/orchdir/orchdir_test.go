@@ -68,15 +68,11 @@ func TestRewrite(t *testing.T) {
 	ctx := context.Background()
 	var seen []byte
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { seen = old; return []byte("1"), nil }))
-	if seen != nil || d.read("a") != "1" {
-		t.Errorf("new file: was %q, is %q", seen, d.read("a"))
-	}
+	check.That(t, seen == nil && d.read("a") == "1", "new file: was %q, is %q", seen, d.read("a"))
 	check.OK(t, os.Chmod(filepath.Join(d.path, "a"), 0o600))
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func(old []byte) ([]byte, error) { return append(old, '2'), nil }))
 	info := check.Value(os.Stat(filepath.Join(d.path, "a")))(t)
-	if d.read("a") != "12" || info.Mode().Perm() != 0o600 {
-		t.Errorf("%q, mode %v", d.read("a"), info.Mode())
-	}
+	check.That(t, d.read("a") == "12" && info.Mode().Perm() == 0o600, "%q, mode %v", d.read("a"), info.Mode())
 	check.OK(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, nil }))
 	same := check.Value(os.Stat(filepath.Join(d.path, "a")))(t)
 	check.That(t, os.SameFile(info, same), "nil rewrote the file")
@@ -92,35 +88,21 @@ func TestRewriteErrors(t *testing.T) {
 	d := newDirectory(t)
 	ctx := context.Background()
 	mine := errors.New("mine")
-	if err := orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, mine }); !errors.Is(err, mine) {
-		t.Errorf("error of change: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("a"), func([]byte) ([]byte, error) { return nil, mine }), mine, "error of change")
 	check.OK(t, os.Symlink("b", filepath.Join(d.path, "link")))
-	if err := orchdir.Rewrite(ctx, d.file("link"), to("x")); !errors.Is(err, orchdir.ErrNotRegular) {
-		t.Errorf("link: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("link"), to("x")), orchdir.ErrNotRegular, "link")
 	d.write("big", strings.Repeat("x", limit+1))
-	if err := orchdir.Rewrite(ctx, d.file("big"), to("x")); !errors.Is(err, orchdir.ErrTooLarge) {
-		t.Errorf("big: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("big"), to("x")), orchdir.ErrTooLarge, "big")
 	check.OK(t, os.RemoveAll(filepath.Join(d.path, "state")))
 	d.write("state", "not a directory")
-	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); err == nil {
-		t.Error("state is a file")
-	}
+	check.That(t, orchdir.Rewrite(ctx, d.file("a"), to("x")) != nil, "state is a file")
 	check.OK(t, os.Remove(filepath.Join(d.path, "state")))
 	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(d.path, "state")))
-	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); err == nil {
-		t.Error("state is a link")
-	}
+	check.That(t, orchdir.Rewrite(ctx, d.file("a"), to("x")) != nil, "state is a link")
 	check.OK(t, os.RemoveAll(d.path))
-	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no directory: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("a"), to("x")), fs.ErrNotExist, "no directory")
 	check.OK(t, os.Symlink(".", d.path))
-	if err := orchdir.Rewrite(ctx, d.file("a"), to("x")); !errors.Is(err, orchdir.ErrNotDirectory) {
-		t.Errorf("directory is a link: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("a"), to("x")), orchdir.ErrNotDirectory, "directory is a link")
 }
 
 func TestRewriteWaitsForTheLock(t *testing.T) {
@@ -129,86 +111,52 @@ func TestRewriteWaitsForTheLock(t *testing.T) {
 	release := holdLock(t, d.path)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if err := orchdir.Rewrite(ctx, d.file("a"), to("2")); !errors.Is(err, orchdir.ErrBusy) {
-		t.Errorf("locked: %v", err)
-	}
+	check.Is(t, orchdir.Rewrite(ctx, d.file("a"), to("2")), orchdir.ErrBusy, "locked")
 	cancelled, stop := context.WithCancel(context.Background())
 	stop()
-	if err := orchdir.Rewrite(cancelled, d.file("a"), to("2")); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if d.read("a") != "1" {
-		t.Errorf("%q", d.read("a"))
-	}
+	check.Is(t, orchdir.Rewrite(cancelled, d.file("a"), to("2")), context.Canceled, "cancelled")
+	check.That(t, d.read("a") == "1", "%q", d.read("a"))
 	d.leftovers()
 	done := make(chan error)
 	go func() { done <- orchdir.Rewrite(context.Background(), d.file("a"), to("2")) }()
 	release()
 	check.OK(t, <-done)
-	if d.read("a") != "2" {
-		t.Errorf("%q", d.read("a"))
-	}
+	check.That(t, d.read("a") == "2", "%q", d.read("a"))
 }
 
 func TestEditorThatSavesInBetweenIsNotOverwritten(t *testing.T) {
-	saves := map[string]func(t *testing.T, path string){
-		"in place": func(t *testing.T, path string) { check.OK(t, os.WriteFile(path, []byte("editor\n"), 0o644)) },
-		"by rename": func(t *testing.T, path string) {
-			check.OK(t, os.WriteFile(path+"~", []byte("editor\n"), 0o644))
-			check.OK(t, os.Rename(path+"~", path))
-		},
-	}
-	for name, save := range saves {
+	save := func(path string) error { return os.WriteFile(path, []byte("editor\n"), 0o644) }
+	for name, c := range map[string]struct {
+		old  string // "" for no file
+		save func(d directory, path string) error
+	}{
+		"in place":  {"old\n", func(_ directory, path string) error { return save(path) }},
+		"by rename": {"old\n", func(_ directory, path string) error { return errors.Join(save(path+"~"), os.Rename(path+"~", path)) }},
+		"creating":  {"", func(_ directory, path string) error { return save(path) }},
+		"replacing the directory": {"old\n", func(d directory, path string) error {
+			return errors.Join(os.Rename(d.path, d.path+".old"), os.Mkdir(d.path, 0o755), save(path))
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDirectory(t)
-			d.write("a", "old\n")
+			if c.old != "" {
+				d.write("a", c.old)
+			}
 			calls := 0
 			check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
 				if calls++; calls == 1 {
-					save(t, filepath.Join(d.path, "a"))
+					check.OK(t, c.save(d, filepath.Join(d.path, "a")))
 				}
 				return append(old, "ours\n"...), nil
 			}))
-			if got := d.read("a"); got != "editor\nours\n" || calls != 2 {
-				t.Errorf("%q after %d calls", got, calls)
-			}
+			check.Equal(t, d.read("a"), "editor\nours\n", "after %d calls", calls)
+			check.That(t, calls == 2, "%d calls", calls)
 			d.leftovers()
 		})
 	}
-	t.Run("creating", func(t *testing.T) {
-		d := newDirectory(t)
-		calls := 0
-		check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
-			if calls++; calls == 1 {
-				d.write("a", "editor\n")
-			}
-			return append(old, "ours\n"...), nil
-		}))
-		if got := d.read("a"); got != "editor\nours\n" {
-			t.Errorf("%q", got)
-		}
-		d.leftovers()
-	})
-	t.Run("replacing the directory", func(t *testing.T) {
-		d := newDirectory(t)
-		d.write("a", "old\n")
-		calls := 0
-		check.OK(t, orchdir.Rewrite(context.Background(), d.file("a"), func(old []byte) ([]byte, error) {
-			if calls++; calls == 1 {
-				check.OK(t, os.Rename(d.path, d.path+".old"))
-				check.OK(t, os.Mkdir(d.path, 0o755))
-				d.write("a", "new\n")
-			}
-			return append(old, "ours\n"...), nil
-		}))
-		if got := d.read("a"); got != "new\nours\n" {
-			t.Errorf("%q", got)
-		}
-	})
 }
 
-// TestStress has writers of this package and an editor that saves by rename append their lines to one file. None may be
-// missing at the end. What stands there for the moment of another writer's exchange is no reason to leave a file as it is.
+// What stands there for the moment of another writer's exchange is no reason to leave a file as it is.
 func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 	d := newDirectory(t)
 	d.write("f", "mine, and for a moment theirs\n")
@@ -226,6 +174,7 @@ func TestNothingToWriteIsFoundUnderTheLock(t *testing.T) {
 	d.leftovers()
 }
 
+// TestStress has writers append their lines to one file. None may be missing at the end.
 func TestStress(t *testing.T) {
 	d := newDirectory(t)
 	d.write("a", "")
@@ -245,9 +194,8 @@ func TestStress(t *testing.T) {
 	writers.Wait()
 	for w := range 4 {
 		for i := range rounds {
-			if line := fmt.Sprintf("writer %d line %d\n", w, i); strings.Count(d.read("a"), line) != 1 {
-				t.Errorf("lost: %s", line)
-			}
+			line := fmt.Sprintf("writer %d line %d\n", w, i)
+			check.That(t, strings.Count(d.read("a"), line) == 1, "lost: %s", line)
 		}
 	}
 	d.leftovers()
@@ -258,13 +206,10 @@ func TestReadFile(t *testing.T) {
 	d.write("a", "text")
 	data, info, err := orchdir.ReadFile(d.root, orchdir.Directory, "a", 4)
 	check.That(t, err == nil && string(data) == "text" && info.Size() == 4, "%q %v", data, err)
-	if _, _, err := orchdir.ReadFile(d.root, orchdir.Directory, "a", 3); !errors.Is(err, orchdir.ErrTooLarge) {
-		t.Errorf("too large: %v", err)
-	}
-	if _, _, err := orchdir.ReadFile(d.root, orchdir.Workspace, "a", 3); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing: %v", err)
-	}
-	if _, _, err := orchdir.ReadFile(d.root, orchdir.Workspace, orchdir.Name, 3); !errors.Is(err, orchdir.ErrNotRegular) {
-		t.Errorf("directory: %v", err)
-	}
+	_, _, err = orchdir.ReadFile(d.root, orchdir.Directory, "a", 3)
+	check.Is(t, err, orchdir.ErrTooLarge, "too large")
+	_, _, err = orchdir.ReadFile(d.root, orchdir.Workspace, "a", 3)
+	check.Is(t, err, fs.ErrNotExist, "missing")
+	_, _, err = orchdir.ReadFile(d.root, orchdir.Workspace, orchdir.Name, 3)
+	check.Is(t, err, orchdir.ErrNotRegular, "directory")
 }

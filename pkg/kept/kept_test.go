@@ -3,6 +3,7 @@ package kept_test
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,10 +30,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), now: time.Date(2026, 2, 18, 18, 30, 0, 0, time.UTC)}
 	check.OK(t, os.Mkdir(filepath.Join(b.dir, ".orchestration"), 0o755))
-	var err error
-	if b.root, err = os.OpenRoot(b.dir); err != nil {
-		t.Fatal(err)
-	}
+	b.root = check.Value(os.OpenRoot(b.dir))(t)
 	t.Cleanup(func() { b.root.Close() })
 	return b
 }
@@ -66,9 +64,7 @@ func (b *bench) content(content []byte, paths ...string) kept.Content {
 func (b *bench) wantKept(s *kept.Store, content []byte, want bool) {
 	b.t.Helper()
 	got, ok := s.Get(b.id(content))
-	if ok != want || ok && !bytes.Equal(got, content) {
-		b.t.Errorf("kept %v, want %v (%d bytes, want %d)", ok, want, len(got), len(content))
-	}
+	check.That(b.t, ok == want && (!ok || bytes.Equal(got, content)), "kept %v, want %v (%d bytes, want %d)", ok, want, len(got), len(content))
 }
 
 func (b *bench) file(content []byte) string {
@@ -102,9 +98,8 @@ func TestKeepsContents(t *testing.T) {
 	}
 	b.wantKept(s, []byte("never put"), false)
 	for name, mode := range map[string]fs.FileMode{b.file(contents[1]): 0o600, filepath.Dir(b.file(contents[1])): 0o700, filepath.Join(b.dir, ".orchestration/cache/images"): 0o700} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v %v, want mode %o", name, info.Mode(), err, mode)
-		}
+		info, err := os.Stat(name)
+		check.That(t, err == nil && info.Mode().Perm() == mode, "%s: %v %v, want mode %o", name, info.Mode(), err, mode)
 	}
 }
 
@@ -140,12 +135,12 @@ func TestHostileFiles(t *testing.T) {
 		"very long": func(f string) error { return os.Truncate(f, 100<<30) },
 		"a link": func(f string) error {
 			copied := f + ".copy"
-			return firstError(os.Rename(f, copied), os.Symlink(filepath.Base(copied), f))
+			return errors.Join(os.Rename(f, copied), os.Symlink(filepath.Base(copied), f))
 		},
-		"a directory": func(f string) error { return firstError(os.Remove(f), os.Mkdir(f, 0o700)) },
+		"a directory": func(f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) },
 		"a linked directory": func(f string) error {
 			moved := filepath.Join(filepath.Dir(filepath.Dir(f)), "elsewhere")
-			return firstError(os.Rename(filepath.Dir(f), moved), os.Symlink("elsewhere", filepath.Dir(f)))
+			return errors.Join(os.Rename(filepath.Dir(f), moved), os.Symlink("elsewhere", filepath.Dir(f)))
 		},
 		"gone": func(f string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(f))) },
 	} {
@@ -161,15 +156,6 @@ func TestHostileFiles(t *testing.T) {
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, !inTheWay)
 		})
 	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func TestBoundedBySizeOldestFirst(t *testing.T) {
@@ -246,9 +232,8 @@ func TestRenewsWithinOneProcess(t *testing.T) {
 	}
 	n, _ := b.onDisk()
 	check.That(t, n == 1, "%d files for one content", n)
-	if info, err := os.Stat(b.file(content)); err != nil || !info.ModTime().Equal(start.Add(6*time.Hour)) {
-		t.Errorf("its time was not renewed: %v %v", info.ModTime(), err)
-	}
+	info, err := os.Stat(b.file(content))
+	check.That(t, err == nil && info.ModTime().Equal(start.Add(6*time.Hour)), "its time was not renewed: %v %v", info.ModTime(), err)
 }
 
 // TestDeletedWhileInUse deletes the whole cache again and again under writers.
@@ -313,18 +298,4 @@ func TestNotKept(t *testing.T) {
 	none.Put(b.content([]byte("none")))
 	entries, _ := os.ReadDir(bare)
 	check.That(t, len(entries) == 0, "a directory without .orchestration got %v", entries)
-}
-
-func BenchmarkPut(b *testing.B) {
-	dir := b.TempDir()
-	check.OK(b, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
-	root := check.Value(os.OpenRoot(dir))(b)
-	defer root.Close()
-	s := kept.Open(root, kept.Options{Size: 1 << 30})
-	content := bytes.Repeat([]byte("a line of a file\n"), 200)
-	g := gitdir.New(dir)
-	for i := range b.N {
-		unique := fmt.Appendf(nil, "file %d\n%s", i, content)
-		s.Put(kept.Content{ID: g.BlobID(unique), Bytes: unique, Paths: []string{"a"}})
-	}
 }

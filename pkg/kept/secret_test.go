@@ -4,6 +4,7 @@ package kept_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,9 +108,9 @@ func TestRulesSpoilt(t *testing.T) {
 		"empty":       func(f string) error { return os.WriteFile(f, nil, 0o600) },
 		"other":       func(f string) error { return os.WriteFile(f, []byte("none"), 0o600) },
 		"huge":        func(f string) error { return os.Truncate(f, 100<<30) },
-		"a link":      func(f string) error { return firstError(os.Remove(f), os.Symlink("/dev/zero", f)) },
-		"a FIFO":      func(f string) error { return firstError(os.Remove(f), syscall.Mkfifo(f, 0o600)) },
-		"a directory": func(f string) error { return firstError(os.Remove(f), os.Mkdir(f, 0o700)) },
+		"a link":      func(f string) error { return errors.Join(os.Remove(f), os.Symlink("/dev/zero", f)) },
+		"a FIFO":      func(f string) error { return errors.Join(os.Remove(f), syscall.Mkfifo(f, 0o600)) },
+		"a directory": func(f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, r := newBench(t), &rules{}
@@ -130,12 +131,10 @@ func FuzzHeader(f *testing.F) {
 	f.Add([]byte("P*M\x18\x03\x00\x00\x00a\x00b"), "s/")
 	f.Add([]byte("P*M\x18\xff\xff\xff\xff"), "")
 	f.Fuzz(func(t *testing.T, file []byte, path string) {
-		if p := kept.ReadPaths(bytes.NewReader(file)); len(strings.Join(p, "\x00")) > kept.MaxHeader {
-			t.Errorf("%d bytes of paths", len(strings.Join(p, "\x00")))
-		}
+		p := kept.ReadPaths(bytes.NewReader(file))
+		check.That(t, len(strings.Join(p, "\x00")) <= kept.MaxHeader, "%d bytes of paths", len(strings.Join(p, "\x00")))
 		header := kept.Header(path)
-		if p := kept.ReadPaths(bytes.NewReader(append(header, file...))); len(header)-8 <= kept.MaxHeader && strings.Join(p, "\x00") != path {
-			t.Errorf("%q became %q", path, p)
-		}
+		p = kept.ReadPaths(bytes.NewReader(append(header, file...)))
+		check.That(t, len(header)-8 > kept.MaxHeader || strings.Join(p, "\x00") == path, "%q became %q", path, p)
 	})
 }

@@ -1,11 +1,9 @@
 package ledger_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,9 +165,7 @@ func TestAppendSoonKeepsOrderAndIsFlushedByClose(t *testing.T) {
 		got = append(got, e.IntentID)
 		return nil
 	})
-	if err != nil || len(problems) != 0 || strings.Join(got, "") != "0123456" {
-		t.Errorf("order %v, problems %v, error %v", got, problems, err)
-	}
+	check.That(t, err == nil && len(problems) == 0 && strings.Join(got, "") == "0123456", "order %v, problems %v, error %v", got, problems, err)
 }
 
 func TestAppendSoonArrivesByItselfAndBeforeAQuery(t *testing.T) {
@@ -251,23 +247,4 @@ func inParallel(n int, do func(i int)) {
 		all.Go(func() { do(i) })
 	}
 	all.Wait()
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-var _ io.Writer = (*lockedBuffer)(nil)
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -2,11 +2,13 @@ package ledger
 
 import (
 	"context"
+	"fmt"
+	"os"
+
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"os"
 )
 
 // Query gives the records that match. A record that stands in the ledger twice, after a merge, is given once. Within
@@ -56,11 +58,12 @@ func (l *Ledger) LineNumber(ctx context.Context, name string, offset int64) (int
 	if err != nil {
 		return 0, err
 	}
-	numbers, err := segment.LineNumbers(ctx, at.root, name, []int64{offset})
-	if err != nil {
-		return 0, err
+	numbers := map[int64]int{offset: 0}
+	err = segment.LineNumbers(ctx, at.root, name, numbers)
+	if err == nil && numbers[offset] == 0 {
+		err = fmt.Errorf("count the lines of %s: it has changed meanwhile", name)
 	}
-	return numbers[0], nil
+	return numbers[offset], err
 }
 
 // NumberProblems gives those of the problems their line that a query found without counting. A problem whose line cannot

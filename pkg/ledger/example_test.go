@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -13,48 +12,37 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 )
 
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
 func Example() {
-	dir, err := os.MkdirTemp("", "workspace")
-	if err != nil {
-		log.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "workspace"))
 	defer os.RemoveAll(dir)
-	if err := os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755); err != nil {
-		log.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		log.Fatal(err)
-	}
+	root := must(os.OpenRoot(dir))
 	defer root.Close()
+	if err := root.Mkdir(".orchestration", 0o755); err != nil {
+		log.Fatal(err)
+	}
 
 	ctx := context.Background()
-	l, err := ledger.Open(root, ledger.Options{Version: "1.0.0"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	l := must(ledger.Open(root, ledger.Options{Version: "1.0.0"}))
 	defer l.Close(ctx)
-	_, err = l.Append(ctx, record.Record{
+	must(l.Append(ctx, record.Record{
 		Kind: record.KindMutation, IntentID: "INT-001", Call: "write_to_file",
 		Changes: []record.Change{{
 			Change: change.Change{Op: change.Created, Path: "src/a.go", Hunks: [][4]int{{0, 0, 1, 3}}},
 			Ranges: []record.Range{{StartLine: 1, EndLine: 3}},
 		}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	recent, err := l.Query(ctx, record.Filter{IntentID: "INT-001", Newest: true, Limit: 5})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
+	recent := must(l.Query(ctx, record.Filter{IntentID: "INT-001", Newest: true, Limit: 5}))
 	for _, e := range recent.Entries {
 		fmt.Println(e.Call, e.Changes[0].Op, e.Changes[0].Path)
 	}
-	report, err := verify.Verify(ctx, root)
-	if err != nil {
-		log.Fatal(err)
-	}
+	report := must(verify.Verify(ctx, root))
 	fmt.Println(report.Records, "record,", len(report.Problems), "problems")
 	// Output:
 	// write_to_file created src/a.go

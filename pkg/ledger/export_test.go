@@ -9,7 +9,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/postings"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -42,28 +41,18 @@ func ArchiveName(firstLine, content []byte) string {
 	return segment.ArchiveName(firstLine, hash[:])
 }
 
-// IndexRuns sets how many bytes of a segment a run of the index covers.
-func (l *Ledger) IndexRuns(most, least int64) {
+// IndexBlocks sets how many bytes of a segment a block of the index has, and of how many more its file is written.
+func (l *Ledger) IndexBlocks(size, write int64) {
 	index := l.at.Load().index
-	index.MaxRun, index.MinRun = most, least
+	index.BlockSize, index.MinWrite = size, write
 }
 
 // Proposes reports whether a query would look at the line if its index were made of it alone.
 func Proposes(line []byte, f record.Filter) bool {
-	var k index.LineKeys
-	if !index.IndexLine(&k, segment.Line{Data: line}, record.Identity(line)) {
-		return false
-	}
-	var b postings.Builder
-	b.Add(postings.Row{Marks: k.Marks(), Time: k.At}, k.Keys)
-	run := index.Covered{Span: postings.Span{To: 1}, Reader: b}
+	b := index.NewBlock(0)
+	b.Add(segment.Line{Data: line, Size: int64(len(line)) + 1})
 	w, _ := index.WantedBy(f, nil)
-	proposed := false
-	_ = w.Rows(run, f.Newest, func(int, postings.Row, int64) error {
-		proposed = true
-		return nil
-	})
-	return proposed
+	return w.Takes(b)
 }
 
 // FindHeads gives the heads of a segment's content as a writer finds them.

@@ -18,17 +18,6 @@ import (
 // system, and would not say more than that it is time to look.
 const followEvery = 200 * time.Millisecond
 
-// Follow calls visit for each record that matches f and comes into the ledger after what is there now, whichever
-// process appends it, until the context ends (nil) or visit fails (its error). Each record is given once. Limit and
-// Newest mean nothing here; Line is an error. It is Tail and Tail.Follow in one.
-func (l *Ledger) Follow(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
-	t, err := l.Tail(ctx)
-	if err != nil {
-		return err
-	}
-	return t.Follow(ctx, f, visit)
-}
-
 // Tail is a place in the ledger: behind everything that was there when it was taken. A caller who shows what there is
 // and then what comes takes the tail first, so that nothing falls between; what came in between is then in both.
 type Tail struct {
@@ -97,7 +86,7 @@ func (t *Tail) extents(ctx context.Context, known func(archive string) bool) ([]
 		return nil, err
 	}
 	t.root = at.root
-	places, _, err := segment.ListBut(ctx, at.root, known)
+	places, _, err := segment.List(ctx, at.root, known)
 	return places, err
 }
 
@@ -133,8 +122,10 @@ func (t *Tail) lastLine(place segment.Extent) (readTo, error) {
 	return at, segment.IgnoreGone(err)
 }
 
-// Follow goes on from the tail, as Ledger.Follow does. A record that git brings, by a merge or a switch, counts as new
-// if it is not older than the tail: others made it since. A Tail can be followed once.
+// Follow calls visit for each record that matches f and comes into the ledger after the tail, whichever process appends it,
+// until the context ends (nil) or visit fails (its error). Each record is given once. Limit and Newest mean nothing here; Line
+// is an error. A record that git brings, by a merge or a switch, counts as new if it is not older than the tail: others made it
+// since. A Tail can be followed once.
 func (t *Tail) Follow(ctx context.Context, f record.Filter, visit func(record.Entry) error) error {
 	if f.Line > 0 {
 		return errors.New("follow the ledger: a line of a file cannot be followed, only its path")

@@ -3,13 +3,13 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -53,9 +53,7 @@ func TestBranchesMergeAndTheNextAppendJoinsThem(t *testing.T) {
 			w.commit("main")
 			w.git("merge", "-q", "-m", "merge", "feature")
 			w.wantRecords(5)
-			if heads := w.verify().Heads; len(heads) != 2 {
-				t.Errorf("%d heads after the merge, want 2", len(heads))
-			}
+			check.Equal(t, len(w.verify().Heads), 2, "heads after the merge")
 			add("joined")
 			w.wantRecords(6)
 			heads := w.verify().Heads
@@ -84,9 +82,8 @@ func TestFileReplacedWhileAGroupIsWritten(t *testing.T) {
 	replace = 2
 	at := appendOne(t, l, mutation("INT-001", "b"))
 	w.wantRecords(2)
-	if heads := w.verify().Heads; replace != 0 || !slices.Equal(heads, []string{at.Hash}) {
-		t.Errorf("heads %v, want %s; %d replacements left", heads, at.Hash, replace)
-	}
+	heads := w.verify().Heads
+	check.That(t, replace == 0 && slices.Equal(heads, []string{at.Hash}), "heads %v, want %s; %d replacements left", heads, at.Hash, replace)
 	replace = 100
 	check.Fails(l.Append(context.Background(), mutation("INT-001", "c")))(t, ledger.ErrUnavailable, "a file that is replaced for ever")
 	replace = 0
@@ -178,55 +175,42 @@ const appenderEnv = "LEDGER_TEST_APPENDER"
 
 func TestMain(m *testing.M) {
 	if job := os.Getenv(appenderEnv); job != "" {
-		if err := appendAsChild(strings.Split(job, "|")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		asChild(strings.Split(job, "|"))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-func appendAsChild(job []string) error {
-	if job[1] == "query" {
-		return queryAsChild(job[0])
+func asChild(job []string) {
+	fatal := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
 	}
 	root, err := os.OpenRoot(job[0])
-	if err != nil {
-		return err
-	}
+	fatal(err)
 	opts := ledger.Options{}
 	if len(job) > 4 {
 		opts.SegmentSize, _ = strconv.ParseInt(job[4], 10, 64)
 	}
 	l, err := ledger.Open(root, opts)
-	if err != nil {
-		return err
+	fatal(err)
+	if job[1] == "query" { // makes the index as one more process does
+		l.IndexBlocks(3000, 1000)
+		_, err = l.Query(context.Background(), record.Filter{IntentID: "none"})
+		fatal(err)
+		return
 	}
 	goroutines, _ := strconv.Atoi(job[2])
 	records, _ := strconv.Atoi(job[3])
-	failures := make(chan error, goroutines)
-	var all sync.WaitGroup
-	for g := range goroutines {
-		all.Go(func() {
-			for n := range records {
-				path := fmt.Sprintf("src/%s-%d-%d", job[1], g, n)
-				at, err := l.Append(context.Background(), mutation("INT-001", path))
-				if err != nil {
-					failures <- err
-					return
-				}
-				fmt.Println(at.Hash, at.ID)
-			}
-		})
-	}
-	all.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-		return l.Close(context.Background())
-	}
+	inParallel(goroutines, func(g int) {
+		for n := range records {
+			at, err := l.Append(context.Background(), mutation("INT-001", fmt.Sprintf("src/%s-%d-%d", job[1], g, n)))
+			fatal(err)
+			fmt.Println(at.Hash, at.ID)
+		}
+	})
+	fatal(l.Close(context.Background()))
 }
 
 func TestProcessesShareOneFile(t *testing.T) {
@@ -238,9 +222,8 @@ func TestProcessesShareOneFile(t *testing.T) {
 	inParallel(processes, func(i int) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d|%d|%d", appenderEnv, w.dir, i, goroutines, records))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("process %d: %v\n%s", i, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		check.That(t, err == nil, "process %d: %v\n%s", i, err, out)
 	})
 	total := processes * goroutines * records
 	w.wantRecords(total)

@@ -96,9 +96,8 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 		for range servers {
 			check.OK(t, <-ended)
 		}
-		if report, err := verify.Verify(context.Background(), w.root); err != nil || report.Records != servers {
-			t.Fatalf("the ledger has %d records, %v; want %d", report.Records, err, servers)
-		}
+		report, err := verify.Verify(context.Background(), w.root)
+		check.Must(t, err == nil && report.Records == servers, "the ledger has %d records, %v; want %d", report.Records, err, servers)
 	}
 }
 
@@ -173,9 +172,7 @@ func TestMoveBeside(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	if dir != locate.Beside(w.dir) || !slices.Equal(before, after) {
-		t.Fatalf("moved to %s with %d lines of %d", dir, len(after), len(before))
-	}
+	check.Must(t, dir == locate.Beside(w.dir) && slices.Equal(before, after), "moved to %s with %d lines of %d", dir, len(after), len(before))
 	w.git("rm", "-rq", "--cached", "--", tracePath, ".orchestration/archive")
 	check.OK(t, os.RemoveAll(w.path(".orchestration/archive")))
 	check.OK(t, os.Remove(w.path(tracePath)))
@@ -194,9 +191,8 @@ func TestMoveBeside(t *testing.T) {
 	w.git("switch", "-q", "main")
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.wantClean()
-	if report := w.verify(); report.Records != 45 || len(report.Heads) != 1 {
-		t.Errorf("%d records and %d heads, want 45 and 1", report.Records, len(report.Heads))
-	}
+	report := w.verify()
+	check.That(t, report.Records == 45 && len(report.Heads) == 1, "%d records and %d heads, want 45 and 1", report.Records, len(report.Heads))
 }
 
 func TestUnite(t *testing.T) {
@@ -231,9 +227,8 @@ func TestUnite(t *testing.T) {
 	check.Fails(unite(lines[0], "<<<<<<< HEAD"))(t, record.ErrMalformed, "garbage")
 	forged := strings.Replace(lines[1], "a.txt", "b.txt", 1)
 	for _, with := range [][]string{{lines[1], forged}, {strings.Replace(w.lines(tracePath)[0], "a.txt", "b.txt", 1)}} {
-		if _, err := unite(with...); !errors.As(err, new(*union.IDConflictError)) {
-			t.Errorf("another record under the same id gives %v", err)
-		}
+		_, err := unite(with...)
+		check.That(t, errors.As(err, new(*union.IDConflictError)), "another record under the same id gives %v", err)
 	}
 	w.wantRecords(1)
 	for _, want := range []int{3, 0} {

@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -87,19 +85,8 @@ func (l *Loss) look(ctx context.Context) error {
 	l.archives = slices.DeleteFunc(slices.Clone(l.archives), func(name string) bool {
 		return slices.ContainsFunc(places, func(e segment.Extent) bool { return e.Name == name })
 	})
-	for _, place := range slices.Backward(places) {
-		if len(l.lines) == 0 {
-			return nil
-		}
-		file, size, err := place.Open(at.root)
-		if err != nil {
-			continue // gone, or damaged: what it had is not there
-		}
-		err = segment.TakeOut(file, size, l.lines)
-		file.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("look for what the ledger had: %s: %w", place.Name, err)
-		}
+	if err := segment.TakeOut(at.root, places, l.lines); err != nil {
+		return fmt.Errorf("look for what the ledger had: %w", err)
 	}
 	return nil
 }

@@ -107,13 +107,10 @@ func TestQueryReadsOnBesideBadLines(t *testing.T) {
 			slices.Reverse(kinds)
 			slices.Reverse(result.Entries)
 		}
-		if names(result) != "first last" || !slices.Equal(kinds, want) {
-			t.Errorf("newest %v: records %q, problems %v", newest, names(result), kinds)
-		}
+		check.That(t, names(result) == "first last" && slices.Equal(kinds, want), "newest %v: records %q, problems %v", newest, names(result), kinds)
 	}
-	if result := query(t, l, record.Filter{Newest: true, Limit: 1}); names(result) != "last" || len(result.Problems) != 0 {
-		t.Errorf("the newest one: %q, %d problems", names(result), len(result.Problems))
-	}
+	result := query(t, l, record.Filter{Newest: true, Limit: 1})
+	check.That(t, names(result) == "last" && len(result.Problems) == 0, "the newest one: %q, %d problems", names(result), len(result.Problems))
 	w.problems = []ledger.ProblemKind{ledger.ProblemMalformed, ledger.ProblemTooLong}
 }
 
@@ -127,9 +124,7 @@ func TestQueryFromTheEndAgreesWithTheOther(t *testing.T) {
 	}
 	oldest, newest := query(t, l, record.Filter{}), query(t, l, record.Filter{Newest: true})
 	slices.Reverse(newest.Entries)
-	if len(oldest.Entries) != 60 || names(oldest) != names(newest) {
-		t.Errorf("forwards %s\nbackwards %s", names(oldest), names(newest))
-	}
+	check.That(t, len(oldest.Entries) == 60 && names(oldest) == names(newest), "forwards %s\nbackwards %s", names(oldest), names(newest))
 	for i := range oldest.Entries {
 		check.Equal(t, oldest.Entries[i].Offset, newest.Entries[i].Offset, "the offset of record %d", i)
 	}
@@ -173,16 +168,10 @@ func TestLineIsFollowedBackThroughTheHunks(t *testing.T) {
 	}
 	for _, c := range cases {
 		result := query(t, l, record.Filter{Path: c.path, Line: c.line})
-		if names(result) != c.want || result.Gap {
-			t.Errorf("line %d of %s: %q, want %q; gap %v", c.line, c.path, names(result), c.want, result.Gap)
-		}
+		check.That(t, names(result) == c.want && !result.Gap, "line %d of %s: %q, want %q; gap %v", c.line, c.path, names(result), c.want, result.Gap)
 	}
-	if result := query(t, l, record.Filter{Path: "c", Line: 6, Limit: 1}); names(result) != "change" {
-		t.Errorf("limited to one: %q", names(result))
-	}
-	if result := query(t, l, record.Filter{Path: "c", Line: 6, Content: sha("edited")}); !result.Gap {
-		t.Error("an edit that the ledger does not know is no gap")
-	}
+	check.Equal(t, names(query(t, l, record.Filter{Path: "c", Line: 6, Limit: 1})), "change", "limited to one")
+	check.That(t, query(t, l, record.Filter{Path: "c", Line: 6, Content: sha("edited")}).Gap, "an edit that the ledger does not know is no gap")
 	_, err := l.Query(context.Background(), record.Filter{Line: 3})
 	check.That(t, err != nil, "a line without a path is accepted")
 }
@@ -230,12 +219,8 @@ func TestTracesOfEarlierTools(t *testing.T) {
 				}
 			}
 		}
-		if found := query(t, l, record.Filter{IntentID: "INT-E"}); len(found.Entries) != 1 {
-			t.Errorf("%d entries by the second related intent", len(found.Entries))
-		}
-		if found := query(t, l, record.Filter{Path: "src/ours.ts"}); len(found.Entries) == 0 {
-			t.Error("ours is not found any more")
-		}
+		check.Equal(t, len(query(t, l, record.Filter{IntentID: "INT-E"}).Entries), 1, "entries by the second related intent")
+		check.That(t, len(query(t, l, record.Filter{Path: "src/ours.ts"}).Entries) > 0, "ours is not found any more")
 		check.OK(t, l.Close(t.Context()))
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -60,48 +61,18 @@ func (l *Ledger) notCarried(s *share) []*request {
 			wanted[id] = true
 		}
 	}
-	_ = segment.TakeOut(s.segment.File, s.segment.End, wanted)
-	if len(wanted) > 0 {
-		l.takeOutArchived(s.begun, wanted)
+	_ = segment.TakeOutOf(s.segment.File, s.segment.End, wanted)
+	if at, err := l.here(); err == nil && len(wanted) > 0 { // in the archives that are younger than the lines
+		names, _ := segment.ArchiveNames(at.root)
+		places, _ := segment.Look(at.root, names)
+		places = slices.DeleteFunc(places, func(x segment.Extent) bool { return x.Info.ModTime().Before(s.begun.Add(-clockSlack)) })
+		_ = segment.TakeOut(at.root, places, wanted)
 	}
 	var missing []*request
 	for _, r := range s.requests {
-		for _, id := range r.ids {
-			if wanted[id] {
-				missing = append(missing, r)
-				break
-			}
-		}
-		if len(r.ids) == 0 {
+		if len(r.ids) == 0 || slices.ContainsFunc(r.ids, func(id record.Hash) bool { return wanted[id] }) {
 			missing = append(missing, r)
 		}
 	}
 	return missing
-}
-
-// takeOutArchived looks into the archives that are younger than the lines.
-func (l *Ledger) takeOutArchived(begun time.Time, wanted map[record.Hash]bool) {
-	at, err := l.here()
-	if err != nil {
-		return
-	}
-	names, err := segment.ArchiveNames(at.root)
-	if err != nil {
-		return
-	}
-	places, _ := segment.Look(at.root, names)
-	for _, place := range places {
-		if place.Info.ModTime().Before(begun.Add(-clockSlack)) {
-			continue
-		}
-		file, size, err := place.Open(at.root)
-		if err != nil {
-			continue
-		}
-		_ = segment.TakeOut(file, size, wanted)
-		file.Close()
-		if len(wanted) == 0 {
-			return
-		}
-	}
 }

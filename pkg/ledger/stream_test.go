@@ -49,9 +49,7 @@ func TestEachIsQueryWithoutHolding(t *testing.T) {
 				for _, e := range query(t, l, f).Entries {
 					want = append(want, e.ID)
 				}
-				if !slices.Equal(got, want) || len(problems) != 0 {
-					t.Errorf("%+v: %d records, problems %v, want %d records", f, len(got), problems, len(want))
-				}
+				check.That(t, slices.Equal(got, want) && len(problems) == 0, "%+v: %d records, problems %v, want %d records", f, len(got), problems, len(want))
 			}
 		})
 	}
@@ -87,9 +85,7 @@ func TestScanLinesParsesWhatIsWanted(t *testing.T) {
 		return nil
 	})
 	check.OK(t, err)
-	if !slices.Equal(got, []string{" ", "mutation src/5"}) || len(problems) != 1 || problems[0].Line != 5 {
-		t.Errorf("got %q, problems %v", got, problems)
-	}
+	check.That(t, slices.Equal(got, []string{" ", "mutation src/5"}) && len(problems) == 1 && problems[0].Line == 5, "got %q, problems %v", got, problems)
 }
 
 // A query that reads from the end does not count lines; asked for, the count is right, also of lines that are long.
@@ -111,15 +107,10 @@ func TestProblemsAreNumbered(t *testing.T) {
 	}
 	check.That(t, slices.Equal(numbers, []int{6, 4, 2}), "the problems are in lines %v, want 6, 4 and 2", numbers)
 	last := found.Entries[0]
-	if n, err := l.LineNumber(t.Context(), last.Segment, last.Offset); err != nil || n != 5 {
-		t.Errorf("the last record is in line %d (%v), want 5", n, err)
-	}
-	if _, err := l.LineNumber(t.Context(), "trace/none.jsonl", 0); err == nil {
-		t.Error("a segment that is not there has lines")
-	}
-	if _, err := l.LineNumber(t.Context(), last.Segment, 1<<40); err == nil {
-		t.Error("an offset behind the end has a line")
-	}
+	check.Equal(t, check.Value(l.LineNumber(t.Context(), last.Segment, last.Offset))(t), 5, "the line of the last record")
+	_, gone := l.LineNumber(t.Context(), "trace/none.jsonl", 0)
+	_, behind := l.LineNumber(t.Context(), last.Segment, 1<<40)
+	check.That(t, gone != nil && behind != nil, "a segment that is not there has lines, or an offset behind the end is in one")
 }
 
 // TestReadersMissNothingWhileItRotates reads all the time while lines move from the file into archives.
@@ -153,13 +144,10 @@ func TestReadersMissNothingWhileItRotates(t *testing.T) {
 		mu.Lock()
 		want := len(acknowledged)
 		mu.Unlock()
-		if report := w.verify(); report.Records < want || len(report.Problems) > 0 {
-			t.Fatalf("%d records of %d, problems %+v", report.Records, want, report.Problems)
-		}
+		report := w.verify()
+		check.Must(t, report.Records >= want && len(report.Problems) == 0, "%d records of %d, problems %+v", report.Records, want, report.Problems)
 		found := query(t, reader, record.Filter{Newest: true})
-		if len(found.Entries) < want || len(found.Problems) > 0 {
-			t.Fatalf("%d entries of %d, problems %+v", len(found.Entries), want, found.Problems)
-		}
+		check.Must(t, len(found.Entries) >= want && len(found.Problems) == 0, "%d entries of %d, problems %+v", len(found.Entries), want, found.Problems)
 		ids := map[string]int{}
 		problems, err := reader.Scan(context.Background(), func(e record.Entry) error { ids[e.ID]++; return nil })
 		check.Must(t, err == nil && len(problems) == 0, "scan: %+v, %v", problems, err)

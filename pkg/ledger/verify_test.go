@@ -31,9 +31,8 @@ func TestVerifyFindsEveryChangeOfAFollowedLine(t *testing.T) {
 	check := func(what, content string) {
 		t.Helper()
 		check.OK(t, os.WriteFile(w.path(tracePath), []byte(content), 0o644))
-		if report := w.verify(); len(report.Problems) == 0 {
-			t.Errorf("%s is not found", what)
-		}
+		report := w.verify()
+		check.That(t, len(report.Problems) != 0, "%s is not found", what)
 	}
 	for i := range followed {
 		if whole[i] == '\n' && i+1 < followed {
@@ -77,9 +76,8 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 			check.That(t, len(report.Problems) == 0, "sealed, and still a problem: %+v", report.Problems)
 			continue
 		}
-		if p := report.Problems; len(p) != 1 || p[0].Record != told.ID || p[0].Line != 2 || !strings.Contains(p[0].Detail, "2 calls and 1 decisions") {
-			t.Errorf("verify says %+v", p)
-		}
+		p := report.Problems
+		check.That(t, len(p) == 1 && p[0].Record == told.ID && p[0].Line == 2 && strings.Contains(p[0].Detail, "2 calls and 1 decisions"), "verify says %+v", p)
 	}
 }
 
@@ -87,8 +85,8 @@ func TestUnrecordedIsAProblem(t *testing.T) {
 func TestLostRecordsAreTold(t *testing.T) {
 	w := newWorkspace(t)
 	lost := make(chan string, 10)
-	var log lockedBuffer
-	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }, Logger: zerolog.New(&log)})
+	var log strings.Builder
+	l := w.open(ledger.Options{Lost: func(id string) { lost <- id }, Logger: zerolog.New(zerolog.SyncWriter(&log))})
 	l.AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{Outcome: "refused", Reason: strings.Repeat("x", 9<<20)}})
 	<-lost
 	l.AppendSoon(record.Record{Kind: "no kind"})
@@ -98,9 +96,8 @@ func TestLostRecordsAreTold(t *testing.T) {
 	check.OK(t, os.Rename(w.path(tracePath), w.path("aside")))
 	check.OK(t, os.Mkdir(w.path(tracePath), 0o755))
 	l.AppendSoon(record.Record{Kind: record.KindRead, Call: "two"})
-	if id := <-lost; id == "" {
-		t.Error("a lost record that had an id is told of without it")
-	}
+	id := <-lost
+	check.That(t, id != "", "a lost record that had an id is told of without it")
 	l.Close(context.Background())
 	l.AppendSoon(record.Record{Kind: record.KindDecision, Call: "after_close"})
 	for _, want := range []string{`"call":"two"`, `"call":"after_close"`, `"kind":"no kind"`} {

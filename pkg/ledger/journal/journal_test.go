@@ -53,16 +53,10 @@ func TestEntryOfALivingProcessIsItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir), open(t, dir)
 	f := check.Value(one.Begin(entryOf("a")))(t)
-	if found := orphans(t, other); len(found) != 0 {
-		t.Errorf("another process took %+v", found[0].Entry)
-	}
-	if found := orphans(t, one); len(found) != 0 {
-		t.Errorf("the process took its own entry")
-	}
+	check.Equal(t, len(orphans(t, other)), 0, "another process took")
+	check.Equal(t, len(orphans(t, one)), 0, "the process took its own entry")
 	f.Done()
-	if found := orphans(t, other); len(found) != 0 {
-		t.Error("an ended entry was taken")
-	}
+	check.Equal(t, len(orphans(t, other)), 0, "an ended entry was taken")
 }
 
 func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
@@ -74,9 +68,7 @@ func TestEntryOfADeadProcessIsTakenOnce(t *testing.T) {
 	check.Equal(t, len(found), 1, "orphans")
 	want := entryOf("a")
 	want.PID, want.Place = os.Getpid(), found[0].Place
-	if !reflect.DeepEqual(found[0].Entry, want) || found[0].Doubt {
-		t.Errorf("got %+v, want %+v", found[0].Entry, want)
-	}
+	check.That(t, reflect.DeepEqual(found[0].Entry, want) && !found[0].Doubt, "got %+v, want %+v", found[0].Entry, want)
 	again, err := third.Orphans()
 	check.That(t, errors.Is(err, journal.ErrSettling) && len(again) == 0, "a third process got %v, %v while the second settles", again, err)
 	found[0].Release()
@@ -166,20 +158,14 @@ func TestTornEntryIsSetAside(t *testing.T) {
 	}
 	for cut := range last {
 		torn := t.TempDir()
-		check.OK(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
-		check.OK(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), content[:cut], 0o600))
-		if found := orphans(t, open(t, torn)); len(found) != 0 {
-			t.Fatalf("cut at %d of %d bytes it was taken: %+v", cut, last, found[0].Entry)
-		}
+		check.Write(t, torn, "inflight/x.entry", string(content[:cut]))
+		check.Equal(t, len(orphans(t, open(t, torn))), 0, "cut at %d of %d bytes it was taken", cut, last)
 	}
 	changed := append([]byte(nil), content[:last]...)
 	changed[last-3] ^= 1
 	torn := t.TempDir()
-	check.OK(t, os.Mkdir(filepath.Join(torn, "inflight"), 0o700))
-	check.OK(t, os.WriteFile(filepath.Join(torn, "inflight", "x.entry"), changed, 0o600))
-	if found := orphans(t, open(t, torn)); len(found) != 0 {
-		t.Error("an entry with another content than its checksum was taken")
-	}
+	check.Write(t, torn, "inflight/x.entry", string(changed))
+	check.Equal(t, len(orphans(t, open(t, torn))), 0, "an entry with another content than its checksum was taken")
 	left := slots(t, torn)
 	check.That(t, len(left) == 1 && filepath.Ext(left[0]) == ".unreadable", "it was not set aside: %v", left)
 }
@@ -202,9 +188,7 @@ func TestFailedFlushPoisons(t *testing.T) {
 			_, err := j.Begin(entryOf("b"))
 			check.Must(t, errors.Is(err, journal.ErrUnavailable) && errors.Is(err, full), "%v", err)
 			check.Fails(j.Begin(entryOf("c")))(t, journal.ErrUnavailable, "the next entry was taken")
-			if found := orphans(t, open(t, dir)); len(found) != 0 {
-				t.Errorf("an entry that never began was taken: %+v", found[0].Entry)
-			}
+			check.Equal(t, len(orphans(t, open(t, dir))), 0, "an entry that never began was taken")
 		})
 	}
 }
@@ -235,4 +219,61 @@ func TestFilesAsEarlierVersionsWroteThem(t *testing.T) {
 		back, err := json.Marshal(files)
 		check.That(t, err == nil && string(back) == text, "%s is written as %s, %v", text, back, err)
 	}
+}
+
+// look is what somebody sees who changes nothing, and takes nothing from anybody.
+func look(t *testing.T, dir string) []journal.Seen {
+	t.Helper()
+	state := check.Value(os.OpenRoot(dir))(t)
+	defer state.Close()
+	before := contents(t, dir)
+	found := check.Value(journal.Look(state))(t)
+	after := contents(t, dir)
+	check.That(t, slices.Equal(before, after), "looking changed %q to %q", before, after)
+	return found
+}
+
+func contents(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	for _, name := range slots(t, dir) {
+		content := check.Value(os.ReadFile(name))(t)
+		all = append(all, name+string(content))
+	}
+	return all
+}
+
+func TestLookSeesWhatIsInFlight(t *testing.T) {
+	dir := t.TempDir()
+	check.Equal(t, len(look(t, dir)), 0, "found in nothing")
+	one := journal.Open(journal.Options{State: func() (*os.Root, error) { return os.OpenRoot(dir) }})
+	f := check.Value(one.Begin(entryOf("a")))(t)
+	found := look(t, dir)
+	check.That(t, len(found) == 1 && found[0].PID == os.Getpid() && !found[0].Torn && !found[0].Aside, "found %+v", found)
+	name := slots(t, dir)[0]
+	content := check.Value(os.ReadFile(name))(t)
+	f.Done()
+	check.Equal(t, len(look(t, dir)), 0, "found after its end")
+	check.OK(t, one.Close())
+
+	// The next to come still finds the entry of a dead process: looking did not take it.
+	check.OK(t, os.WriteFile(name, content, 0o600))
+	check.Equal(t, len(look(t, dir)), 1, "found of a dead process")
+	taken := orphans(t, open(t, dir))
+	check.Equal(t, len(taken), 1, "taken")
+	taken[0].Release()
+}
+
+func TestLookSeesWhatIsTorn(t *testing.T) {
+	dir := t.TempDir()
+	inflight := filepath.Join(dir, "inflight")
+	check.Write(t, inflight, "x.entry", "inflight 1 P- 00")
+	check.Write(t, inflight, "y.entry.unreadable", "")
+	found := look(t, dir)
+	check.That(t, len(found) == 2 && found[0].Torn && !found[0].Aside && found[1].Aside, "found %+v", found)
+	check.OK(t, os.Remove(filepath.Join(inflight, "x.entry")))
+	check.OK(t, os.Mkdir(filepath.Join(inflight, "x.entry"), 0o700))
+	state := check.Value(os.OpenRoot(dir))(t)
+	defer state.Close()
+	found, err := journal.Look(state)
+	check.That(t, err != nil, "a directory for an entry gave %+v", found)
 }

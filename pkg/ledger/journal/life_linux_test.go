@@ -20,13 +20,12 @@ func TestLockThatOutlivesItsProcess(t *testing.T) {
 	check.OK(t, f.Written(entryOf("a"), dead.Process.Pid))
 	_ = dead.Process.Kill()
 	_ = dead.Wait()
-	if found, err := other.Orphans(); !errors.Is(err, journal.ErrSettling) || len(found) > 0 {
-		t.Fatalf("%v, %v", found, err)
-	}
+	found, err := other.Orphans()
+	check.Must(t, errors.Is(err, journal.ErrSettling) && len(found) == 0, "%v, %v", found, err)
 	seen := look(t, dir)
 	check.That(t, len(seen) == 1 && seen[0].Gone, "seen: %+v", seen)
 	f.Abandon() // the child is another program now
-	found := orphans(t, other)
+	found = orphans(t, other)
 	check.Equal(t, len(found), 1)
 	check.OK(t, found[0].Drop())
 }

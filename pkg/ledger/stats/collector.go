@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -162,10 +161,8 @@ func (c *Collector) tally(e record.Entry, first bool) (t Tally) {
 }
 
 func (c *Collector) counts(one record.Change) bool {
-	matches := func(path string) bool {
-		return path == c.opts.Path || strings.HasSuffix(c.opts.Path, "/") && strings.HasPrefix(path, c.opts.Path)
-	}
-	return c.opts.Path == "" || matches(one.Path) || matches(one.From)
+	on := record.Filter{Path: c.opts.Path}.OnPath
+	return c.opts.Path == "" || on(one.Path) || on(one.From)
 }
 
 func (c *Collector) addChanges(e record.Entry, changed Tally) {

@@ -167,9 +167,8 @@ func TestMemoryIsThatOfTheNames(t *testing.T) {
 	for i := range 200_000 {
 		c.Add(mutation(i%5, "INT-1", "AST_REFACTOR", "proven", counted(fmt.Sprint("src/", i%20), 1, 1)))
 	}
-	if after := kept(); after > before+1<<20 {
-		t.Errorf("200,000 records keep %d bytes", after-before)
-	}
+	after := kept()
+	check.That(t, after <= before+1<<20, "200,000 records keep %d bytes", after-before)
 	check.Equal(t, c.Report().Records, 200_020, "counted")
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -117,25 +115,16 @@ type follower struct {
 }
 
 func (v *verification) read(ctx context.Context, root *os.Root, place segment.Extent) error {
-	file, size, err := place.Open(root)
-	if errors.Is(err, segment.ErrRotated) {
-		return err
-	}
-	if err != nil {
-		v.add(segment.Problem{Kind: segment.ProblemUnreadable, Segment: place.Name, Detail: err.Error()})
-		return nil
-	}
-	defer file.Close()
 	damaged := false
-	err = segment.ReadLines(file, size, false, func(line segment.Line) error {
+	err := place.Read(ctx, root, false, func(line segment.Line) error {
 		v.line(place.Name, line)
-		return ctx.Err()
-	}, func(d *framed.Damage) {
+		return nil
+	}, func(p segment.Problem) {
 		damaged = true
-		v.add(segment.DamageProblem(place.Name, d))
+		v.add(p)
 	})
-	if a, is := file.(segment.Archive); is && err == nil && !damaged {
-		if err := a.CheckName(place.Name); err != nil {
+	if err == nil && place.Archived() && !damaged {
+		if err := place.CheckName(root); err != nil {
 			v.add(segment.Problem{Kind: segment.ProblemArchive, Segment: place.Name, Detail: err.Error()})
 		}
 	}

@@ -62,14 +62,12 @@ func TestTextComesBack(t *testing.T) {
 				got, err := whole(open(t, file))
 				check.Must(t, err == nil && bytes.Equal(got, text), "%d bytes came back of %d: %v", len(got), len(text), err)
 				s := check.Value(framed.NewStream(bytes.NewReader(file)))(t)
-				if got, err := io.ReadAll(s); err != nil || !bytes.Equal(got, text) {
-					t.Fatalf("%d bytes came through the stream of %d: %v", len(got), len(text), err)
-				}
+				got, err = io.ReadAll(s)
+				check.Must(t, err == nil && bytes.Equal(got, text), "%d bytes came through the stream of %d: %v", len(got), len(text), err)
 				decoder := check.Value(zstd.NewReader(bytes.NewReader(file)))(t)
 				defer decoder.Close()
-				if got, err := io.ReadAll(decoder); err != nil || !bytes.Equal(got, text) {
-					t.Fatalf("another program gets %d bytes of %d: %v", len(got), len(text), err)
-				}
+				got, err = io.ReadAll(decoder)
+				check.Must(t, err == nil && bytes.Equal(got, text), "another program gets %d bytes of %d: %v", len(got), len(text), err)
 			})
 		}
 	}
@@ -133,9 +131,8 @@ func TestStreamTellsDamageFromFailure(t *testing.T) {
 	failure := errors.New("the disk failed")
 	s, err = framed.NewStream(io.MultiReader(bytes.NewReader(file[:100]), failing{failure}))
 	check.OK(t, err)
-	if _, err := io.Copy(io.Discard, s); !errors.Is(err, failure) || errors.Is(err, framed.ErrDamaged) {
-		t.Errorf("a failure to read gives %v", err)
-	}
+	_, err = io.Copy(io.Discard, s)
+	check.That(t, errors.Is(err, failure) && !errors.Is(err, framed.ErrDamaged), "a failure to read gives %v", err)
 }
 
 type failing struct{ err error }
@@ -169,9 +166,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		return // what follows decompresses a GiB
 	}
 	s := check.Value(framed.NewStream(bytes.NewReader(full)))(t)
-	if n, err := io.Copy(io.Discard, s); n > framed.MaxSize || !errors.Is(err, framed.ErrDamaged) {
-		t.Errorf("the stream gave %d bytes, %v", n, err)
-	}
+	n, err := io.Copy(io.Discard, s)
+	check.That(t, n <= framed.MaxSize && errors.Is(err, framed.ErrDamaged), "the stream gave %d bytes, %v", n, err)
 }
 
 func streamed(t *testing.T, text []byte) []byte {

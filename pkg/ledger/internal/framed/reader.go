@@ -190,9 +190,8 @@ var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 func locate(file io.ReaderAt, size int64) ([]frame, int64, error) {
 	var frames []frame
 	var at, from int64
-	headers := &window{file: file, size: size}
 	for at < size {
-		f, err := parseFrame(headers, at)
+		f, err := parseFrame(file, at, size)
 		if err != nil && !errors.Is(err, errBad) {
 			return nil, 0, err
 		}
@@ -220,8 +219,8 @@ func locate(file io.ReaderAt, size int64) ([]frame, int64, error) {
 
 var errBad = errors.New("not a frame of an archive")
 
-func parseFrame(headers *window, at int64) (frame, error) {
-	head, err := headers.bytes(at, zstd.HeaderMaxSize)
+func parseFrame(file io.ReaderAt, at, size int64) (frame, error) {
+	head, err := readUpTo(file, make([]byte, zstd.HeaderMaxSize), at, size)
 	if err != nil {
 		return frame{}, err
 	}
@@ -234,7 +233,7 @@ func parseFrame(headers *window, at int64) (frame, error) {
 	case h.FrameContentSize == 0, h.FrameContentSize > maxText:
 		return frame{}, fmt.Errorf("%w: %d bytes of text", errBad, h.FrameContentSize)
 	}
-	end, err := skipBlocks(headers, at+int64(h.HeaderSize))
+	end, err := skipBlocks(file, at+int64(h.HeaderSize), size)
 	if err != nil {
 		return frame{}, err
 	}
@@ -245,9 +244,9 @@ func parseFrame(headers *window, at int64) (frame, error) {
 }
 
 // skipBlocks returns where the frame ends whose first block begins at at.
-func skipBlocks(headers *window, at int64) (int64, error) {
+func skipBlocks(file io.ReaderAt, at, size int64) (int64, error) {
 	for range maxBlocks {
-		b, err := headers.bytes(at, blockHeader)
+		b, err := readUpTo(file, make([]byte, blockHeader), at, size)
 		if err != nil {
 			return 0, err
 		}
@@ -264,7 +263,7 @@ func skipBlocks(headers *window, at int64) (int64, error) {
 		}
 		if at += blockHeader + length; last {
 			at += checksum
-			if at > headers.size {
+			if at > size {
 				return 0, fmt.Errorf("%w: it is cut off", errBad)
 			}
 			return at, nil
@@ -287,32 +286,6 @@ func nextMagic(file io.ReaderAt, at, size int64) (int64, error) {
 		at += max(int64(len(b)-len(magic)+1), 1)
 	}
 	return size, nil
-}
-
-// window is the part of a file that was read last: the header of a frame has that of its first block behind it.
-type window struct {
-	file io.ReaderAt
-	size int64
-	at   int64
-	have []byte
-	buf  [windowSize]byte
-}
-
-const windowSize = zstd.HeaderMaxSize + blockHeader
-
-// bytes gives n bytes, less only where the file ends. They are valid until the next call.
-func (w *window) bytes(at int64, n int) (_ []byte, err error) {
-	n = int(max(0, min(int64(n), w.size-at)))
-	if at < w.at || at+int64(n) > w.at+int64(len(w.have)) {
-		if w.have, err = readUpTo(w.file, w.buf[:], at, w.size); err != nil {
-			return nil, err
-		}
-		w.at = at
-	}
-	if n == 0 {
-		return nil, nil
-	}
-	return w.have[at-w.at:][:n], nil
 }
 
 // readUpTo reads less only where the file ends.

@@ -2,26 +2,34 @@
 //
 // # Promise
 //
-// A whole and current index leaves out no line that a filter takes. It may propose too many. Everything below cache/index may
-// be deleted at any time, and costs time only.
+// A current index leaves out no block that has a line which a filter takes. It may propose too many. Everything below
+// cache/index may be deleted at any time, and costs time only.
 //
 // # Non-promise
 //
-// The index only proposes. Each proposed line is read, parsed and held to the filter; one that does not match must be
-// the very line that was indexed, else the segment's runs are deleted and all of it is read. So a stale, damaged or
-// foreign index is found out as soon as it proposes a wrong line, and costs time. But who can write cache/ can forge
-// one that leaves records out of answers, as can who changes lines behind git's back without moving the last one.
-// Therefore appending, verifying, scanning and following do not use it; what must be complete must ask those.
+// The index only proposes. Each proposed block must have the bytes that were indexed, or what is known of the segment is
+// dropped and all of it is read; each line is parsed and held to the filter. So a stale, damaged or foreign index is found
+// out as soon as it proposes a block that was changed, and costs time. But who can write cache/ can forge one that leaves
+// records out of answers, as can who changes lines behind git's back in a block that nothing proposes, and not the last
+// one. Therefore appending, verifying, scanning and following do not use it; what must be complete must ask those.
+//
+// # Index
+//
+// A segment is divided into blocks: whole lines of at most 128 KiB together, or one that is longer. So a block of an archive
+// is a frame of it. Of each block are kept its place and CRC-32C, the least and greatest time of its lines, and a Bloom filter
+// of 1 KiB with their ids, hashes, sessions, classes, kinds, intents, intents with kinds, paths, the directories above
+// these, and last names. A block with a line that is no record is proposed to everybody, so that the line is reported.
 //
 // # Files
 //
-// cache/index holds, for runs of lines of each segment, where each line begins, its time, and under which ids, hashes,
-// intents, paths and directories it is to be found (package postings has the format). It is made from the segments by the first query that
-// gains by it, without the lock on .orchestration, and brought up to date by each later one: a growing file's new lines
-// are indexed in memory, and written when they are a megabyte. Runs are joined so that there are few. Files are never
-// changed, so several processes may write the same at once, and everything may be deleted at any time. An archive's
-// runs are known by the archive's name, and it counts as whole only if that name has the hash of its bytes: later queries
-// of the process do not even look at it, and remember what they found in its runs and some of its lines. Other runs are
-// known by the first line of the segment and by the identity and place of the last line that they cover, which must still
-// stand there. Where the directory cannot be written, runs stay in memory.
+// It is made from the segments by the first query that gains by it, without the lock on .orchestration, and brought up to
+// date by each later one. cache/index/<first 16 hex digits of the SHA-256 of the segment's name>.idx has what is known of a
+// segment, and is replaced as a whole when that has grown by a sixteenth. All numbers are little-endian:
+//
+//	"omcpidx5"; CRC-32C of the segment's name and of what follows, 4 bytes; 1 if it is all of an archive whose name has the hash of its bytes, 4 bytes
+//	for each block: end in the segment, least and greatest time in Unix milliseconds, 8 bytes each; CRC-32C, 4 bytes; 1 if it
+//	is proposed to everybody, 4 bytes; the filter
+//
+// Later queries of a process do not even look at an archive that is whole, and remember some of the blocks that they read.
+// Of another file the last block must still stand there; blocks of which that is not so are made anew.
 package index

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -27,47 +25,6 @@ type Result struct {
 	Gap bool
 }
 
-// collect gives up to Limit matches of all segments.
-func (q *query) collect(ctx context.Context, root *os.Root, places []segment.Extent) (found []record.Entry, err error) {
-	found = make([]record.Entry, 0, min(q.Limit, index.MaxHeldLimit))
-	take := func(e record.Entry) error {
-		found = append(found, e)
-		if q.Limit > 0 && len(found) == q.Limit {
-			return segment.ErrEnough
-		}
-		return nil
-	}
-	if len(places) <= maxMerged || q.Limit > 0 && len(q.views) == len(places) {
-		if err = q.merge(ctx, root, places, take); errors.Is(err, segment.ErrEnough) {
-			err = nil
-		}
-		return found, err
-	}
-	for _, place := range places {
-		n := 0
-		err := q.each(ctx, root, place, func(e record.Entry) error {
-			found = append(found, e)
-			if n++; n == q.Limit {
-				return segment.ErrEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, segment.ErrEnough) {
-			return nil, fmt.Errorf("query the ledger: %s: %w", place.Name, err)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b record.Entry) int {
-		if q.Newest {
-			return b.Time.Compare(a.Time)
-		}
-		return a.Time.Compare(b.Time)
-	})
-	if q.Limit > 0 && len(found) > q.Limit {
-		found = found[:q.Limit]
-	}
-	return found, nil
-}
-
 // query is one run of a filter over the segments.
 type query struct {
 	record.Filter
@@ -75,49 +32,28 @@ type query struct {
 	problems []segment.Problem
 	seen     seenLines
 	want     func(line []byte) bool
+	inTurn   bool // segment by segment, and without the index
 
 	index  *index.Index // nil where all is read
 	wanted index.Wanted
 	views  map[string]*index.View
 }
 
-// each gives the matches of one segment.
+// each gives the matches of one segment. After ErrStale, what was given is not given again.
 func (q *query) each(ctx context.Context, root *os.Root, place segment.Extent, visit func(record.Entry) error) error {
+	r := &reader{query: q, ctx: ctx, root: root, place: place, visit: visit, needle: q.needle()}
+	for _, kind := range q.Kinds {
+		r.kinds = append(r.kinds, []byte(`"kind":"`+string(kind)+`"`))
+	}
+	defer r.close()
 	if v := q.views[place.Name]; v != nil {
-		err := q.eachIndexed(ctx, root, v, visit)
+		err := r.blocks(v)
 		if !errors.Is(err, index.ErrStale) {
 			return err
 		}
 		q.index.Forget(place.Name)
 	}
-	file, size, err := place.Open(root)
-	if errors.Is(err, segment.ErrRotated) {
-		return err
-	}
-	if err != nil {
-		q.problems = append(q.problems, segment.Problem{Kind: segment.ProblemUnreadable, Segment: place.Name, Detail: err.Error()})
-		return nil
-	}
-	defer file.Close()
-	needle := q.needle()
-	var kinds [][]byte // of which every matching line of ours contains one; none where any kind matches
-	for _, kind := range q.Kinds {
-		kinds = append(kinds, []byte(`"kind":"`+string(kind)+`"`))
-	}
-	visitLine := func(line segment.Line) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		ours := !line.TooLong && bytes.HasPrefix(line.Data, []byte(record.PrevKey))
-		has := func(text []byte) bool { return bytes.Contains(line.Data, text) }
-		if ours && (!has(needle) || len(kinds) > 0 && !slices.ContainsFunc(kinds, has) || q.want != nil && !q.want(line.Data)) {
-			return nil
-		}
-		return q.visit(place.Name, line, visit)
-	}
-	return segment.ReadLines(file, size, q.Newest, visitLine, func(d *framed.Damage) {
-		q.problems = append(q.problems, segment.DamageProblem(place.Name, d))
-	})
+	return r.all()
 }
 
 // needle is text that every matching line of ours contains, to pass over the others without parsing them.
@@ -134,39 +70,6 @@ func (q *query) needle() []byte {
 	return nil
 }
 
-func (q *query) visit(place string, line segment.Line, visit func(record.Entry) error) error {
-	if len(bytes.TrimSpace(line.Data)) == 0 && !line.TooLong {
-		return nil
-	}
-	e, err := q.parse(line)
-	if err != nil {
-		q.problems = append(q.problems, segment.LineProblem(place, line, err))
-		return nil
-	}
-	if !q.matches(e) {
-		return nil
-	}
-	return q.give(e, line, place, visit)
-}
-
-func (q *query) parse(line segment.Line) (record.Entry, error) {
-	if line.TooLong {
-		return record.Entry{}, record.ErrMalformed
-	}
-	return record.Parse(line.Data)
-}
-
-func (q *query) matches(e record.Entry) bool { return q.Matches(e) && q.onPaths(e) }
-
-// give visits a match, unless it was given before.
-func (q *query) give(e record.Entry, line segment.Line, segment string, visit func(record.Entry) error) error {
-	if !q.seen.add(e.Hash) {
-		return nil
-	}
-	e.Segment, e.Offset = segment, line.Offset
-	return visit(e)
-}
-
 func (q *query) onPaths(e record.Entry) bool {
 	return len(q.paths) == 0 || slices.ContainsFunc(q.paths, func(p string) bool { return record.MatchesPath(e, record.Filter{Path: p}.OnPath) })
 }
@@ -176,19 +79,31 @@ type where func() (*os.Root, *index.Index, error)
 
 // Find gives the matches of f, on any of paths if there are some.
 func Find(ctx context.Context, at where, f record.Filter, paths []string) (r Result, err error) {
+	if len(paths) > 0 {
+		f.Path = ""
+	}
 	err = segment.UnlessRotated(func() error {
 		q := query{Filter: f, paths: paths, seen: seenLines{}}
 		for _, e := range f.Without {
 			q.seen.add(e.Hash)
 		}
-		if len(paths) > 0 {
-			q.Path = ""
-		}
-		root, places, err := q.open(ctx, at)
-		if err == nil {
-			r.Entries, err = q.collect(ctx, root, places)
-		}
+		r.Entries = make([]record.Entry, 0, min(f.Limit, maxHeldLimit))
+		byTime, err := q.run(ctx, at, func(e record.Entry) error {
+			r.Entries = append(r.Entries, e)
+			return nil
+		})
 		r.Problems = q.problems
+		if !byTime {
+			slices.SortStableFunc(r.Entries, func(a, b record.Entry) int {
+				if f.Newest {
+					a, b = b, a
+				}
+				return a.Time.Compare(b.Time)
+			})
+		}
+		if f.Limit > 0 && len(r.Entries) > f.Limit {
+			r.Entries = r.Entries[:f.Limit]
+		}
 		return err
 	})
 	return r, err
@@ -223,53 +138,84 @@ func FindLine(ctx context.Context, at where, f record.Filter) (Result, error) {
 
 // Each gives each match to visit, in the order of their times where there are not too many segments.
 func Each(ctx context.Context, at where, f record.Filter, visit func(record.Entry) error) ([]segment.Problem, error) {
-	q := query{Filter: f, seen: seenLines{}}
-	err := segment.UnlessRotated(func() error {
-		root, places, err := q.open(ctx, at)
-		if err != nil {
-			return err
-		}
-		if len(places) > 1 && len(places) <= maxMerged {
-			return q.merge(ctx, root, places, visit)
-		}
-		return q.inTurn(ctx, root, places, visit)
-	})
-	return q.problems, err
+	return (&query{Filter: f, seen: seenLines{}}).begin(ctx, at, visit)
 }
 
-// Scan gives each record once whose line want accepts, without the index, also when a rotation makes it begin again.
+// Scan gives each record once whose line want accepts, segment by segment and without the index.
 func Scan(ctx context.Context, at where, want func(line []byte) bool, visit func(record.Entry) error) ([]segment.Problem, error) {
-	q := query{seen: seenLines{}, want: want}
+	return (&query{seen: seenLines{}, want: want, inTurn: true}).begin(ctx, at, visit)
+}
+
+// begin runs until no rotation has made it begin again. What was given is not given again.
+func (q *query) begin(ctx context.Context, at where, visit func(record.Entry) error) ([]segment.Problem, error) {
 	err := segment.UnlessRotated(func() error {
-		root, places, err := q.open(ctx, at)
-		if err == nil {
-			err = q.inTurn(ctx, root, places, visit)
-		}
+		_, err := q.run(ctx, at, visit)
 		return err
 	})
 	return q.problems, err
 }
 
-// open lists the segments, and brings the index up to them where the filter can gain by it.
-func (q *query) open(ctx context.Context, at where) (*os.Root, []segment.Extent, error) {
+// run lists the segments, brings the index up to them where the filter can gain by it, and gives the matches: by time, up to
+// the limit, or segment by segment, up to the limit of each, where too many segments would have to be read side by side.
+func (q *query) run(ctx context.Context, at where, visit func(record.Entry) error) (byTime bool, err error) {
 	root, x, err := at()
 	if err != nil {
-		return nil, nil, fmt.Errorf("query the ledger: %w", err)
+		return false, fmt.Errorf("query the ledger: %w", err)
 	}
-	places, problems, err := segment.ListBut(ctx, root, x.Knows)
+	places, problems, err := segment.List(ctx, root, x.Knows)
 	if err != nil {
-		return nil, nil, fmt.Errorf("query the ledger: %w", err)
+		return false, fmt.Errorf("query the ledger: %w", err)
 	}
 	q.problems = problems
-	return root, places, q.useIndex(ctx, x, places)
-}
-
-// inTurn gives the matches segment by segment.
-func (q *query) inTurn(ctx context.Context, root *os.Root, places []segment.Extent, visit func(record.Entry) error) error {
+	if err := q.useIndex(ctx, x, places); err != nil {
+		return false, err
+	}
+	if !q.inTurn && (len(places) <= maxMerged || q.Limit > 0 && len(q.views) == len(places)) {
+		return true, enough(q.merge(ctx, root, places, q.limited(visit)))
+	}
 	for _, place := range places {
-		if err := q.each(ctx, root, place, visit); err != nil {
-			return fmt.Errorf("query the ledger: %s: %w", place.Name, err)
+		if err := enough(q.each(ctx, root, place, q.limited(visit))); err != nil {
+			return false, fmt.Errorf("query the ledger: %s: %w", place.Name, err)
 		}
 	}
+	return false, nil
+}
+
+// limited ends with ErrEnough at the limit.
+func (q *query) limited(visit func(record.Entry) error) func(record.Entry) error {
+	n := 0
+	return func(e record.Entry) error {
+		err := visit(e)
+		if n++; err == nil && n == q.Limit {
+			err = segment.ErrEnough
+		}
+		return err
+	}
+}
+
+func enough(err error) error {
+	if errors.Is(err, segment.ErrEnough) {
+		return nil
+	}
+	return err
+}
+
+// useIndex brings the index up to the places. A segment that cannot be indexed is read.
+func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.Extent) error {
+	w, selective := index.WantedBy(q.Filter, q.paths)
+	if !selective || q.inTurn {
+		return nil
+	}
+	q.index, q.wanted, q.views = x, w, make(map[string]*index.View, len(places))
+	for _, place := range places {
+		v, err := x.View(ctx, place)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("query the ledger: %w", err)
+		}
+		if err == nil {
+			q.views[place.Name] = v
+		}
+	}
+	x.Tidy(places)
 	return nil
 }

@@ -21,36 +21,37 @@ const maxMerged = 64
 // cursor is one segment on its way through a merge. Most of a long ledger's are never begun: they have to be small.
 type cursor struct {
 	place *segment.Extent
+	at    time.Time // of its next match; until it is begun, a time that none of its matches comes before
+	head  *record.Entry
 	next  func() (record.Entry, error, bool) // nil until it is begun
 	end   func()
-	head  *record.Entry // nil until it is begun
-	// bound is not behind the first head in the order of the merge; while it does not come first, the segment need
-	// not be opened.
-	bound   time.Time
-	bounded bool
 }
 
 // merge gives the matches of several segments in the order of their times: whichever segment's next match comes first
-// goes first. Of equal times the earlier segment comes first, as in Query.
+// goes first. Of equal times the earlier segment comes first.
 func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Extent, visit func(record.Entry) error) error {
 	open := make([]cursor, len(places))
 	defer func() {
 		for _, c := range open {
-			c.stop()
+			if c.next != nil {
+				c.end()
+			}
 			if c.head != nil {
 				q.seen.forget(c.head.Hash) // not given yet, for the case that all begins again
 			}
 		}
 	}()
 	for i := range places {
-		open[i].place = &places[i]
-		open[i].bound, open[i].bounded = q.bound(places[i].Name)
+		least, greatest := q.views[places[i].Name].Times()
+		if open[i] = (cursor{place: &places[i], at: least}); q.Newest {
+			open[i].at = greatest
+		}
 	}
 	for len(open) > 0 {
-		at := q.first(open)
-		c := &open[at]
+		i := q.first(open)
+		c := &open[i]
 		if given := c.head; given != nil {
-			c.head = &record.Entry{}
+			c.head = nil
 			if err := visit(*given); err != nil {
 				return err
 			}
@@ -59,62 +60,31 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 			c.next, c.end = iter.Pull2(q.entries(ctx, root, *c.place))
 		}
 		head, err, more := c.next()
-		if c.head = &head; err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !more {
-			c.stop()
-			open = slices.Delete(open, at, at+1)
+		case more:
+			c.head, c.at = &head, head.Time
+		default:
+			c.end()
+			open = slices.Delete(open, i, i+1)
 		}
 	}
 	return nil
 }
 
-// bound gives the time that no match of a segment comes before.
-func (q *query) bound(segment string) (time.Time, bool) {
-	v := q.views[segment]
-	if v == nil || v.Size > v.End {
-		return time.Time{}, false
-	}
-	if q.Newest {
-		return v.Greatest, true
-	}
-	return v.Least, true
-}
-
-// first is the cursor whose head comes next, or one that has to begin before that can be said.
-func (q *query) first(open []cursor) int {
-	best := -1
+// first is the cursor that comes next. One that was not begun may have a match that comes before others of its time.
+func (q *query) first(open []cursor) (best int) {
 	for i, c := range open {
-		if c.head == nil && !c.bounded {
-			return i
+		order := c.at.Compare(open[best].at)
+		if q.Newest {
+			order = -order
 		}
-		if c.head != nil && (best < 0 || q.before(c.head.Time, open[best].head.Time)) {
+		if order < 0 || order == 0 && c.next == nil && open[best].next != nil {
 			best = i
 		}
 	}
-	next := best
-	for i, c := range open {
-		// A bound that equals the head may stand for one that comes first.
-		if c.head == nil && (best < 0 || !q.before(open[best].head.Time, c.bound)) &&
-			(next == best || q.before(c.bound, open[next].bound)) {
-			next = i
-		}
-	}
-	return next
-}
-
-func (q *query) before(a, b time.Time) bool {
-	if q.Newest {
-		return b.Before(a)
-	}
-	return a.Before(b)
-}
-
-func (c *cursor) stop() {
-	if c.next != nil {
-		c.end()
-	}
+	return best
 }
 
 // entries is each as a sequence, for merge to take from one segment at a time. An error is its last element.

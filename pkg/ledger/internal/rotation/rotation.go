@@ -76,19 +76,14 @@ func tryRotation(root *os.Root) (release func(), err error) {
 	if err != nil || unlock == nil {
 		return nil, err
 	}
-	clearDir(root, rotateDir)
-	return func() {
-		clearDir(root, rotateDir)
-		unlock()
-	}, nil
-}
-
-// clearDir leaves what it cannot remove: the next rotation tries again.
-func clearDir(root *os.Root, name string) {
-	names, _ := segment.ReadNames(root, name)
-	for _, file := range names {
-		_ = root.Remove(path.Join(name, file))
+	clear := func() { // what cannot be removed the next rotation tries again
+		names, _ := segment.ReadNames(root, rotateDir)
+		for _, name := range names {
+			_ = root.Remove(path.Join(rotateDir, name))
+		}
 	}
+	clear()
+	return func() { clear(); unlock() }, nil
 }
 
 const DefaultSize = 16 << 20 // bytes of an archive's lines

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -20,13 +21,13 @@ const (
 	archiveHashText = 16 // hex digits of the hash in an archive's name
 )
 
-// Archive is the lines of a compressed segment.
-type Archive struct {
+// archive is the lines of a compressed segment.
+type archive struct {
 	*framed.Reader
 	file *os.File
 }
 
-func (a Archive) Close() error { return errors.Join(a.Reader.Close(), a.file.Close()) }
+func (a archive) Close() error { return errors.Join(a.Reader.Close(), a.file.Close()) }
 
 // ArchiveName is where an archive with these bytes stands, relative to .orchestration. Two that are not the same never
 // have one name, whichever branch they come from.
@@ -40,17 +41,18 @@ func ArchiveName(firstLine []byte, hash []byte) string {
 
 // CheckName compares an archive with the hash in its name. That finds what decompresses to the same lines, and what
 // was put there by another program.
-func (a Archive) CheckName(name string) error {
-	info, err := a.file.Stat()
+func (x Extent) CheckName(root *os.Root) error {
+	file, _, err := durable.OpenRegularIn(root, path.Join(Home, x.Name), os.O_RDONLY)
 	if err != nil {
 		return err
 	}
+	defer file.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(a.file, 0, info.Size())); err != nil {
+	if _, err := io.Copy(hash, file); err != nil {
 		return err
 	}
 	have := hex.EncodeToString(hash.Sum(nil))[:archiveHashText]
-	if !strings.HasSuffix(name, "-"+have+ArchiveSuffix) {
+	if !strings.HasSuffix(x.Name, "-"+have+ArchiveSuffix) {
 		return fmt.Errorf("its SHA-256 begins with %s, which its name does not say: it is not the file that was archived", have)
 	}
 	return nil

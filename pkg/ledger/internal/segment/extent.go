@@ -41,13 +41,8 @@ const maxRotated = 100 // each took as many appends as fill a segment
 
 // List lists the segments of both layouts, archives first. Sizes are taken under a shared lock, so that no write of
 // ours is seen halfway. A reader does not wait long for it: without the lock it may see a line that is just being
-// written.
-func List(ctx context.Context, root *os.Root) ([]Extent, []Problem, error) {
-	return ListBut(ctx, root, func(string) bool { return false })
-}
-
-// ListBut does not look at archives that are known: a hundred of them would be most of a query's time.
-func ListBut(ctx context.Context, root *os.Root, known func(archive string) bool) ([]Extent, []Problem, error) {
+// written. Archives that are known are not looked at: a hundred of them would be most of a query's time.
+func List(ctx context.Context, root *os.Root, known ...func(archive string) bool) ([]Extent, []Problem, error) {
 	unlock, err := Lock(ctx, root, false, readerLockWait)
 	switch {
 	case errors.Is(err, ErrNotInitialized):
@@ -68,21 +63,18 @@ func ListBut(ctx context.Context, root *os.Root, known func(archive string) bool
 	if names, err = ArchiveNames(root); err != nil {
 		return nil, nil, err
 	}
-	archives, more := lookBut(root, names, known)
+	archives, more := Look(root, names, known...)
 	for i := range active {
 		active[i].archives = names
 	}
 	return slices.Concat(archives, active), append(problems, more...), nil
 }
 
-func Look(root *os.Root, names []string) (found []Extent, problems []Problem) {
-	return lookBut(root, names, func(string) bool { return false })
-}
-
-func lookBut(root *os.Root, names []string, known func(string) bool) (found []Extent, problems []Problem) {
+// Look looks at files by their names, but for those that are known.
+func Look(root *os.Root, names []string, known ...func(name string) bool) (found []Extent, problems []Problem) {
 	found = make([]Extent, 0, len(names))
 	for _, name := range names {
-		if known(name) {
+		if len(known) > 0 && known[0](name) {
 			found = append(found, Extent{Name: name})
 			continue
 		}
@@ -156,7 +148,7 @@ func (x Extent) Open(root *os.Root) (Content, int64, error) {
 			file.Close()
 			return nil, 0, err
 		}
-		return Archive{lines, file}, lines.Size(), nil
+		return archive{lines, file}, lines.Size(), nil
 	}
 	if os.SameFile(info, x.Info) && info.Size() >= x.Info.Size() {
 		return file, x.Info.Size(), nil
@@ -173,6 +165,26 @@ func (x Extent) Open(root *os.Root) (Content, int64, error) {
 		return nil, 0, err
 	}
 	return file, info.Size(), nil
+}
+
+// Read gives the lines of a segment, and goes around what is damaged: that, and that it cannot be opened at all, are problems to
+// tell. An error is yield's, the context's, ErrRotated, or one of reading.
+func (x Extent) Read(ctx context.Context, root *os.Root, newest bool, yield func(Line) error, tell func(Problem)) error {
+	file, size, err := x.Open(root)
+	if errors.Is(err, ErrRotated) {
+		return err
+	}
+	if err != nil {
+		tell(Problem{Kind: ProblemUnreadable, Segment: x.Name, Detail: err.Error()})
+		return nil
+	}
+	defer file.Close()
+	return ReadLines(file, size, newest, func(line Line) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return yield(line)
+	}, func(d *framed.Damage) { tell(DamageProblem(x.Name, d)) })
 }
 
 func (x Extent) Archived() bool { return strings.HasPrefix(x.Name, ArchiveDir+"/") }
@@ -204,24 +216,12 @@ func EachLine(ctx context.Context, root *os.Root, visit func(RawLine) error) ([]
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	for _, place := range places {
-		file, size, err := place.Open(root)
-		if errors.Is(err, ErrRotated) {
-			return problems, fmt.Errorf("read the ledger: %w", err)
-		}
-		if err != nil {
-			problems = append(problems, Problem{Kind: ProblemUnreadable, Segment: place.Name, Detail: err.Error()})
-			continue
-		}
-		err = ReadLines(file, size, false, func(line Line) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+		err := place.Read(ctx, root, false, func(line Line) error {
 			if !line.TooLong && len(bytes.TrimSpace(line.Data)) == 0 {
 				return nil
 			}
 			return visit(rawLine(place.Name, line))
-		}, func(d *framed.Damage) { problems = append(problems, DamageProblem(place.Name, d)) })
-		file.Close()
+		}, func(p Problem) { problems = append(problems, p) })
 		if err != nil {
 			return problems, fmt.Errorf("read the ledger: %s: %w", place.Name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -263,8 +264,27 @@ func (at Reached) InPlace(root *os.Root, name string) bool {
 	return at.Continues(file, info.Size())
 }
 
-// TakeOut removes from wanted the lines that a file has.
-func TakeOut(file io.ReaderAt, size int64, wanted map[record.Hash]bool) error {
+// TakeOut removes from wanted the lines that segments have, looked for from the last one. What cannot be opened has none.
+func TakeOut(root *os.Root, places []Extent, wanted map[record.Hash]bool) error {
+	var failed []error
+	for _, place := range slices.Backward(places) {
+		if len(wanted) == 0 {
+			break
+		}
+		file, size, err := place.Open(root)
+		if err != nil {
+			continue
+		}
+		if err := TakeOutOf(file, size, wanted); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = append(failed, fmt.Errorf("%s: %w", place.Name, err))
+		}
+		file.Close()
+	}
+	return errors.Join(failed...)
+}
+
+// TakeOutOf removes from wanted the lines that a content has.
+func TakeOutOf(file io.ReaderAt, size int64, wanted map[record.Hash]bool) error {
 	err := ReadLines(file, size, true, func(line Line) error {
 		if !line.TooLong && !line.Torn {
 			delete(wanted, record.Identity(line.Data))

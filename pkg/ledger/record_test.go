@@ -1,7 +1,12 @@
+//go:build !windows
+
 package ledger_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -39,9 +44,8 @@ func TestMarkSaysTwin(t *testing.T) {
 	}
 	want := []bool{true, true, false}
 	check.That(t, slices.Equal(twins, want), "twins %v, want %v", twins, want)
-	if m := record.MarkOf("alpha"); marks[0].Line() != m || marks[0] == m || marks[0].Bare() != m.Bare() {
-		t.Errorf("%x and %x are not one line", marks[0], m)
-	}
+	m := record.MarkOf("alpha")
+	check.That(t, marks[0].Line() == m && marks[0] != m && marks[0].Bare() == m.Bare(), "%x and %x are not one line", marks[0], m)
 }
 
 // Where none of a hunk's lines tells by itself where it stood, the nearest lines that do stand beside it.
@@ -92,5 +96,49 @@ func TestMarksInTheLedger(t *testing.T) {
 	var m record.LineMarks
 	for _, bad := range []string{"A", "AAAAAAA", strings.Repeat("A", 9), "AAAA AAA", "AAAAAAA="} {
 		check.Is(t, m.UnmarshalText([]byte(bad)), record.ErrMalformed, "%q", bad)
+	}
+}
+
+func TestModesInRecords(t *testing.T) {
+	sum := "sha256:" + strings.Repeat("0", 64)
+	for name, c := range map[string]struct {
+		op            change.Op
+		before, after change.Mode
+		line          string // "" where it is refused
+	}{
+		"as it was":            {change.Modified, "0644", "0644", `"before_mode":"0644"}`},
+		"another":              {change.Modified, "0644", "4755", `"before_mode":"0644","after_mode":"4755"}`},
+		"created":              {change.Created, "", "0600", `"after_mode":"0600"}`},
+		"deleted":              {change.Deleted, "0755", "", `"before_mode":"0755"}`},
+		"not known":            {change.Modified, "", "", `"after":"` + sum + `"}`},
+		"created with two":     {change.Created, "0644", "0600", ""},
+		"modified with one":    {change.Modified, "0644", "", ""},
+		"more than is allowed": {change.Created, "", "100755", ""},
+		"no digits":            {change.Deleted, "rwxr", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := record.Change{Change: change.Change{Op: c.op, Path: "f", Before: change.Version{Mode: c.before}, After: change.Version{Mode: c.after}}}
+			if c.op != change.Created {
+				changed.Before.Hash = sum
+			}
+			if c.op != change.Deleted {
+				changed.After.Hash = sum
+			}
+			line, err := record.Encode(record.Entry{ID: "x", Record: record.Record{Kind: record.KindMutation, Changes: []record.Change{changed}}})
+			if c.line == "" {
+				check.Must(t, errors.Is(err, record.ErrInvalidRecord), "%v, %s", err, line)
+				return
+			}
+			check.Must(t, err == nil && bytes.Contains(line, []byte(c.line)), "%v, %s", err, line)
+			e, err := record.Parse(line)
+			check.That(t, err == nil && e.Changes[0].Before.Mode == c.before && e.Changes[0].After.Mode == c.after, "%v, %+v", err, e.Changes)
+			back := e.Changes[0].Inverse()
+			check.That(t, back.Before.Mode == c.after && back.After.Mode == c.before, "%+v", back)
+		})
+	}
+	for mode, want := range map[fs.FileMode]change.Mode{0: "0000", 0o44: "0044", 0o755 | fs.ModeSetuid: "4755", 0o777 | fs.ModeSticky | fs.ModeSetgid: "3777"} {
+		got := change.ModeOf(mode)
+		back, ok := got.FileMode()
+		check.That(t, got == want && ok && back == mode, "%v is %q and comes back as %v", mode, got, back)
 	}
 }

@@ -3,9 +3,15 @@
 package ledger_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -113,4 +119,55 @@ func TestBusyLeavesNothingAndPassesLater(t *testing.T) {
 	check.OK(t, dir.Close())
 	appendOne(t, l, mutation("INT-001", "a"))
 	w.wantRecords(1)
+}
+
+// TestKilledProcessLosesNoAcknowledgedRecord kills processes that append from several goroutines at any moment: one after the
+// other, and some at once with segments so small that a rotation is nearly always under way.
+func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		rounds, atOnce int
+		segment        int64
+	}{
+		"alone":    {check.Rounds(5, 100), 1, -1},
+		"rotating": {check.Rounds(check.Smaller(4, 2), 60), 3, smallSegment / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkspace(t)
+			var acknowledged []string
+			var mu sync.Mutex
+			for round := range c.rounds {
+				inParallel(c.atOnce, func(i int) {
+					ids := killedAppender(t, fmt.Sprintf("%s|%d-%d|4|1000000|%d", w.dir, round, i, c.segment))
+					mu.Lock()
+					defer mu.Unlock()
+					acknowledged = append(acknowledged, ids...)
+				})
+				l := w.open(ledger.Options{SegmentSize: c.segment})
+				acknowledged = append(acknowledged, appendOne(t, l, mutation("INT-001", "after")).ID)
+				check.OK(t, l.Rotate(context.Background())) // so that the next round has little to move, and comes to it
+				p := w.verify().Problems
+				check.Must(t, len(p) == 0, "after round %d: %+v", round, p)
+			}
+			w.wantEach(acknowledged)
+			check.That(t, (len(w.archives()) != 0) == (c.segment > 0), "archives %v", w.archives())
+		})
+	}
+}
+
+// killedAppender gives the ids of the records that a process acknowledged before it was killed.
+func killedAppender(t *testing.T, job string) (ids []string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), appenderEnv+"="+job)
+	cmd.Stderr = os.Stderr
+	out := check.Value(cmd.StdoutPipe())(t)
+	check.OK(t, cmd.Start())
+	kill := 1 + rand.N(400)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if ids = append(ids, strings.Fields(lines.Text())[1]); len(ids) == kill {
+			time.AfterFunc(rand.N(5*time.Millisecond), func() { cmd.Process.Kill() })
+		}
+	}
+	err := cmd.Wait()
+	check.That(t, err != nil && len(ids) >= kill, "a process ended by itself after %d records: %v", len(ids), err)
+	return ids
 }
