@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -34,7 +35,7 @@ const (
 	fnvPrime = 1099511628211
 )
 
-// Block is some lines of a segment that follow each other. Use it as it is: those in a View are shared.
+// Block is some lines of a segment that follow each other.
 type Block struct {
 	From, To        int64
 	Sum             uint32 // CRC-32C of its bytes
@@ -43,8 +44,7 @@ type Block struct {
 	filter          []byte
 }
 
-// NewBlock is one without lines.
-func NewBlock(from int64) Block {
+func newBlock(from int64) Block {
 	return Block{From: from, To: from, Least: math.MaxInt64, Greatest: math.MinInt64, filter: make([]byte, filterSize)}
 }
 
@@ -62,8 +62,8 @@ func sumOf(content io.ReaderAt, from, to int64) (uint32, error) {
 	return sum.Sum32(), err
 }
 
-// Add takes in the line behind the block.
-func (b *Block) Add(line segment.Line) {
+// add takes in the line behind the block.
+func (b *Block) add(line segment.Line) {
 	b.To += line.Size
 	b.Sum = crc32.Update(crc32.Update(b.Sum, castagnoli(), line.Data), castagnoli(), line.LineEnd())
 	if line.TooLong || !b.skim(line.Data) && !b.parse(line.Data) {
@@ -253,6 +253,7 @@ func (b *Block) has(k key) bool {
 type Wanted struct {
 	groups       [][]key // of each group, a line has one of the keys
 	since, until int64
+	text         string // the same
 }
 
 // WantedBy is false where the index is of no use: the filter takes every line. The filter's path is one of paths if there are some.
@@ -296,16 +297,16 @@ func WantedBy(f record.Filter, paths []string) (w Wanted, selective bool) {
 	if !f.Until.IsZero() {
 		w.until = f.Until.UnixMilli()
 	}
+	w.text = fmt.Sprint(w.groups, w.since, w.until)
 	return w, len(w.groups) > 0 || !f.Since.IsZero() || !f.Until.IsZero()
 }
 
-// Takes is false for a block of which no line can match.
-func (w *Wanted) Takes(b Block) bool {
-	if b.Odd {
-		return true
-	}
-	if b.Greatest < w.since || b.Least > w.until {
-		return false
+func (w *Wanted) inTime(b Block) bool { return b.Odd || b.Greatest >= w.since && b.Least <= w.until }
+
+// takes is false for a block of which no line can match.
+func (w *Wanted) takes(b Block) bool {
+	if b.Odd || !w.inTime(b) {
+		return b.Odd
 	}
 	for _, keys := range w.groups {
 		if !slices.ContainsFunc(keys, b.has) {
@@ -313,4 +314,11 @@ func (w *Wanted) Takes(b Block) bool {
 		}
 	}
 	return true
+}
+
+// Takes reports whether a block of one line would be read.
+func (w *Wanted) Takes(line segment.Line) bool {
+	b := newBlock(0)
+	b.add(line)
+	return w.takes(b)
 }

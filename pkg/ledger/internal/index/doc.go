@@ -30,6 +30,6 @@
 //	for each block: end in the segment, least and greatest time in Unix milliseconds, 8 bytes each; CRC-32C, 4 bytes; 1 if it
 //	is proposed to everybody, 4 bytes; the filter
 //
-// Later queries of a process do not even look at an archive that is whole, and remember some of the blocks that they read.
-// Of another file the last block must still stand there; blocks of which that is not so are made anew.
+// Later queries of a process do not even look at an archive that is whole; its filters are read for each question that is new,
+// and what was found is remembered, and some of the blocks too. Of another file the last block must still stand there; blocks of which that is not so are made anew.
 package index

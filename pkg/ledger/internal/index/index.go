@@ -37,6 +37,8 @@ const (
 	keptUnused = 7 * 24 * time.Hour
 
 	maxHeld = 4 << 20 // bytes of all held blocks
+	// How many questions are remembered of a segment, and how many blocks of an answer: what many have is found in few segments.
+	maxFound = 64
 )
 
 // ErrStale: what the index says is not what stands in the segment.
@@ -51,6 +53,7 @@ type Index struct {
 
 	mu       sync.Mutex
 	segments map[string]*View
+	buf      []byte // of load
 	swept    bool
 	held     map[place][]byte
 	heldSize int
@@ -68,39 +71,47 @@ func New(root *os.Root) *Index {
 
 // View is the index of one segment at a moment. It stays as it is.
 type View struct {
-	Blocks  []Block
+	blocks  []Block
 	torn    bool        // the last block is what stands behind the last whole line
 	info    fs.FileInfo // of the file when it was read to its end
 	final   bool        // all of an archive that its name vouches for; git may be about to write the rest of another
 	written int64       // how much of it the file in cache/index covers
+
+	Least, Greatest time.Time // bounds of the times of all lines
+
+	found map[string][]Block // of a final segment whose filters are in its file alone, by what was wanted; nil of others
 }
 
 // whole are the blocks of whole lines.
 func (v *View) whole() []Block {
 	if v.torn {
-		return v.Blocks[:len(v.Blocks)-1]
+		return v.blocks[:len(v.blocks)-1]
 	}
-	return v.Blocks
+	return v.blocks
 }
 
 // end is how far whole lines are covered.
 func (v *View) end() int64 {
 	if n := len(v.whole()); n > 0 {
-		return v.Blocks[n-1].To
+		return v.blocks[n-1].To
 	}
 	return 0
 }
 
-// Times gives bounds for the times of all lines. Of nothing, and of a torn line, they are the ends of time.
-func (v *View) Times() (least, greatest time.Time) {
-	a, z := int64(math.MinInt64), int64(math.MaxInt64)
-	if v != nil {
-		a, z = z, a
-		for _, b := range v.Blocks {
-			a, z = min(a, b.Least), max(z, b.Greatest)
+// settle sets the bounds, and leaves the filters of a final segment to its file.
+func (v *View) settle() {
+	a, z := int64(math.MaxInt64), int64(math.MinInt64)
+	onDisk := v.final && v.written == v.end()
+	for i := range v.blocks {
+		a, z = min(a, v.blocks[i].Least), max(z, v.blocks[i].Greatest)
+		if onDisk {
+			v.blocks[i].filter = nil
 		}
 	}
-	return time.UnixMilli(a), time.UnixMilli(z).Add(time.Millisecond)
+	v.Least, v.Greatest = time.UnixMilli(a), time.UnixMilli(z).Add(time.Millisecond)
+	if onDisk {
+		v.found = map[string][]Block{}
+	}
 }
 
 // Knows reports whether all of an archive is in the index, so that nothing about it needs to be asked.
@@ -118,6 +129,9 @@ func (x *Index) View(ctx context.Context, at segment.Extent) (*View, error) {
 	v := x.segments[at.Name]
 	if v == nil {
 		v = x.load(at.Name)
+		if v.settle(); !v.final {
+			x.buf = nil // the view has it
+		}
 		x.segments[at.Name] = v
 	}
 	if v.final || segment.Unchanged(v.info, at.Info) {
@@ -145,16 +159,46 @@ func (x *Index) View(ctx context.Context, at segment.Extent) (*View, error) {
 	if grown := next.end() - next.written; next.final || grown >= max(x.MinWrite, next.end()/16) {
 		x.write(at.Name, next)
 	}
+	next.settle()
 	return next, nil
+}
+
+// Blocks gives those that may have lines which are wanted. ErrStale: the filters are gone.
+func (x *Index) Blocks(segment string, v *View, w *Wanted) (found []Block, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	found, known := v.found[w.text]
+	if known || !slices.ContainsFunc(v.blocks, w.inTime) {
+		return found, nil
+	}
+	blocks := v.blocks
+	if v.found != nil {
+		if blocks = x.load(segment).blocks; len(blocks) != len(v.blocks) {
+			return nil, ErrStale
+		}
+	}
+	for _, b := range blocks {
+		if w.takes(b) {
+			b.filter = nil
+			found = append(found, b)
+		}
+	}
+	if v.found != nil && len(found) <= maxFound {
+		if len(v.found) >= maxFound {
+			clear(v.found)
+		}
+		v.found[w.text] = found
+	}
+	return found, nil
 }
 
 // standing is what is known of a segment as far as its content still has it.
 func (v *View) standing(file segment.Content, size int64) *View {
 	n := len(v.whole())
-	for n > 0 && !v.Blocks[n-1].Stands(file, size) {
+	for n > 0 && !v.blocks[n-1].Stands(file, size) {
 		n--
 	}
-	next := &View{Blocks: slices.Clone(v.Blocks[:n]), written: v.written}
+	next := &View{blocks: slices.Clone(v.blocks[:n]), written: v.written}
 	if next.end() < v.written {
 		next.written = 0
 	}
@@ -163,24 +207,24 @@ func (v *View) standing(file segment.Content, size int64) *View {
 
 // extend takes in the lines behind what is covered.
 func (x *Index) extend(ctx context.Context, v *View, file segment.Content, size int64) error {
-	if n := len(v.Blocks); n > 0 {
-		v.Blocks[n-1].filter = slices.Clone(v.Blocks[n-1].filter)
+	if n := len(v.blocks); n > 0 {
+		v.blocks[n-1].filter = slices.Clone(v.blocks[n-1].filter)
 	}
 	at := v.end()
 	return segment.Forward(io.NewSectionReader(file, at, size-at), at, func(line segment.Line) error {
-		n := len(v.Blocks)
+		n := len(v.blocks)
 		if line.Torn {
 			v.torn = true
 			sum, err := sumOf(file, line.Offset, size)
-			v.Blocks = append(v.Blocks, Block{From: line.Offset, To: size, Sum: sum, Odd: true, Least: math.MinInt64, Greatest: math.MaxInt64})
+			v.blocks = append(v.blocks, Block{From: line.Offset, To: size, Sum: sum, Odd: true, Least: math.MinInt64, Greatest: math.MaxInt64})
 			return err
 		}
-		if n == 0 || line.Offset+line.Size-v.Blocks[n-1].From > x.BlockSize {
-			v.Blocks = append(v.Blocks, NewBlock(line.Offset))
+		if n == 0 || line.Offset+line.Size-v.blocks[n-1].From > x.BlockSize {
+			v.blocks = append(v.blocks, newBlock(line.Offset))
 			n++
 		}
-		b := &v.Blocks[n-1]
-		b.Add(line)
+		b := &v.blocks[n-1]
+		b.add(line)
 		if line.TooLong { // what was read is not all of it
 			var err error
 			if b.Sum, err = sumOf(file, b.From, b.To); err != nil {
@@ -231,13 +275,19 @@ func fileOf(segment string) string {
 	return hex.EncodeToString(sum[:8]) + ".idx"
 }
 
-// load reads what is kept of a segment: nothing where there is none, or where it is damaged.
+// load reads what is kept of a segment: nothing where there is none, or where it is damaged. Its filters are valid until the next.
 func (x *Index) load(name string) *View {
-	data, err := durable.ReadRegularIn(x.root, path.Join(indexDir, fileOf(name)), maxFile)
+	file, info, err := durable.OpenRegularIn(x.root, path.Join(indexDir, fileOf(name)), os.O_RDONLY)
 	if err != nil {
 		return &View{}
 	}
-	return decode(name, data)
+	defer file.Close()
+	size := min(info.Size(), maxFile)
+	x.buf = slices.Grow(x.buf[:0], int(size))[:size]
+	if _, err := io.ReadFull(file, x.buf); err != nil {
+		return &View{}
+	}
+	return decode(name, x.buf)
 }
 
 // write replaces the file of a segment, as another process may do at the same time. It is not flushed: what a power cut leaves
@@ -261,7 +311,7 @@ func (x *Index) write(name string, v *View) {
 
 func (v *View) encode(name string) []byte {
 	le := binary.LittleEndian
-	data := append(make([]byte, 0, headSize+len(v.Blocks)*rowSize), magic...)
+	data := append(make([]byte, 0, headSize+len(v.blocks)*rowSize), magic...)
 	data = append(data, 0, 0, 0, 0)
 	data = le.AppendUint32(data, oneIf(v.final))
 	for _, b := range v.whole() {
@@ -304,7 +354,7 @@ func decode(name string, data []byte) *View {
 		if b.To <= b.From {
 			return &View{}
 		}
-		v.Blocks = append(v.Blocks, b)
+		v.blocks = append(v.blocks, b)
 	}
 	v.written = v.end()
 	return v

@@ -13,10 +13,10 @@ const name = "agent_trace.jsonl"
 func someBlocks(n int) *View {
 	v := &View{final: n%2 == 1}
 	for i := range n {
-		b := NewBlock(v.end())
-		b.Add(segment.Line{Data: fmt.Appendf(nil, `{"id":"%d","files":[{"path":"a/b"}]}`, i), Size: 40})
+		b := newBlock(v.end())
+		b.add(segment.Line{Data: fmt.Appendf(nil, `{"id":"%d","files":[{"path":"a/b"}]}`, i), Size: 40})
 		b.Odd = i%3 == 0
-		v.Blocks = append(v.Blocks, b)
+		v.blocks = append(v.blocks, b)
 	}
 	v.written = v.end()
 	return v
@@ -34,9 +34,9 @@ func TestDamageIsFound(t *testing.T) {
 	data := someBlocks(3).encode(name)
 	for i := range data {
 		data[i] ^= 1 << (i % 8)
-		check.Equal(t, len(decode(name, data).Blocks), 0, "a bit of byte %d is another", i)
+		check.Equal(t, len(decode(name, data).blocks), 0, "a bit of byte %d is another", i)
 		data[i] ^= 1 << (i % 8)
-		check.Equal(t, len(decode(name, data[:i]).Blocks), 0, "cut to %d bytes", i)
+		check.Equal(t, len(decode(name, data[:i]).blocks), 0, "cut to %d bytes", i)
 	}
-	check.Equal(t, len(decode("another", data).Blocks), 0, "the file of another segment")
+	check.Equal(t, len(decode("another", data).blocks), 0, "the file of another segment")
 }

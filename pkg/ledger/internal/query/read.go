@@ -57,21 +57,19 @@ func (r *reader) tell(p segment.Problem) { r.problems = append(r.problems, p) }
 
 // blocks reads those that may have matches.
 func (r *reader) blocks(v *index.View) error {
-	for i := range v.Blocks {
+	blocks, err := r.index.Blocks(r.place.Name, v, &r.wanted)
+	for i := range blocks {
 		if r.Newest {
-			i = len(v.Blocks) - 1 - i
+			i = len(blocks) - 1 - i
 		}
-		if err := r.block(v.Blocks[i]); err != nil {
-			return err
+		if err == nil {
+			err = r.block(blocks[i])
 		}
 	}
-	return nil
+	return err
 }
 
 func (r *reader) block(b index.Block) error {
-	if !r.wanted.Takes(b) {
-		return nil
-	}
 	text, err := r.text(b)
 	if err != nil {
 		return err

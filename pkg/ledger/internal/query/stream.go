@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -42,10 +43,7 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 		}
 	}()
 	for i := range places {
-		least, greatest := q.views[places[i].Name].Times()
-		if open[i] = (cursor{place: &places[i], at: least}); q.Newest {
-			open[i].at = greatest
-		}
+		open[i] = cursor{place: &places[i], at: q.bound(places[i].Name)}
 	}
 	for len(open) > 0 {
 		i := q.first(open)
@@ -71,6 +69,20 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 		}
 	}
 	return nil
+}
+
+// bound is a time that no match of a segment comes before: where nothing is known of it, one of the ends of time.
+func (q *query) bound(segment string) time.Time {
+	v := q.views[segment]
+	switch {
+	case v != nil && q.Newest:
+		return v.Greatest
+	case v != nil:
+		return v.Least
+	case q.Newest:
+		return time.UnixMilli(math.MaxInt64)
+	}
+	return time.UnixMilli(math.MinInt64)
 }
 
 // first is the cursor that comes next. One that was not begun may have a match that comes before others of its time.
