@@ -187,7 +187,12 @@ type workspace struct {
 // newWorkspace makes a workspace whose ledger is verified when the test has ended and every process on it is gone.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := &workspace{t: t, dir: t.TempDir(), home: t.TempDir()}
+	return newWorkspaceAt(t, t.TempDir())
+}
+
+func newWorkspaceAt(t *testing.T, dir string) *workspace {
+	t.Helper()
+	w := &workspace{t: t, dir: dir, home: t.TempDir()}
 	t.Cleanup(w.verify)
 	w.write(".orchestration/active_intents.yaml", intentsYAML)
 	w.write(".orchestration/.gitignore", "state/\ncache/\n")

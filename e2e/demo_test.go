@@ -97,17 +97,13 @@ func eachSource(t *testing.T, dir string, visit func(name string, content []byte
 	}))
 }
 
-// largestAnswer is what clients still read: the TypeScript client gives up a stdio connection at 10 MB. Characters that
-// JSON has to escape take six bytes each, in text and structured content.
-const largestAnswer = 4 << 20
-
 // Whatever is in the workspace, answers stay readable for a client and for a model.
 func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
-	much, many := 1<<20, check.Rounds(2500, 5000)
-	if check.Short() {
-		much, many = 1<<16, 200
-	}
+	much, many := check.Rounds(1<<18, 1<<20), check.Rounds(1000, 5000)
+	// The TypeScript client gives up a stdio connection at 10 MB: the long form's answers have 4 MiB. Characters that JSON
+	// has to escape take six bytes each, in text and structured content.
+	largest := 4 * much
 	w := newWorkspace(t)
 	p := w.initialized()
 	session := p.agent().selects("INT-001")
@@ -151,11 +147,11 @@ func TestAnswersStaySmall(t *testing.T) {
 		p.send(callLine(i, c.tool, c.args))
 		m := p.await(i)
 		check.That(t, m.Error == nil, "%s: %+v", c.tool, m.Error)
-		check.That(t, len(m.Result) <= largestAnswer, "%s answered with %d bytes: %.300s", c.tool, len(m.Result), m.Result)
+		check.That(t, len(m.Result) <= largest, "%s answered with %d bytes: %.300s", c.tool, len(m.Result), m.Result)
 	}
 	for i, uri := range []string{"orchestra://intents", "orchestra://ledger/recent"} {
 		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"r%d","method":"resources/read","params":{"uri":%q}}`, i, uri))
-		if m := p.await(fmt.Sprintf("r%d", i)); len(m.Result) > largestAnswer {
+		if m := p.await(fmt.Sprintf("r%d", i)); len(m.Result) > largest {
 			t.Errorf("%s has %d bytes", uri, len(m.Result))
 		}
 	}

@@ -202,7 +202,9 @@ func TestMappedBesideOtherCommands(t *testing.T) {
 }
 
 func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
-	w := newWorkspace(t)
+	dir := check.Value(os.MkdirTemp("/var/tmp", "orchestra-e2e-"))(t) // a file system in memory tells no time of what is mapped
+	t.Cleanup(func() { check.NoError(t, os.RemoveAll(dir)) })
+	w := newWorkspaceAt(t, dir)
 	w.remove(".git")
 	w.write(file, content)
 	w.flushed(file) // else the kernel may write it back for the sake of the ledger's records

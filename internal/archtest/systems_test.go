@@ -74,7 +74,7 @@ type check struct {
 	packages map[string]*types.Package
 }
 
-// add checks a package whose imports have been checked. What is inside the functions of the standard library is left out.
+// add checks a package whose imports have been checked. What is inside the functions of others is left out: they see to it.
 func (c *check) add(p listedPackage) error {
 	if p.ImportPath == "unsafe" {
 		return nil
@@ -89,7 +89,7 @@ func (c *check) add(p listedPackage) error {
 	}
 	var problems []error
 	config := types.Config{
-		IgnoreFuncBodies: p.Standard, Sizes: types.SizesFor("gc", runtime.GOARCH), Importer: checked{c, p.ImportMap},
+		IgnoreFuncBodies: !p.Module.Main, Sizes: types.SizesFor("gc", runtime.GOARCH), Importer: checked{c, p.ImportMap},
 		Error: func(err error) { problems = append(problems, err) },
 	}
 	c.packages[p.ImportPath], _ = config.Check(p.ImportPath, c.files, sources, nil) // its error is the first of the problems

@@ -169,7 +169,7 @@ func Git(t testing.TB, dir string, args ...string) string {
 // the last line feed. The home is the test's to set.
 func GitAt(dir string, at time.Time, args ...string) (string, error) {
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main",
-		"-c", "commit.gpgsign=false", "-c", "gc.auto=0", "-c", "core.autocrlf=false", "-c", "core.editor=true"}, args...)...)
+		"-c", "commit.gpgsign=false", "-c", "maintenance.auto=false", "-c", "core.autocrlf=false", "-c", "core.editor=true"}, args...)...)
 	cmd.Dir = dir
 	date := fmt.Sprintf("%d +0000", at.Unix())
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "GIT_CONFIG_NOSYSTEM=1")

@@ -33,13 +33,7 @@ type chaos struct {
 }
 
 func TestQueriesThroughTheIndexAgreeWithAScan(t *testing.T) {
-	rounds, seeds := 14, 3
-	switch {
-	case check.Long():
-		rounds, seeds = 200, 20
-	case check.Short():
-		seeds = 1
-	}
+	rounds, seeds := check.Rounds(14, 200), check.Rounds(1, 20)
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorkspace(t)

@@ -92,7 +92,7 @@ func isUnique(l told) bool { return strings.Contains(l.text, "value") }
 // TestGenerated holds the gate to the truth of each line after random work of agents, people and git.
 func TestGenerated(t *testing.T) {
 	ownHome(t)
-	runs := check.Rounds(10, 400)
+	runs := check.Rounds(4, 400)
 	sums := make([]tally, runs)
 	t.Cleanup(func() {
 		var all tally

@@ -34,7 +34,7 @@ const (
 // In the long form it kills 300 times.
 func TestKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
-	kills := check.Rounds(20, 300)
+	kills := check.Rounds(10, 300)
 	var total crashTotals
 	t.Run("ledgers", func(t *testing.T) {
 		for done := 0; done < kills; done += killsPerLedger {

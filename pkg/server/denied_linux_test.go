@@ -94,8 +94,10 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/.intentignore", "secret:.env\n")
 	check.Write(t, dir, ".env", "KEY=1\n")
-	shared := filepath.Join(t.TempDir(), "shared.txt")
-	check.Write(t, filepath.Dir(shared), "shared.txt", "x")
+	place := check.Value(os.MkdirTemp("/tmp", "orchestra-test-"))(t) // a command has a /tmp of its own
+	defer os.RemoveAll(place)
+	shared := filepath.Join(place, "shared.txt")
+	check.Write(t, place, "shared.txt", "x")
 	b, s := start(t, dir, func(o *server.Options) { o.Settings.Commands.Network = "deny" }).under("INT-001")
 	check.Write(t, dir, "go.mod", "module x\n")
 	for line, want := range map[string][2]string{

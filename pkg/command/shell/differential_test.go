@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	lines = flag.Int("lines", 300, "random lines of each dialect for the comparison with real shells")
+	lines = flag.Int("lines", 120, "random lines of each dialect for the comparison with real shells")
 	seed  = flag.Uint64("seed", 1, "of the random lines")
 )
 

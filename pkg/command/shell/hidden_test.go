@@ -34,7 +34,7 @@ func TestHiddenPrograms(t *testing.T) {
 			r := shell.Read(line, shell.Bash)
 			seen := len(r.Unjudged) > 0 || strings.Contains(" "+names(r)+" ", " p0 ")
 			// What is seen needs no shell; some of it is run to know that the ways are ways.
-			if seen && random.IntN(map[bool]int{true: 8, false: 120}[long]) > 0 {
+			if seen && random.IntN(map[bool]int{true: 8, false: 240}[long]) > 0 {
 				continue
 			}
 			tried++

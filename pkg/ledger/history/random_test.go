@@ -22,12 +22,9 @@ import (
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
 // verification says with a model that reads the commits by itself.
 func TestRandomGit(t *testing.T) {
-	seeds, steps := uint64(2), 22
-	switch {
-	case check.Long():
+	seeds, steps := uint64(1), 22
+	if check.Long() {
 		seeds, steps = 20, 60
-	case check.Short():
-		seeds = 1
 	}
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
 		for seed := range seeds {

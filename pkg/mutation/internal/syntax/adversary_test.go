@@ -24,20 +24,20 @@ import (
 // languages are those whose programs are run. The short form leaves out those whose compilers take long.
 var languages = []struct {
 	extension string
-	usual     int // edits of each program; 40 times as many in the long form
+	usual     int // edits of each program; 80 times as many in the long form
 	long      bool
 	run       string // reads a list, or is a line of the shell that runs one program
 	needs     string
 }{
-	{"js", 100, false, "testdata/adversary/run.js", "node"},
-	{"py", 100, false, "testdata/adversary/run.py", "python3"},
-	{"c", 30, false, "gcc -w -o x a.c && ./x", "gcc"},
-	{"cpp", 30, true, "g++ -w -std=c++20 -o x a.cpp && ./x", "g++"},
-	{"rs", 25, true, "rustc -A warnings -o x a.rs && ./x", "rustc"},
-	{"java", 12, true, "cp a.java Main.java && javac -nowarn -d . Main.java && java -XX:TieredStopAtLevel=1 Main", "javac"},
-	{"go", 25, true, "go run a.go", "go"},
-	{"rb", 60, true, "ruby -W0 a.rb", "ruby"},
-	{"php", 60, true, "php -n -d error_reporting=E_ERROR a.php", "php"},
+	{"js", 50, false, "testdata/adversary/run.js", "node"},
+	{"py", 50, false, "testdata/adversary/run.py", "python3"},
+	{"c", 10, false, "gcc -w -o x a.c && ./x", "gcc"},
+	{"cpp", 15, true, "g++ -w -std=c++20 -o x a.cpp && ./x", "g++"},
+	{"rs", 12, true, "rustc -A warnings -o x a.rs && ./x", "rustc"},
+	{"java", 6, true, "cp a.java Main.java && javac -nowarn -d . Main.java && java -XX:TieredStopAtLevel=1 Main", "javac"},
+	{"go", 12, true, "go run a.go", "go"},
+	{"rb", 30, true, "ruby -W0 a.rb", "ruby"},
+	{"php", 30, true, "php -n -d error_reporting=E_ERROR a.php", "php"},
 }
 
 // TestAdversary makes texts that could deceive out of programs, and runs what is
@@ -51,7 +51,7 @@ func TestAdversary(t *testing.T) {
 			data := check.Value(os.ReadFile("testdata/adversary/programs." + language.extension + ".txt"))(t)
 			check.Needs(t, language.needs)
 			programs := strings.Split(string(data), "-- program --\n")
-			edits := check.Rounds(language.usual, language.usual*40)
+			edits := check.Rounds(language.usual, language.usual*80)
 			before, after := proven(t, language.extension, programs, edits)
 			was, is := run(t, language.needs, language.run, before), run(t, language.needs, language.run, after)
 			for i := range was {
