@@ -33,7 +33,12 @@ type Rule struct {
 func (r Rule) Negated() bool { return r.negate }
 
 // Parse reads one line without its line ending. It reports false for a blank line or a comment.
-func Parse(line string) (Rule, bool, error) {
+func Parse(line string) (Rule, bool, error) { return ParseIn(".", line) }
+
+var escapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// ParseIn is Parse for a line of the list of a directory, whose rules are for paths below it; "." is the root.
+func ParseIn(dir, line string) (Rule, bool, error) {
 	line = trimSpaces(line)
 	if line == "" || line[0] == '#' {
 		return Rule{}, false, nil
@@ -49,8 +54,12 @@ func Parse(line string) (Rule, bool, error) {
 	if strings.Trim(body, "/") == "" {
 		return Rule{}, false, errors.New("the rule names nothing")
 	}
+	body = anchor(body)
+	if dir != "." {
+		body = escapes.Replace(dir) + "/" + body
+	}
 	var err error
-	r.pattern, err = pathglob.Compile(anchor(body))
+	r.pattern, err = pathglob.Compile(body)
 	return r, err == nil, err
 }
 

@@ -4,7 +4,10 @@
 // It promises no more than the words mean. It reads no files and checks nothing: who makes a Change answers for it.
 package change
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Op is what happens to a file. Its text is the ledger's word for it.
 type Op string
@@ -19,28 +22,18 @@ const (
 	Read      Op = "read"      // no change: a call only looks at the file
 )
 
+var verbs = map[Op]string{Created: "create", Modified: "modify", Deleted: "delete", Moved: "move"}
+
 // Verb is the operation as an intention: "create" for Created. Plans, questions and the journal speak so.
-func (o Op) Verb() string {
-	switch o {
-	case Created:
-		return "create"
-	case Modified:
-		return "modify"
-	case Deleted:
-		return "delete"
-	case Moved:
-		return "move"
-	}
-	return string(o)
-}
+func (o Op) Verb() string { return cmp.Or(verbs[o], string(o)) }
 
 // Changes reports whether the file is another one afterwards, or in another place.
-func (o Op) Changes() bool { return o == Created || o == Modified || o == Deleted || o == Moved }
+func (o Op) Changes() bool { return verbs[o] != "" }
 
 // OpOf is the operation that a verb names; of another word it is this word.
 func OpOf(verb string) Op {
-	for _, op := range []Op{Created, Modified, Deleted, Moved} {
-		if op.Verb() == verb {
+	for op, v := range verbs {
+		if v == verb {
 			return op
 		}
 	}

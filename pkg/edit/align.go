@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
@@ -90,76 +89,4 @@ func moved(old, new []string, r lcs.Diff, kept []int) {
 		}
 		at, next = d.End, d.ReplEnd
 	}
-}
-
-// maxTwins bounds the table by which twins are told apart.
-const maxTwins = 1 << 18
-
-// otherTwin refuses a kept line that could as well be another line of the search that reads the same, where the two
-// have different indentation in the file.
-func (in *reindenter) otherTwin() error {
-	if _, marked := in.p.marked(); marked {
-		return nil
-	}
-	places := make(map[string][]int)
-	for i, line := range in.p.old {
-		if !isBlank(line) {
-			places[line] = append(places[line], i)
-		}
-	}
-	differ := func(line string) bool {
-		twins := places[line]
-		return slices.ContainsFunc(twins, func(i int) bool {
-			return indentOf(in.file(i)) != indentOf(in.file(twins[0]))
-		})
-	}
-	if !slices.ContainsFunc(in.p.new, differ) {
-		return nil
-	}
-	if len(in.p.old)*len(in.p.new) > maxTwins {
-		return in.doubt("it is too long to tell which of its equal lines stay")
-	}
-	before := common(in.p.old, in.p.new)
-	after := common(reversed(in.p.old), reversed(in.p.new))
-	n, m := len(in.p.old), len(in.p.new)
-	for j, line := range in.p.new {
-		if !differ(line) {
-			continue
-		}
-		level, found := "", false
-		for _, i := range places[line] {
-			if before[i][j]+1+after[n-i-1][m-j-1] < before[n][m] {
-				continue
-			}
-			if here := indentOf(in.file(i)); found && here != level {
-				return in.doubt("the line %q stands there more than once, so it is not certain which of them stays", short(line))
-			} else {
-				level, found = here, true
-			}
-		}
-	}
-	return nil
-}
-
-// common gives the length of the longest common subsequence of each pair of beginnings.
-func common(a, b []string) [][]int32 {
-	table := make([][]int32, len(a)+1)
-	table[0] = make([]int32, len(b)+1)
-	for i, x := range a {
-		table[i+1] = make([]int32, len(b)+1)
-		for j, y := range b {
-			if x == y {
-				table[i+1][j+1] = table[i][j] + 1
-			} else {
-				table[i+1][j+1] = max(table[i][j+1], table[i+1][j])
-			}
-		}
-	}
-	return table
-}
-
-func reversed(lines []string) []string {
-	lines = slices.Clone(lines)
-	slices.Reverse(lines)
-	return lines
 }

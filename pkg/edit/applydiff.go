@@ -52,7 +52,7 @@ func applyBlocks(original, diff string, opt Options) (Result, error) {
 	if syntax != nil {
 		return Result{}, syntax
 	}
-	p := &placer{corpus: newCorpus(original), tiers: diffTiers(), opt: opt}
+	p := &placer{corpus: newCorpus(original), tiers: allTiers(), opt: opt}
 	result, _, err := p.run(changes, p.searchBlock)
 	if err == nil {
 		result.Notes = p.noteCRLF(result.Notes, diff)
@@ -101,7 +101,24 @@ func (p *placer) ruledBlock(ch change) (placement, *FailedBlock) {
 }
 
 // run places all changes and applies them, or lists those that fail.
-func (p *placer) run(changes []change, place func(change) (placement, *FailedBlock)) (result Result, placed []placement, err error) {
+func (p *placer) run(changes []change, place func(change) (placement, *FailedBlock)) (Result, []placement, error) {
+	out, placed, err := p.placed(changes, place)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	out.complete(p.endsWithNewline())
+	return Result{Text: out.String(), Notes: notesOf(placed)}, placed, nil
+}
+
+func notesOf(placed []placement) (notes []string) {
+	for _, pl := range placed {
+		notes = append(notes, pl.notes...)
+	}
+	return notes
+}
+
+// placed gives the lines with all changes, whose ends can be missing.
+func (p *placer) placed(changes []change, place func(change) (placement, *FailedBlock)) (out textLines, placed []placement, err error) {
 	var failed []FailedBlock
 	for _, ch := range changes {
 		pl, failing := place(ch)
@@ -117,25 +134,19 @@ func (p *placer) run(changes []change, place func(change) (placement, *FailedBlo
 		}
 		placed = append(placed, pl)
 	}
-	var out textLines
 	if len(failed) == 0 {
 		out, failed = p.apply(placed)
 	}
-	if len(failed) > 0 {
-		for i := range failed {
-			if failed[i].Surroundings == "" {
-				p.show(&failed[i])
-			}
+	if len(failed) == 0 {
+		return out, placed, nil
+	}
+	for i := range failed {
+		if failed[i].Surroundings == "" {
+			p.show(&failed[i])
 		}
-		slices.SortFunc(failed, func(a, b FailedBlock) int { return a.Index - b.Index })
-		return Result{}, nil, &MatchError{Total: len(changes), Blocks: failed}
 	}
-	out.complete(p.endsWithNewline())
-	result.Text = out.String()
-	for _, pl := range placed {
-		result.Notes = append(result.Notes, pl.notes...)
-	}
-	return result, placed, nil
+	slices.SortFunc(failed, func(a, b FailedBlock) int { return a.Index - b.Index })
+	return textLines{}, nil, &MatchError{Total: len(changes), Blocks: failed}
 }
 
 // doubt fails a change whose repaired reading has a place and is not certain.

@@ -42,137 +42,123 @@ func isSearchMarker(trimmed string) bool {
 
 // blockParser reads search blocks; text between blocks is ignored.
 type blockParser struct {
-	changes    []change
-	current    change
-	part       blockPart
-	attributes int // of the block that is being read
-	line       int // 1-based
+	lines []string
+	at    int // the line at hand
 }
-
-type blockPart int
-
-const (
-	outside blockPart = iota
-	inHead            // after the search marker, before any content
-	inSearch
-	inReplace
-)
 
 // parseBlocks reads lines of a diff, without terminators.
 func parseBlocks(lines []string) ([]change, *SyntaxError) {
-	p := &blockParser{}
-	for i, line := range lines {
-		p.line = i + 1
-		if err := p.read(line); err != nil {
+	p := &blockParser{lines: lines}
+	var changes []change
+	for ; p.at < len(lines); p.at++ {
+		marker, err := p.marker()
+		if err == nil && marker == searchMarker {
+			ch := change{index: len(changes) + 1, diffLine: p.at + 1}
+			err = p.block(&ch)
+			changes = append(changes, ch)
+		} else if err == nil && marker != "" {
+			err = p.fail("%q stands outside a block; %s", marker, blockFormat)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case p.part == inReplace:
-		return nil, p.fail("the diff ends inside block %d: %q is missing", p.current.index, replaceMarker)
-	case p.part != outside:
-		return nil, p.fail("the diff ends inside block %d: %q is missing", p.current.index, dividerMarker)
-	case len(p.changes) == 0:
+	if len(changes) == 0 {
 		return nil, &SyntaxError{Reason: "no block found; " + blockFormat}
 	}
-	return p.changes, nil
+	return changes, nil
 }
 
 func (p *blockParser) fail(format string, args ...any) *SyntaxError {
-	return &SyntaxError{Line: p.line, Reason: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Line: min(p.at+1, len(p.lines)), Reason: fmt.Sprintf(format, args...)}
 }
 
-func (p *blockParser) read(line string) *SyntaxError {
-	trimmed := trimMarker(line)
+// marker is the one that the line at hand is, "" for none.
+func (p *blockParser) marker() (string, *SyntaxError) {
+	trimmed := trimMarker(p.lines[p.at])
 	switch {
 	case isSearchMarker(trimmed):
-		return p.open()
-	case trimmed == dividerMarker:
-		return p.divide()
-	case trimmed == replaceMarker:
-		return p.close()
+		return searchMarker, nil
+	case trimmed == dividerMarker, trimmed == replaceMarker:
+		return trimmed, nil
 	case strings.HasPrefix(trimmed, searchPrefix), strings.HasPrefix(trimmed, replacePrefix):
-		return p.fail("%q is not a marker of this format"+escapeAdvice+"; %s", shorten(trimmed, 80), shorten(trimmed, 80), blockFormat)
+		return "", p.fail("%q is not a marker of this format"+escapeAdvice+"; %s", shorten(trimmed, 80), shorten(trimmed, 80), blockFormat)
 	}
-	switch p.part {
-	case inHead:
-		return p.head(line, trimmed)
-	case inSearch:
-		p.current.old = append(p.current.old, unescape(line))
-	case inReplace:
-		if strings.HasPrefix(trimmed, ":start_line:") || strings.HasPrefix(trimmed, ":end_line:") {
-			return p.fail("%q stands in the replacement of block %d; it belongs under %q"+escapeAdvice,
-				trimmed, p.current.index, searchMarker, trimmed)
-		}
-		p.current.new = append(p.current.new, unescape(line))
-	}
-	return nil
+	return "", nil
 }
 
-func (p *blockParser) open() *SyntaxError {
-	if p.part != outside {
-		return p.fail("a new block begins inside block %d, which is not closed by %q"+escapeAdvice,
-			p.current.index, replaceMarker, searchMarker)
+// block reads one that begins at the line at hand, up to its last line.
+func (p *blockParser) block(ch *change) (err *SyntaxError) {
+	p.at++
+	if err = p.head(ch); err != nil {
+		return err
 	}
-	p.current = change{index: len(p.changes) + 1, diffLine: p.line}
-	p.part, p.attributes = inHead, 0
-	return nil
+	if ch.old, err = p.part(ch.index, dividerMarker); err != nil {
+		return err
+	}
+	p.at++
+	ch.new, err = p.part(ch.index, replaceMarker)
+	return err
 }
 
 // head reads the optional lines between the search marker and the content.
-func (p *blockParser) head(line, trimmed string) *SyntaxError {
-	lower := strings.ToLower(trimmed)
-	if m := lineAttribute.FindStringSubmatch(lower); m != nil {
+func (p *blockParser) head(ch *change) *SyntaxError {
+	attributes := 0
+	for ; p.at < len(p.lines); p.at++ {
+		trimmed := trimMarker(p.lines[p.at])
+		lower := strings.ToLower(trimmed)
+		m := lineAttribute.FindStringSubmatch(lower)
+		switch {
+		case m == nil && isAttribute(lower, ""):
+			return p.fail("%q has no line number; write :start_line:N"+escapeAdvice, shorten(trimmed, 80), trimmed)
+		case m == nil && trimmed == headMarker && attributes > 0:
+			p.at++
+			return nil
+		case m == nil:
+			ch.ruled = trimmed == headMarker
+			return nil
+		}
 		number, err := strconv.Atoi(m[2])
 		if err != nil {
 			return p.fail("%q: the number is too large", shorten(trimmed, 80))
 		}
 		if m[1] == "start" {
-			p.current.hint = number
+			ch.hint = number
 		}
-		p.attributes++
-		return nil
+		attributes++
 	}
-	if strings.HasPrefix(lower, ":start_line") || strings.HasPrefix(lower, ":end_line") {
-		return p.fail("%q has no line number; write :start_line:N"+escapeAdvice, shorten(trimmed, 80), trimmed)
-	}
-	p.part = inSearch
-	if trimmed == headMarker {
-		if p.attributes > 0 {
-			return nil
+	return nil
+}
+
+func isAttribute(text, goesOn string) bool {
+	return strings.HasPrefix(text, ":start_line"+goesOn) || strings.HasPrefix(text, ":end_line"+goesOn)
+}
+
+// part reads the lines up to the marker that ends them.
+func (p *blockParser) part(index int, until string) (lines []string, err *SyntaxError) {
+	for ; p.at < len(p.lines); p.at++ {
+		marker, err := p.marker()
+		trimmed := trimMarker(p.lines[p.at])
+		switch {
+		case err != nil:
+			return nil, err
+		case marker == until:
+			return orNone(lines), nil
+		case marker == searchMarker:
+			return nil, p.fail("a new block begins inside block %d, which is not closed by %q"+escapeAdvice, index, replaceMarker, searchMarker)
+		case marker == dividerMarker:
+			return nil, p.fail("a second %q in block %d"+escapeAdvice, dividerMarker, index, dividerMarker)
+		case marker == replaceMarker:
+			return nil, p.fail("block %d has no %q before %q"+escapeAdvice, index, dividerMarker, replaceMarker, replaceMarker)
+		case until == replaceMarker && isAttribute(trimmed, ":"):
+			return nil, p.fail("%q stands in the replacement of block %d; it belongs under %q"+escapeAdvice, trimmed, index, searchMarker, trimmed)
 		}
-		p.current.ruled = true
+		lines = append(lines, unescape(p.lines[p.at]))
 	}
-	p.current.old = append(p.current.old, unescape(line))
-	return nil
+	return nil, p.fail("the diff ends inside block %d: %q is missing", index, until)
 }
 
-func (p *blockParser) divide() *SyntaxError {
-	switch p.part {
-	case outside:
-		return p.fail("%q stands outside a block; %s", dividerMarker, blockFormat)
-	case inReplace:
-		return p.fail("a second %q in block %d"+escapeAdvice, dividerMarker, p.current.index, dividerMarker)
-	}
-	p.part = inReplace
-	return nil
-}
-
-func (p *blockParser) close() *SyntaxError {
-	switch p.part {
-	case outside:
-		return p.fail("%q stands outside a block; %s", replaceMarker, blockFormat)
-	case inHead, inSearch:
-		return p.fail("block %d has no %q before %q"+escapeAdvice, p.current.index, dividerMarker, replaceMarker, replaceMarker)
-	}
-	// As in the original format, a part of one empty line is an empty part.
-	p.current.old = orNone(p.current.old)
-	p.current.new = orNone(p.current.new)
-	p.changes = append(p.changes, p.current)
-	p.part = outside
-	return nil
-}
-
+// orNone: as in the original format, a part of one empty line is an empty part.
 func orNone(lines []string) []string {
 	if len(lines) == 1 && lines[0] == "" {
 		return nil

@@ -23,9 +23,7 @@ func Hunks(before, after string) [][4]int {
 
 // IDHunks is Hunks of lines that stand as numbers, from 0 to below ids: equal numbers are equal lines.
 func IDHunks(before, after []int32, ids int) [][4]int {
-	d := newDiffer(before, after, ids)
-	d.compare(0, len(d.a), 0, len(d.b), 0)
-	return hunksOf(d.diffs)
+	return hunksOf(diffIDs(before, after, ids))
 }
 
 func hunksOf(diffs []lcs.Diff) [][4]int {
@@ -39,36 +37,25 @@ func hunksOf(diffs []lcs.Diff) [][4]int {
 
 // diffLines gives the differences of two lists of lines, ascending and apart.
 func diffLines(before, after []string) []lcs.Diff {
-	same := 0
-	for same < min(len(before), len(after)) && before[same] == after[same] {
-		same++
-	}
 	ids := make(map[string]int32)
-	intern := func(lines []string) []int32 {
-		list := make([]int32, len(lines))
-		for i, line := range lines {
-			list[i] = idOf(ids, line)
-		}
-		return list
-	}
-	d := newDiffer(intern(before[same:]), intern(after[same:]), len(ids))
-	d.offset = same
-	d.compare(0, len(d.a), 0, len(d.b), 0)
+	intern := func(line string) int32 { return idOf(ids, line) }
+	a, b := each(before, intern), each(after, intern)
+	return diffIDs(a, b, len(ids))
+}
+
+func diffIDs(a, b []int32, ids int) []lcs.Diff {
+	d := &differ{a: a, b: b, rounds: 200, countA: make([]int32, ids), countB: make([]int32, ids), placeB: make([]int32, ids)}
+	d.compare(0, len(a), 0, len(b), 0)
 	return d.diffs
 }
 
 // differ compares two lists of line ids.
 type differ struct {
 	a, b           []rune
-	offset         int     // lines that were cut off at the top
 	countA, countB []int32 // scratch, by id: occurrences in the range at hand
 	placeB         []int32 // scratch, by id: a place in b
 	rounds         int     // how often Myers' algorithm may go on where it gave up
 	diffs          []lcs.Diff
-}
-
-func newDiffer(a, b []rune, ids int) *differ {
-	return &differ{a: a, b: b, rounds: 200, countA: make([]int32, ids), countB: make([]int32, ids), placeB: make([]int32, ids)}
 }
 
 // maxDepth bounds the recursion of the patience step: each level looks at every line once.
@@ -106,7 +93,6 @@ func (d *differ) add(a0, a1, b0, b1 int) {
 	if a0 == a1 && b0 == b1 {
 		return
 	}
-	a0, a1, b0, b1 = a0+d.offset, a1+d.offset, b0+d.offset, b1+d.offset
 	if n := len(d.diffs); n > 0 && d.diffs[n-1].End == a0 && d.diffs[n-1].ReplEnd == b0 {
 		d.diffs[n-1].End, d.diffs[n-1].ReplEnd = a1, b1
 		return

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,25 +16,15 @@ type How string
 
 const (
 	Exact      How = "exact"      // line by line, byte by byte
-	Trailing   How = "trailing"   // apart from trailing whitespace
-	Indented   How = "indented"   // apart from whitespace at both ends
-	Whitespace How = "whitespace" // apart from any whitespace and typographic punctuation
+	Whitespace How = "whitespace" // line by line, apart from whitespace and typographic punctuation
 	Fuzzy      How = "fuzzy"      // similar above the threshold
 	Inserted   How = "inserted"   // a pure insertion, placed by line number, anchor or end of file
 )
 
 func verbatim(line string) string { return line }
 
-func trimTrailing(line string) string { return strings.TrimRightFunc(line, unicode.IsSpace) }
-
-// diffTiers is the order for search blocks and unified diffs, patchTiers that of the Codex patch format.
-func diffTiers() []tier {
-	return []tier{{Exact, verbatim}, {Whitespace, loosen}}
-}
-
-func patchTiers() []tier {
-	return []tier{{Exact, verbatim}, {Trailing, trimTrailing}, {Indented, strings.TrimSpace}, {Whitespace, loosen}}
-}
+// allTiers is their order, for search blocks and diffs of either format.
+func allTiers() []tier { return []tier{{Exact, verbatim}, {Whitespace, loosen}} }
 
 // loosen is the key of a line with whitespace runs as one space, none at the
 // ends, and typographic quotes, dashes and ellipses as their ASCII forms.

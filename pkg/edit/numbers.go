@@ -46,83 +46,45 @@ func withoutNumbers(ch change) (change, bool) {
 		// One number alone can be anything: it must be that of its line.
 		ch.only = max(1, search[0].number)
 	}
-	r := renumbered{search, each(ch.new, func(line string) numberedLine {
-		if cut := cutNumber(line); cut.mark == search[0].mark {
-			return cut
-		}
-		return numberedLine{line, -1, ""}
-	})}
-	ch.old = texts(search)
-	switch r.judge(ch.new) {
-	case numbers:
-		ch.new = texts(r.new)
-	case unclear:
+	fresh, clear := withoutNumbersOf(search, ch.new)
+	if !clear {
 		ch.unclear = "its search part has line numbers, which are no part of the file, and it is not clear whether the numbers in its replacement are such numbers or text. " +
 			"Send the block without line numbers."
 	}
+	ch.new = fresh
+	ch.old = each(search, func(line numberedLine) string { return line.text })
 	return ch, true
 }
 
-func texts(lines []numberedLine) []string {
-	return each(lines, func(line numberedLine) string { return line.text })
-}
-
-// renumbered is a replacement whose search had line numbers.
-type renumbered struct{ search, new []numberedLine }
-
-type numberReading int
-
-const (
-	asWritten numberReading = iota // the replacement has no line numbers
-	numbers                        // what looks like a line number is one
-	unclear
-)
-
-// judge tells whether a replacement is written with line numbers. Code has numbers before bars too (a table, a pattern,
-// two flags), so it takes more than their look: lines that the search has as well, or numbers that go on where the
-// search does.
-func (r renumbered) judge(written []string) numberReading {
-	var with []numberedLine
-	quoted, kept, bare := 0, 0, 0 // lines of the search: numbered, as text that looks numbered, without number
-	for i, line := range r.new {
-		switch {
-		case line.number < 0:
-			bare += count(r.search, line.text)
-		default:
-			with = append(with, line)
-			quoted += count(r.search, line.text)
-			kept += count(r.search, written[i])
+// withoutNumbersOf removes line numbers from the replacement of a search that has them. Code has numbers before bars too (a
+// table, a pattern, two flags), so it takes more than their look: lines that the search has as well, or numbers that
+// begin and go on as those of the search. clear is false if they can be either.
+func withoutNumbersOf(search []numberedLine, written []string) (lines []string, clear bool) {
+	first := search[0]
+	has := func(text string) bool {
+		return !isBlank(text) && slices.ContainsFunc(search, func(l numberedLine) bool { return l.text == text })
+	}
+	lines = slices.Clone(written)
+	numbers, quoted, kept, rising, last := 0, false, false, true, 0
+	following := !slices.ContainsFunc(search, func(l numberedLine) bool { return cutNumber(l.text).mark == l.mark }) // else the file's own lines look so
+	for i, line := range written {
+		cut := cutNumber(line)
+		following = following && cut.number == first.number+i
+		if cut.mark != first.mark {
+			following = false
+			continue
 		}
+		lines[i] = cut.text
+		quoted, kept = quoted || has(cut.text), kept || has(line)
+		rising = rising && cut.number >= last
+		last = cut.number
+		numbers++
 	}
-	first, last := r.search[0].number, r.search[len(r.search)-1].number+len(r.new)
-	rising := slices.IsSortedFunc(with, func(a, b numberedLine) int { return a.number - b.number })
-	within := func(line numberedLine) bool { return line.number >= first && line.number <= last }
 	switch {
-	case len(with) == 0:
-		return asWritten
-	case kept > 0 && quoted > 0:
-		return unclear
-	case kept > 0:
-		return asWritten
-	case quoted > 0 && rising:
-		return numbers
-	case bare > 0 && !slices.ContainsFunc(with, within):
-		return asWritten
-	case len(with) == len(r.new) && rising && with[0].number == first && within(with[len(with)-1]) && !r.looksNumbered():
-		return numbers
+	case numbers == 0, kept && !quoted:
+		return written, true
+	case !kept && (quoted && rising || following):
+		return lines, true
 	}
-	return unclear
-}
-
-// count is 1 if a line of the search has the text, which is not blank.
-func count(search []numberedLine, text string) int {
-	if !isBlank(text) && slices.ContainsFunc(search, func(l numberedLine) bool { return l.text == text }) {
-		return 1
-	}
-	return 0
-}
-
-// looksNumbered reports whether lines of the file itself begin like numbered ones.
-func (r renumbered) looksNumbered() bool {
-	return slices.ContainsFunc(r.search, func(l numberedLine) bool { return cutNumber(l.text).mark == l.mark })
+	return written, false
 }

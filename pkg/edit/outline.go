@@ -3,6 +3,8 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // outline is what the indentation of a file tells about its blocks.
@@ -23,28 +25,35 @@ const (
 	surely
 )
 
+// The first words of lines that open a block, and of those that end one.
+var (
+	openers = wordSet("if elif elsif else unless for while until do loop def class module begin case when switch default function try catch rescue ensure finally then")
+	closers = wordSet("end else elif elsif except catch rescue ensure finally fi done esac then case when default public private protected until")
+)
+
+func wordSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}
+
 // opens tells whether the lines below must be deeper.
 func opens(line string) answer {
 	text := strings.TrimSpace(line)
 	for _, comment := range []string{" #", " //", " --"} {
-		if code, _, found := strings.Cut(text, comment); found {
-			text = strings.TrimSpace(code)
-		}
+		code, _, _ := strings.Cut(text, comment)
+		text = strings.TrimSpace(code)
 	}
-	if text == "" {
+	switch {
+	case text == "":
 		return maybe
-	}
-	switch last := text[len(text)-1]; {
-	case strings.IndexByte("{([:", last) >= 0:
+	case strings.ContainsAny(text[len(text)-1:], "{([:"):
 		return surely
-	case strings.IndexByte(`,=\+-*/&|<>.?`, last) >= 0:
+	case strings.ContainsAny(text[len(text)-1:], `,=\+-*/&|<>.?`):
 		return maybe
-	case last == ';':
-		return no
-	}
-	switch strings.ToLower(firstWord(text)) {
-	case "if", "elif", "elsif", "else", "unless", "for", "while", "until", "do", "loop", "def", "class", "module", "begin",
-		"case", "when", "switch", "default", "function", "try", "catch", "rescue", "ensure", "finally", "then":
+	case openers[firstWord(text)] && !strings.HasSuffix(text, ";"):
 		return likely
 	}
 	return no
@@ -59,24 +68,21 @@ func opensLevel(line string) bool {
 func closing(line string) answer {
 	text := strings.TrimSpace(line)
 	switch {
-	case text != "" && strings.IndexByte("})]", text[0]) >= 0:
+	case text != "" && strings.ContainsAny(text[:1], "})]"):
 		return surely
-	case strings.HasPrefix(text, "</"):
-		return maybe
-	}
-	switch strings.ToLower(firstWord(text)) {
-	case "end", "else", "elif", "elsif", "except", "catch", "rescue", "ensure", "finally", "fi", "done", "esac", "then", "case", "when", "default", "public", "private", "protected", "until":
+	case strings.HasPrefix(text, "</"), closers[firstWord(text)]:
 		return maybe
 	}
 	return no
 }
 
+// firstWord is in lower case.
 func firstWord(text string) string {
 	end := strings.IndexFunc(text, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_') })
-	if end < 0 {
-		return text
+	if end >= 0 {
+		text = text[:end]
 	}
-	return text[:end]
+	return strings.ToLower(text)
 }
 
 // outline reads the file once.
@@ -86,7 +92,7 @@ func (c *corpus) outline() *outline {
 	}
 	o := &outline{}
 	c.shape = o
-	rises, explained, openers, followed := 0, 0, 0, 0
+	rises, explained, opened, followed := 0, 0, 0, 0
 	tabs, spaces := false, false
 	units := make(map[int]int)
 	above := ""
@@ -104,65 +110,33 @@ func (c *corpus) outline() *outline {
 			units[rise]++
 		}
 		if opening == surely && above != "" {
-			if openers++; rise > 0 || closing(line) != no {
+			if opened++; rise > 0 || closing(line) != no {
 				followed++
 			}
 		}
 		above = line
-	}
-	if o.mark = " "; tabs {
-		o.mark = "\t"
 	}
 	for unit, n := range units {
 		if best := units[o.unit]; n > best || n == best && unit < o.unit {
 			o.unit = unit
 		}
 	}
+	if o.mark = " "; tabs {
+		o.mark = "\t"
+	}
 	o.rises = rises > 0
-	o.regular = rises > 0 && tabs != spaces && explained*10 >= rises*9 && followed*10 >= openers*9
+	o.regular = rises > 0 && tabs != spaces && explained*10 >= rises*9 && followed*10 >= opened*9
 	return o
-}
-
-// outlined is a run of lines that is to stand in the file. Those at its ends stand there already.
-type outlined struct {
-	lines     []string
-	enclosing []int // the widths of the blocks around the first line, ascending
 }
 
 // maxAbove is how many lines above a place are looked at for the blocks around it.
 const maxAbove = 2000
 
-// rendered gives the new lines with the indentation found, between the lines around them.
-func (in *reindenter) rendered(found []string) outlined {
-	var o outlined
-	for i := in.p.start - 1; i >= max(0, in.p.start-maxAbove); i-- {
-		width := len(indentOf(in.text[i]))
-		if isBlank(in.text[i]) || len(o.enclosing) > 0 && width >= o.enclosing[0] {
-			continue
-		}
-		o.enclosing = slices.Insert(o.enclosing, 0, width)
-		if width == 0 {
-			break
-		}
-	}
-	for _, line := range []string{in.lineBefore(in.p.start), in.lineFrom(in.p.stop())} {
-		if line != "" {
-			o.lines = append(o.lines, line)
-		}
-	}
-	var lines []string
-	for _, j := range in.news {
-		lines = append(lines, found[j]+in.body(j))
-	}
-	o.lines = slices.Insert(o.lines, min(len(o.enclosing), 1), lines...)
-	return o
-}
-
 // lineBefore is the last line with text before line i, "" for none.
 func (c *corpus) lineBefore(i int) string {
-	for i--; i >= 0; i-- {
-		if !isBlank(c.text[i]) {
-			return c.text[i]
+	for _, line := range slices.Backward(c.text[:i]) {
+		if !isBlank(line) {
+			return line
 		}
 	}
 	return ""
@@ -178,25 +152,40 @@ func (c *corpus) lineFrom(i int) string {
 	return ""
 }
 
-// fits reports whether lines are nested as those of the file are.
-func (o *outline) fits(part outlined) bool {
-	levels := slices.Clone(part.enclosing)
-	for i, line := range part.lines {
-		indent := indentOf(line)
-		width := len(indent)
-		if strings.Trim(indent, o.mark) != "" {
-			return false
+// fits reports whether the new lines, with the indentation found, are nested between those around them as those of the
+// file are.
+func (in *reindenter) fits(found []string) bool {
+	o := in.outline()
+	if !o.regular {
+		return false
+	}
+	var levels []int // the widths of the open blocks, ascending
+	for _, line := range slices.Backward(in.text[max(0, in.p.start-maxAbove):in.p.start]) {
+		if width := len(indentOf(line)); !isBlank(line) && (len(levels) == 0 || width < levels[0]) {
+			levels = slices.Insert(levels, 0, width)
 		}
-		if i == 0 {
-			if len(part.enclosing) == 0 {
-				levels = append(levels, width)
-			}
-			continue
-		}
-		above := part.lines[i-1]
-		before := len(indentOf(above))
+	}
+	var lines []string
+	for _, j := range in.news {
+		lines = append(lines, found[j]+in.body(j))
+	}
+	if under := in.lineFrom(in.p.stop()); under != "" {
+		lines = append(lines, under)
+	}
+	above := in.lineBefore(in.p.start)
+	if above == "" { // the first line of the file stands where it stands
+		above, lines = lines[0], lines[1:]
+		levels = append(levels, len(indentOf(above)))
+	}
+	if strings.Trim(indentOf(above), o.mark) != "" {
+		return false
+	}
+	for _, line := range lines {
+		width, before := len(indentOf(line)), len(indentOf(above))
 		opening, closed := opens(above), closing(line)
 		switch {
+		case strings.Trim(indentOf(line), o.mark) != "":
+			return false
 		case width > before:
 			if opening == no || closed == surely || width-before != o.unit && opensLevel(above) {
 				return false
@@ -212,6 +201,34 @@ func (o *outline) fits(part outlined) bool {
 				return false
 			}
 		}
+		above = line
 	}
 	return true
+}
+
+// hidesBlocks reports whether a new line can be inside another where the flat
+// indentation of the block does not show it.
+func (in *reindenter) hidesBlocks(found []string) bool {
+	grows := func(r lcs.Diff) bool { return r.ReplEnd-r.ReplStart > r.End-r.Start }
+	if o := in.outline(); !o.regular {
+		return o.rises && slices.ContainsFunc(in.runs, grows)
+	}
+	under := in.lineFrom(in.p.stop())
+	if last, n := len(found)-1, len(in.runs); n > 0 && grows(in.runs[n-1]) && in.p.stop() < in.len() && !in.same(last) && !isBlank(in.p.new[last]) {
+		// Lines below the last one of a block that ends with its indentation can be inside it or behind it.
+		if below := in.text[in.p.stop()]; !isBlank(below) && len(indentOf(below)) < len(found[last]) && closing(below) == no {
+			return true
+		}
+	}
+	for n, j := range in.news {
+		below, fresh, deeper := under, !in.same(j), len(indentOf(under)) > len(found[j])
+		if n+1 < len(in.news) {
+			below, deeper = in.p.new[in.news[n+1]], false
+			fresh = fresh || !in.same(in.news[n+1])
+		}
+		if fresh && opens(in.p.new[j]) >= likely && !deeper && closing(below) == no {
+			return true
+		}
+	}
+	return false
 }

@@ -22,7 +22,7 @@ func (s *Section) Apply(original string, opt Options) (Result, error) {
 	case file.Deleted:
 		return Result{}, nil
 	}
-	seek := &seeker{placer: &placer{corpus: newCorpus(original), tiers: patchTiers(), opt: opt}, hunks: s.Hunks}
+	seek := &seeker{placer: &placer{corpus: newCorpus(original), tiers: allTiers(), opt: opt}, hunks: s.Hunks}
 	changes := make([]change, len(s.Hunks))
 	for i, h := range s.Hunks {
 		changes[i] = changeOf(i+1, h.Line, h.Lines)

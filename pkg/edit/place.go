@@ -88,12 +88,7 @@ func (p *placer) found(v change, start int, how How) placement {
 	if v.hint > 0 && start+1 != v.hint {
 		pl.note("found at line %d, not at line %d", start+1, v.hint)
 	}
-	switch how {
-	case Trailing:
-		pl.note("matched apart from trailing whitespace")
-	case Indented:
-		pl.note("matched apart from indentation, which follows the file")
-	case Whitespace:
+	if how == Whitespace {
 		pl.note("matched apart from whitespace or typographic punctuation; indentation follows the file")
 	}
 	return pl

@@ -3,7 +3,17 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
+
+// rule carries an indentation of the block over to the file; ok is false where it gives none.
+type rule func(indent string) (file string, ok bool)
+
+func literally(indent string) (string, bool) { return indent, true }
+
+// wrong is true of a line of the search that has not the file's indentation.
+func wrong(b indents) bool { return b.search != b.file }
 
 // readings lists the results of all that can have happened to the indentation of the block. certain is set if the lines
 // of the search leave no doubt what it was.
@@ -16,41 +26,36 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 			list = append(list, found)
 		}
 	}
-	first, top := in.base[0], in.wanted(in.top)
-	// Only the search is wrong.
-	if top == first.file && in.keptRight() {
+	first, top := in.base[0], in.wanted(in.news[0])
+	if top == first.file && in.keptRight() { // only the search is wrong
 		add(in.through(literally))
 	}
-	// The whole block was moved, or written in other units.
-	whole, agreed := in.rules(in.base)
-	for _, r := range whole {
+	moved, agreed := in.rules(in.base) // the whole block was moved, or written in other units
+	for _, r := range moved {
 		add(in.through(r))
 	}
 	certain = len(list) > 0
 	if top == first.file && top != first.search {
 		add(in.through(literally))
 	}
-	// Only the first line of both parts lost its indentation.
-	if first.search == "" && first.file != "" && top == "" && !in.flat() && !agreed {
-		others := in.base[1:]
+	if first.search == "" && first.file != "" && top == "" && !in.flat() && !agreed && (in.allFlat() || !in.flattened()) {
+		// Only the first line of both parts lost its indentation.
+		others, rest := in.base[1:], []rule{literally}
 		switch {
 		case !slices.ContainsFunc(others, wrong):
 			certain = certain || len(others) > 0
-			in.withFirst(literally, add)
-		case len(whole) == 0 && !in.searchFlat():
-			rest, _ := in.rules(others)
-			for _, r := range rest {
-				in.withFirst(r, add)
-			}
+		case len(moved) > 0:
+			rest = nil
+		default:
+			rest, _ = in.rules(others)
+		}
+		for _, r := range rest {
+			in.withFirst(r, add)
 		}
 	}
-	// Search and replacement were moved apart: the replacement stands where the search stood.
-	if in.touchesEdge() && (top != first.search || len(whole) == 0 && !in.allFlat()) {
-		place := first.file
-		if i := in.kept[in.top]; i >= 0 {
-			place = indentOf(in.file(i))
-		}
-		alone, _ := in.rules([]indents{{top, place}})
+	if in.touchesEdge() && (top != first.search || len(moved) == 0 && !in.allFlat()) {
+		// Search and replacement were moved apart: the replacement stands where the search stood.
+		alone, _ := in.rules([]indents{{top, in.placeOfFirst()}})
 		for _, r := range alone {
 			found := in.through(r)
 			add(found)
@@ -62,30 +67,13 @@ func (in *reindenter) readings() (list [][]string, certain bool) {
 	return list, certain
 }
 
-// keptRight reports whether all lines that the replacement keeps have the
-// file's indentation in it, where those of the search have not.
-func (in *reindenter) keptRight() bool {
-	differ := in.wanted(in.top) != in.base[0].search
-	for _, j := range in.news {
-		if i := in.kept[j]; i >= 0 {
-			indent := in.wanted(j)
-			if indent != indentOf(in.file(i)) {
-				return false
-			}
-			differ = differ || indent != indentOf(in.p.old[i])
-		}
+// placeOfFirst is where the first new line stands: where its text stood in the file, else where the search begins.
+func (in *reindenter) placeOfFirst() string {
+	if i := in.kept[in.news[0]]; i >= 0 {
+		return indentOf(in.file(i))
 	}
-	return differ
+	return in.base[0].file
 }
-
-// touchesEdge reports whether both parts of the block have a line without
-// indentation, as texts have whose common indentation was taken off.
-func (in *reindenter) touchesEdge() bool {
-	return in.written("") &&
-		slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) == "" })
-}
-
-func literally(indent string) (string, bool) { return indent, true }
 
 // through gives the indentation of every new line by a rule, nil if it gives none of one.
 func (in *reindenter) through(r rule) []string {
@@ -107,13 +95,9 @@ func (in *reindenter) withFirst(r rule, add func([]string)) {
 	if found == nil {
 		return
 	}
-	places := []string{in.base[0].file}
-	if i := in.kept[in.top]; i >= 0 {
-		places = append(places, indentOf(in.file(i)))
-	}
-	for _, place := range places {
+	for _, place := range []string{in.base[0].file, in.placeOfFirst()} {
 		found = slices.Clone(found)
-		found[in.top] = place
+		found[in.news[0]] = place
 		add(found)
 	}
 }
@@ -123,57 +107,187 @@ func (in *reindenter) keeps(found []string) bool {
 	return !slices.ContainsFunc(in.news, func(j int) bool { return in.same(j) && found[j] != indentOf(in.file(in.kept[j])) })
 }
 
+// keptRight reports whether all lines that the replacement keeps have the
+// file's indentation in it, where those of the search have not.
+func (in *reindenter) keptRight() bool {
+	if len(in.news) == 0 {
+		return false
+	}
+	differ := in.wanted(in.news[0]) != in.base[0].search
+	for _, j := range in.news {
+		if i := in.kept[j]; i >= 0 {
+			if in.wanted(j) != indentOf(in.file(i)) {
+				return false
+			}
+			differ = differ || !in.same(j)
+		}
+	}
+	return differ
+}
+
+// touchesEdge reports whether both parts of the block have a line without
+// indentation, as texts have whose common indentation was taken off.
+func (in *reindenter) touchesEdge() bool {
+	return slices.ContainsFunc(in.base, func(b indents) bool { return b.search == "" }) &&
+		slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) == "" })
+}
+
+// hasTwins reports whether a line stands in the search more than once, and with several indentations in the file.
+func (in *reindenter) hasTwins() bool {
+	if _, marked := in.p.marked(); marked {
+		return false
+	}
+	places := make(map[string]string)
+	for i, line := range in.p.old {
+		here := indentOf(in.file(i))
+		if there, twice := places[line]; twice && there != here && !isBlank(line) {
+			return true
+		}
+		places[line] = here
+	}
+	return false
+}
+
+// flattened reports whether the search has lost its indentation, and so tells nothing of the file's.
+func (in *reindenter) flattened() bool {
+	first := in.base[0]
+	return slices.ContainsFunc(in.base, func(b indents) bool { return b.file != first.file }) &&
+		!slices.ContainsFunc(in.base, func(b indents) bool { return b.search != first.search })
+}
+
+// allFlat reports whether all lines of the block have the same indentation.
+func (in *reindenter) allFlat() bool {
+	level := in.base[0].search
+	return !slices.ContainsFunc(in.base, func(b indents) bool { return b.search != level }) &&
+		!slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) != level })
+}
+
+// flat reports whether it is so with several lines, so that the block does not tell which of them stands inside which.
+func (in *reindenter) flat() bool {
+	return in.allFlat() && len(in.p.new) > 1 && len(in.base)+len(in.p.new) > 2
+}
+
+// lostMarks reports whether the context lines of a diff have lost the space in
+// front of them, and so one of their indentation, while the others are right.
+func (in *reindenter) lostMarks() bool {
+	if _, marked := in.p.marked(); !marked {
+		return false
+	}
+	lost, i := false, -1
+	for _, mark := range in.p.marks {
+		if mark == '+' {
+			continue
+		}
+		if i++; isBlank(in.p.old[i]) || isBlank(in.file(i)) {
+			continue
+		}
+		want := indentOf(in.p.old[i])
+		if mark == ' ' {
+			want, lost = want+" ", true
+		}
+		if indentOf(in.file(i)) != want {
+			return false
+		}
+	}
+	return lost
+}
+
+// byLine gives each new line the indentation that the search lines with its own have in the file, or that of the one line
+// that it replaces, where no one rule explains all of these.
+func (in *reindenter) byLine() ([]string, error) {
+	found := make([]string, len(in.p.new))
+	for _, r := range in.runs {
+		pairs := in.inPairs(r)
+		if in.flattened() && !pairs {
+			return nil, in.doubt("its lines all have the same one there")
+		}
+		for j := r.ReplStart; j < r.ReplEnd; j++ {
+			if in.same(j) || isBlank(in.p.new[j]) {
+				continue
+			}
+			file, ok := in.ofLevel(in.wanted(j))
+			if !ok && !pairs {
+				return nil, in.doubt("the indentation of the new line %q does not tell where it belongs", short(in.p.new[j]))
+			}
+			if found[j] = file; !ok {
+				found[j] = indentOf(in.file(r.Start + j - r.ReplStart))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ofLevel is the indentation in the file of the lines of the search that have the indentation wanted, if they agree.
+func (in *reindenter) ofLevel(wanted string) (file string, ok bool) {
+	for _, b := range in.base {
+		if b.search != wanted {
+			continue
+		}
+		if ok && b.file != file {
+			return "", false
+		}
+		file, ok = b.file, true
+	}
+	return file, ok
+}
+
+// inPairs reports whether each new line of a run stands for one old line: it has its indentation, begins and ends a block
+// where that does, and reads much like it.
+func (in *reindenter) inPairs(r lcs.Diff) bool {
+	if r.End-r.Start != r.ReplEnd-r.ReplStart {
+		return false
+	}
+	for i := range r.End - r.Start {
+		old, line := in.p.old[r.Start+i], in.p.new[r.ReplStart+i]
+		if in.kept[r.ReplStart+i] >= 0 || indentOf(old) != indentOf(line) || closing(line) != closing(old) ||
+			(opens(line) >= likely) != (opens(old) >= likely) || newPattern(loosen(old)).similarity(loosen(line)) < 0.5 {
+			return false
+		}
+	}
+	return true
+}
+
 // rules lists what can have turned the file's indentation into that of the search. agreed is set if lines of more than
 // one indentation were all moved alike.
 func (in *reindenter) rules(base []indents) (list []rule, agreed bool) {
-	levels := make(map[string]bool)
-	for _, b := range base {
-		levels[b.search] = true
+	first := base[0]
+	explains := func(r rule) bool {
+		return !slices.ContainsFunc(base, func(b indents) bool {
+			file, ok := r(b.search)
+			return !ok || file != b.file
+		})
 	}
-	shift, shifted := shiftOf(base)
-	if shifted && in.sameCharacters(shift) {
-		list = append(list, shift.rule())
-		if len(levels) > 1 {
+	// An indentation was put in front, or taken off.
+	put, isPut := strings.CutSuffix(first.file, first.search)
+	taken, isTaken := strings.CutSuffix(first.search, first.file)
+	if isPut {
+		taken = ""
+	} else {
+		put = ""
+	}
+	shift := func(indent string) (string, bool) {
+		rest, ok := strings.CutPrefix(indent, taken)
+		return put + rest, ok
+	}
+	if (isPut || isTaken) && in.mixesNothing(put) && explains(shift) {
+		list = append(list, shift)
+		if slices.ContainsFunc(base, func(b indents) bool { return b.search != first.search }) {
 			return list, true
 		}
 	}
-	for _, ratio := range in.ratios(base) {
-		if r, ok := in.scaling(base, ratio); ok {
-			list = append(list, r)
+	for _, r := range in.ratios(base) {
+		if scaled := in.scaling(first, r); r.search*r.file > 0 && explains(scaled) {
+			list = append(list, scaled)
 		}
 	}
 	return list, false
 }
 
-// shift is an indentation that was taken off, or put in front.
-type shift indents
-
-func shiftOf(base []indents) (s shift, ok bool) {
-	for i, b := range base {
-		x, y := b.search, b.file
-		for x != "" && y != "" && x[len(x)-1] == y[len(y)-1] {
-			x, y = x[:len(x)-1], y[:len(y)-1]
-		}
-		if x != "" && y != "" || i > 0 && s != (shift{x, y}) {
-			return s, false
-		}
-		s = shift{x, y}
-	}
-	return s, true
-}
-
-func (s shift) rule() rule {
-	return func(indent string) (string, bool) {
-		rest, ok := strings.CutPrefix(indent, s.search)
-		return s.file + rest, ok
-	}
-}
-
-// sameCharacters reports whether a shift leaves no mixture of tabs and spaces
-// that the file and the block do not have themselves.
-func (in *reindenter) sameCharacters(s shift) bool {
+// mixesNothing reports whether an indentation in front of the block leaves no mixture of tabs and spaces that the file and
+// the block do not have themselves.
+func (in *reindenter) mixesNothing(put string) bool {
 	block := in.characters()
-	return s.file == "" || block == "" || strings.Contains(s.file, block) || len(block) > 1
+	return put == "" || len(block) != 1 || strings.Contains(put, block)
 }
 
 // characters are those of which the indentation of the block is made.
@@ -213,57 +327,51 @@ func (in *reindenter) ratios(base []indents) []ratio {
 	if len(mark) != 1 || len(written) > 1 {
 		return nil
 	}
-	first := base[0]
+	s, f := len(base[0].search), len(base[0].file)
 	for _, b := range base[1:] {
-		s, f := len(b.search)-len(first.search), len(b.file)-len(first.file)
-		if s != 0 {
-			return []ratio{{s, f, mark}} // two levels tell
+		if len(b.search) != s {
+			return []ratio{{len(b.search) - s, len(b.file) - f, mark}} // two levels tell
 		}
 	}
 	var list []ratio
-	s, f := len(first.search), len(first.file)
-	if mark == written {
-		if s == 2*f || f == 2*s {
-			list = append(list, ratio{s, f, mark})
-		}
-		if step := in.step(); slices.Contains([]int{2, 3, 4, 8}, step) && mark == " " {
-			list = append(list, ratio{step, in.outline().unit, mark})
-		}
-		return list
-	}
-	if s > 0 && f > 0 && (s%f == 0 || f%s == 0) {
+	step, unit := in.step(), in.outline().unit
+	if s > 0 && f > 0 && (s == 2*f || f == 2*s || mark != written && (s%f == 0 || f%s == 0)) {
 		list = append(list, ratio{s, f, mark})
 	}
-	if mark == "\t" {
-		return append(list, ratio{in.step(), 1, mark})
+	switch {
+	case mark != written && mark == "\t":
+		list = append(list, ratio{step, 1, mark})
+	case mark != written:
+		list = append(list, ratio{1, unit, mark})
+	case mark == " " && slices.Contains([]int{2, 3, 4, 8}, step):
+		list = append(list, ratio{step, unit, mark})
 	}
-	return append(list, ratio{1, in.outline().unit, mark})
+	return list
 }
 
 // step is the greatest common divisor of the differences between the indentations of the block.
 func (in *reindenter) step() int {
 	step, from := 0, len(in.base[0].search)
-	add := func(n int) {
-		for n != 0 {
+	add := func(indent string) {
+		for n := abs(len(indent) - from); n != 0; {
 			step, n = n, step%n
 		}
 	}
 	for _, b := range in.base {
-		add(abs(len(b.search) - from))
+		add(b.search)
 	}
 	for _, j := range in.news {
-		add(abs(len(in.wanted(j)) - from))
+		add(in.wanted(j))
 	}
 	return step
 }
 
-// scaling is the rule of a ratio; ok is false if the lines contradict it.
-func (in *reindenter) scaling(base []indents, r ratio) (result rule, ok bool) {
-	if r.search*r.file <= 0 {
-		return nil, false
-	}
-	first, unit := base[0], max(1, in.outline().unit)
-	result = func(indent string) (string, bool) {
+func abs(n int) int { return max(n, -n) }
+
+// scaling is the rule of a ratio, from the first line on.
+func (in *reindenter) scaling(first indents, r ratio) rule {
+	unit := max(1, in.outline().unit)
+	return func(indent string) (string, bool) {
 		product := (len(indent) - len(first.search)) * r.file
 		length := len(first.file) + product/r.search
 		if product%r.search != 0 || length < 0 || indent != first.search && product/r.search%unit != 0 {
@@ -271,33 +379,4 @@ func (in *reindenter) scaling(base []indents, r ratio) (result rule, ok bool) {
 		}
 		return strings.Repeat(r.mark, length), true
 	}
-	for _, b := range base {
-		if file, fits := result(b.search); !fits || file != b.file {
-			return nil, false
-		}
-	}
-	return result, true
-}
-
-// lostMarks reports whether the context lines of a diff have lost the space in
-// front of them, and so one of their indentation, while the others are right.
-func (in *reindenter) lostMarks() bool {
-	if _, marked := in.p.marked(); !marked {
-		return false
-	}
-	lost, i := false, 0
-	for _, mark := range in.p.marks {
-		if mark == '+' {
-			continue
-		}
-		if at := in.at[i]; at >= 0 {
-			b := in.base[at]
-			if mark == ' ' && b.file != b.search+" " || mark == '-' && b.file != b.search {
-				return false
-			}
-			lost = lost || mark == ' '
-		}
-		i++
-	}
-	return lost
 }

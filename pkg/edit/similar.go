@@ -53,7 +53,7 @@ func (m *comparison) above(in span, threshold float64) (windows []scored, comple
 	bounds, complete := m.bounds(in)
 	for _, at := range orderByBound(bounds) {
 		if bounds[at] < threshold {
-			continue
+			break
 		}
 		score, exact := m.score(in.from + at)
 		complete = complete && exact
@@ -69,11 +69,8 @@ func (m *comparison) above(in span, threshold float64) (windows []scored, comple
 func (m *comparison) nearest(in span) (best scored, ok bool) {
 	bounds, _ := m.bounds(in)
 	for i, at := range orderByBound(bounds) {
-		if i == maxEvaluated {
+		if i == maxEvaluated || bounds[at] <= best.score {
 			break
-		}
-		if bounds[at] <= best.score {
-			continue
 		}
 		if score, _ := m.score(in.from + at); score > best.score {
 			best = scored{in.from + at, score}
@@ -107,28 +104,17 @@ func (m *comparison) bounds(in span) (bounds []float64, complete bool) {
 	return bounds, true
 }
 
-// orderByBound gives the positions of bounds, highest first as far as steps of
-// a thousandth tell, by counting: there can be as many as the file has lines.
+// orderByBound gives the positions of bounds, highest first.
 func orderByBound(bounds []float64) []int {
-	const steps = 1000
-	var next [steps + 2]int
-	for _, b := range bounds {
-		next[steps-int(b*steps)+1]++
-	}
-	for i := 1; i < len(next); i++ {
-		next[i] += next[i-1]
-	}
 	order := make([]int, len(bounds))
-	for at, b := range bounds {
-		slot := &next[steps-int(b*steps)]
-		order[*slot] = at
-		*slot++
+	for at := range bounds {
+		order[at] = at
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bounds[b], bounds[a]) })
 	return order
 }
 
-// score measures one window. If the budget does not allow the distance, it
-// gives the share of equal lines, a lower bound, and exact is false.
+// score measures one window; exact is false, and it is 0, if the budget does not allow the distance.
 func (m *comparison) score(start int) (score float64, exact bool) {
 	loose := m.corpus.loose()
 	window := loose[start:min(start+len(m.lines), len(loose))]
@@ -138,25 +124,10 @@ func (m *comparison) score(start int) (score float64, exact bool) {
 	}
 	cost := m.pattern.cost(size)
 	if cost > m.corpus.budget.words {
-		return m.equalLines(window), false
+		return 0, false
 	}
 	m.corpus.budget.words -= cost
 	return m.pattern.similarity(joinLoose(window)), true
-}
-
-func (m *comparison) equalLines(window []string) float64 {
-	equal, total := 0, 0
-	for i, line := range m.lines {
-		longer := len(line)
-		if i < len(window) {
-			longer = max(longer, len(window[i]))
-			if window[i] == line {
-				equal += longer
-			}
-		}
-		total += longer
-	}
-	return float64(equal) / float64(max(total, 1))
 }
 
 // histogram counts the runes of a window in 32 classes, as joinLoose would join its lines, with one more space.

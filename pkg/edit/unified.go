@@ -24,7 +24,7 @@ func applyUnified(original, diff string, opt Options) (Result, error) {
 		result.Notes = append(notes, result.Notes...)
 		return result, nil
 	}
-	p := &placer{corpus: newCorpus(original), tiers: diffTiers(), opt: opt}
+	p := &placer{corpus: newCorpus(original), tiers: allTiers(), opt: opt}
 	result, placed, err := p.run(changes, func(ch change) (placement, *FailedBlock) {
 		if len(ch.old) == 0 {
 			return p.insertion(ch, parsed.hunks[ch.index-1].trusted)
@@ -95,37 +95,26 @@ func literal(raw []string, changes []change, hunks []hunk, opt Options) (result 
 	if len(raw) > 0 && !slices.ContainsFunc(changes, func(ch change) bool { return len(ch.old) > 0 }) {
 		return Result{}, false
 	}
-	p := &placer{corpus: corpusOf(textLines{text: raw}), tiers: diffTiers()[:1], opt: opt}
-	var out []string
-	at := 0
-	for i, ch := range changes {
-		var pl placement
+	p := &placer{corpus: corpusOf(textLines{text: raw, end: make([]ending, len(raw))}), tiers: allTiers()[:1], opt: opt}
+	out, placed, err := p.placed(changes, func(ch change) (placement, *FailedBlock) {
 		if len(ch.old) == 0 {
-			var failed *FailedBlock
-			if pl, failed = p.insertion(ch, hunks[i].trusted); failed != nil {
-				return Result{}, false
-			}
-		} else {
-			starts := p.candidates(p.tiers[0], ch, 0)
-			if len(starts) != 1 {
-				return Result{}, false
-			}
-			pl = p.found(ch, starts[0], Exact)
+			return p.insertion(ch, hunks[ch.index-1].trusted)
 		}
-		if pl.start < at {
+		starts := p.candidates(p.tiers[0], ch, 0)
+		if len(starts) != 1 {
+			return placement{}, failure(ch, ErrNoMatch, "")
+		}
+		return p.found(ch, starts[0], Exact), nil
+	})
+	if err != nil {
+		return Result{}, false
+	}
+	for i, line := range out.text { // only the last line of a text may lack its newline
+		if !strings.HasSuffix(line, "\n") && i < out.len()-1 {
 			return Result{}, false
 		}
-		out = append(append(out, raw[at:pl.start]...), ch.new...)
-		at = pl.stop()
-		for j, line := range ch.new { // only the last line of a text may lack its newline
-			if !strings.HasSuffix(line, "\n") && !(at == len(raw) && j == len(ch.new)-1) {
-				return Result{}, false
-			}
-		}
-		result.Notes = append(result.Notes, pl.notes...)
 	}
-	result.Text = strings.Join(append(out, raw[at:]...), "")
-	return result, true
+	return Result{Text: strings.Join(out.text, ""), Notes: notesOf(placed)}, true
 }
 
 // insertion places a hunk without old lines: after the line that its header names, as unified diffs count. Without

@@ -45,7 +45,7 @@ func BenchmarkJudge(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(before)))
 				for b.Loop() {
-					v := mutation.JudgeWithin(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}, patient())
+					v := mutation.JudgeAmong(b.Context(), []mutation.File{{Path: c.path, Before: before, After: after}}, nil, patient())
 					check.Must(b, v.Evidence == mutation.Proven, "%v", v.Reason)
 				}
 			})
@@ -74,9 +74,9 @@ func BenchmarkEdit(b *testing.B) {
 				was := []byte(fmt.Sprintf("// %d\n", n) + before) // so that no text was judged before
 				is := bytes.ReplaceAll(was, []byte(c.from), []byte(c.to))
 				b.StopTimer()
-				mutation.Judge(b.Context(), []mutation.File{{Path: "a.ts", Before: []byte(" "), After: was}})
+				mutation.JudgeAmong(b.Context(), []mutation.File{{Path: "a.ts", Before: []byte(" "), After: was}}, nil, mutation.DefaultLimits())
 				b.StartTimer()
-				if v := mutation.Judge(b.Context(), []mutation.File{{Path: "a.ts", Before: was, After: is}}); v.Evidence != c.evidence {
+				if v := mutation.JudgeAmong(b.Context(), []mutation.File{{Path: "a.ts", Before: was, After: is}}, nil, mutation.DefaultLimits()); v.Evidence != c.evidence {
 					b.Fatal(v.Evidence, v.Reason)
 				}
 			}

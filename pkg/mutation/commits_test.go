@@ -102,7 +102,7 @@ func changedFiles(t *testing.T, git, commit string) (files []mutation.File, with
 		switch {
 		case lockFile.MatchString(f.Path), slices.Contains(f.Before, 0), slices.Contains(f.After, 0):
 			without += "; left out, a lock file or binary: " + f.Path
-		case mutation.Judge(t.Context(), []mutation.File{probe}).Evidence == mutation.Unsupported:
+		case mutation.JudgeAmong(t.Context(), []mutation.File{probe}, nil, mutation.DefaultLimits()).Evidence == mutation.Unsupported:
 			without += "; left out, no parser: " + f.Path
 		default:
 			files = append(files, f)
@@ -113,7 +113,7 @@ func changedFiles(t *testing.T, git, commit string) (files []mutation.File, with
 
 func judgeCommit(t *testing.T, binary string, files []mutation.File) (mutation.Evidence, string) {
 	if binary == "" || len(files) == 0 {
-		v := mutation.JudgeWithin(t.Context(), files, patient())
+		v := mutation.JudgeAmong(t.Context(), files, nil, patient())
 		return v.Evidence, v.Reason
 	}
 	before, after, dir := fstest.MapFS{}, fstest.MapFS{}, t.TempDir()

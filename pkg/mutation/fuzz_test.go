@@ -39,7 +39,7 @@ func FuzzJudge(f *testing.F) {
 			return
 		}
 		judge := func(before, after []byte) mutation.Verdict {
-			return mutation.JudgeWithin(t.Context(), []mutation.File{{Path: "dir/a" + filepath.Ext(name), Before: append([]byte{}, before...), After: append([]byte{}, after...)}}, fuzzLimits())
+			return mutation.JudgeAmong(t.Context(), []mutation.File{{Path: "dir/a" + filepath.Ext(name), Before: append([]byte{}, before...), After: append([]byte{}, after...)}}, nil, fuzzLimits())
 		}
 		v := judge(before, after)
 		check.Must(t, !strings.Contains(v.Reason, "the parser failed"), "%s: %s", name, v.Reason)

@@ -17,24 +17,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
-// DefaultLimits are those of Judge. Within them a comparison takes well under a second on a present-day machine.
+// DefaultLimits are the usual ones. Within them a comparison takes well under a second on a present-day machine.
 func DefaultLimits() Limits {
 	return Limits{Size: 2 << 20, Total: 8 << 20, Time: 2 * time.Second, Search: 250 * time.Millisecond, Depth: 2000}
 }
 
-// Judge compares the files of one call together, within DefaultLimits, and
-// knows nothing of other files. It keeps nothing and may be called concurrently.
-func Judge(ctx context.Context, files []File) Verdict {
-	return JudgeAmong(ctx, files, nil, DefaultLimits())
-}
-
-// JudgeWithin is Judge within other limits.
-func JudgeWithin(ctx context.Context, files []File, limits Limits) Verdict {
-	return JudgeAmong(ctx, files, nil, limits)
-}
-
 // JudgeAmong compares the files of one call together, among those around them; nil for none. Reaching a limit of the
-// comparison is Unproven, and so is the end of ctx; reaching that of the search is ProvenLocal.
+// comparison is Unproven, and so is the end of ctx; reaching that of the search is ProvenLocal. It keeps nothing and may be
+// called concurrently.
 func JudgeAmong(ctx context.Context, files []File, around OtherFiles, limits Limits) Verdict {
 	v := compare(ctx, files, around, limits)
 	if v.Evidence == ProvenLocal {

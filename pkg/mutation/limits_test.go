@@ -61,13 +61,13 @@ func TestTime(t *testing.T) {
 	files := []mutation.File{{Path: "a.go", Before: []byte("package a\n" + body.String()), After: []byte("package a\n//\n" + body.String())}}
 	limits := mutation.DefaultLimits()
 	limits.Time = time.Nanosecond
-	if v := mutation.JudgeWithin(t.Context(), files, limits); v.Evidence != mutation.Unproven {
+	if v := mutation.JudgeAmong(t.Context(), files, nil, limits); v.Evidence != mutation.Unproven {
 		t.Errorf("after no time: %s (%s)", v.Evidence, v.Reason)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, path := range []string{"a.go", "a.json", "a.yaml", "a.toml", "a.md"} {
-		if v := mutation.Judge(ended, []mutation.File{{Path: path, Before: []byte("a: 1"), After: []byte("a: 1\n\n")}}); v.Evidence != mutation.Unproven {
+		if v := mutation.JudgeAmong(ended, []mutation.File{{Path: path, Before: []byte("a: 1"), After: []byte("a: 1\n\n")}}, nil, mutation.DefaultLimits()); v.Evidence != mutation.Unproven {
 			t.Errorf("%s after the end: %s (%s)", path, v.Evidence, v.Reason)
 		}
 	}
@@ -96,7 +96,7 @@ func TestSeveralLanguages(t *testing.T) {
 		{[]mutation.File{other}, mutation.Unsupported},
 		{nil, mutation.Unsupported},
 	} {
-		v := mutation.Judge(t.Context(), c.files)
+		v := mutation.JudgeAmong(t.Context(), c.files, nil, mutation.DefaultLimits())
 		if v.Evidence != c.want || v.Reason == "" {
 			t.Errorf("%d files, the first %s: %s (%s), want %s", len(c.files), firstPath(c.files), v.Evidence, v.Reason, c.want)
 		}

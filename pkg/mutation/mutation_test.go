@@ -19,7 +19,7 @@ func patient() mutation.Limits {
 }
 
 func judgeOne(t testing.TB, name string, before, after []byte) mutation.Verdict {
-	return mutation.JudgeWithin(t.Context(), []mutation.File{{Path: name, Before: before, After: after}}, patient())
+	return mutation.JudgeAmong(t.Context(), []mutation.File{{Path: name, Before: before, After: after}}, nil, patient())
 }
 
 func isRefactor(v mutation.Verdict) bool {

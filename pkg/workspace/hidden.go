@@ -26,8 +26,7 @@ func (h *Hidden) Hides(name string, isDir bool) bool {
 	return hidden
 }
 
-// rulesOf are the rules that hold in a directory: those above it, then its
-// own, rewritten as rules of the root. Rules that do not parse hide nothing.
+// rulesOf are the rules that hold in a directory: those above it, then its own. Rules that do not parse hide nothing.
 func (h *Hidden) rulesOf(dir string) gitignore.List {
 	if rules, ok := h.rules[dir]; ok {
 		return rules
@@ -58,29 +57,9 @@ func (h *Hidden) read(dir string) string {
 func addRules(above gitignore.List, dir, text string) gitignore.List {
 	rules := above[:len(above):len(above)]
 	for line := range strings.Lines(text) {
-		if rule, ok, err := gitignore.Parse(reanchor(dir, strings.TrimRight(line, "\r\n"))); ok && err == nil {
+		if rule, ok, err := gitignore.ParseIn(dir, strings.TrimRight(line, "\r\n")); ok && err == nil {
 			rules = append(rules, rule)
 		}
 	}
 	return rules
-}
-
-// reanchor rewrites a line of dir's .gitignore so that it means the same in the root's.
-func reanchor(dir, line string) string {
-	if dir == "." || line == "" || line[0] == '#' {
-		return line
-	}
-	bang := ""
-	if line[0] == '!' {
-		bang, line = "!", line[1:]
-	}
-	prefix := "/" + escapeGlob(dir) + "/"
-	if !strings.Contains(strings.TrimSuffix(strings.TrimRight(line, " "), "/"), "/") {
-		prefix += "**/"
-	}
-	return bang + prefix + strings.TrimPrefix(line, "/")
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, ` `, `\ `).Replace(s)
 }

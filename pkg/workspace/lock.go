@@ -103,15 +103,8 @@ func (w *Workspace) Held(t *Target) bool {
 // does; within one it would too, but by polling.
 type pathLocks struct {
 	mu   sync.Mutex
-	held map[string]*pathLock
+	held map[string]chan struct{} // closed when it is given back
 }
-
-type pathLock struct {
-	slot  chan struct{} // capacity 1: full while held
-	users int           // holders and waiters, so that the last one can remove the entry
-}
-
-func newPathLocks() *pathLocks { return &pathLocks{held: map[string]*pathLock{}} }
 
 // acquire takes the locks of all paths, which the caller has sorted: two calls that need the same paths ask
 // for them in the same order and cannot wait for each other.
@@ -119,50 +112,41 @@ func (l *pathLocks) acquire(ctx context.Context, sorted []string, limit time.Dur
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	for i, path := range sorted {
-		lock := l.enter(path)
-		select {
-		case lock.slot <- struct{}{}:
-			continue
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-deadline.C:
-			err = pathError("lock", path, fmt.Errorf("%w: another call of this server has been changing it for %v; try again", ErrBusy, limit))
+		for busy := l.take(path); busy != nil && err == nil; {
+			select {
+			case <-busy:
+				busy = l.take(path)
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-deadline.C:
+				err = pathError("lock", path, fmt.Errorf("%w: another call of this server has been changing it for %v; try again", ErrBusy, limit))
+			}
 		}
-		l.leave(path)
-		l.release(sorted[:i])
-		return nil, err
+		if err != nil {
+			l.release(sorted[:i])
+			return nil, err
+		}
 	}
 	return sync.OnceFunc(func() { l.release(sorted) }), nil
 }
 
-func (l *pathLocks) enter(path string) *pathLock {
+// take locks a path, or returns what is closed when it may be free.
+func (l *pathLocks) take(path string) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lock := l.held[path]
-	if lock == nil {
-		lock = &pathLock{slot: make(chan struct{}, 1)}
-		l.held[path] = lock
+	if busy := l.held[path]; busy != nil {
+		return busy
 	}
-	lock.users++
-	return lock
-}
-
-func (l *pathLocks) leave(path string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lock := l.held[path]
-	if lock.users--; lock.users == 0 {
-		delete(l.held, path)
-	}
+	l.held[path] = make(chan struct{})
+	return nil
 }
 
 func (l *pathLocks) release(paths []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, path := range paths {
-		l.mu.Lock()
-		lock := l.held[path]
-		l.mu.Unlock()
-		<-lock.slot
-		l.leave(path)
+		close(l.held[path])
+		delete(l.held, path)
 	}
 }
 

@@ -124,7 +124,12 @@ func (s *searcher) directory(ctx context.Context, dir *durable.Dir, at string, r
 			files = append(files, e.Name())
 		}
 	}
-	s.files(ctx, dir, at, files, rules)
+	for _, name := range files {
+		if ctx.Err() != nil {
+			return
+		}
+		s.file(dir, name, path.Join(at, name), rules)
+	}
 	for _, name := range dirs {
 		s.child(ctx, dir, name, path.Join(at, name), rules, depth-1)
 	}
@@ -159,31 +164,6 @@ func (s *searcher) rules(dir *durable.Dir, at string, entries []fs.DirEntry, abo
 		}
 	}
 	return above
-}
-
-// fewFiles are not worth another worker.
-const fewFiles = 8
-
-// files looks into the files of a directory, one half of many beside the other.
-func (s *searcher) files(ctx context.Context, dir *durable.Dir, at string, names []string, rules gitignore.List) {
-	look := func(names []string) {
-		for _, name := range names {
-			if ctx.Err() != nil {
-				return
-			}
-			s.file(dir, name, path.Join(at, name), rules)
-		}
-	}
-	if half := len(names) / 2; half >= fewFiles {
-		var other sync.WaitGroup
-		other.Add(1)
-		if s.beside(func() { defer other.Done(); look(names[half:]) }) {
-			look(names[:half])
-			other.Wait()
-			return
-		}
-	}
-	look(names)
 }
 
 func (s *searcher) file(dir *durable.Dir, name, at string, rules gitignore.List) {

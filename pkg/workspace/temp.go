@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -16,8 +15,6 @@ const (
 	tempPrefix = ".orchestra-"
 	tempSuffix = ".tmp"
 	keptSuffix = ".kept"
-
-	sweepAge = 10 * time.Minute // longer than any write of a temporary file takes
 )
 
 // IsTemp reports whether a file name is that of a temporary file of this package: hidden from listings and

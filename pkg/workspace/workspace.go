@@ -86,7 +86,7 @@ func Open(dir string, opts ...Option) (*Workspace, error) {
 	w := &Workspace{
 		dir: filepath.ToSlash(abs), real: filepath.ToSlash(resolved), root: root, top: top,
 		log:        &onceLog{log: zerolog.Nop()},
-		locks:      newPathLocks(),
+		locks:      &pathLocks{held: map[string]chan struct{}{}},
 		abilities:  abilities{exchange: true, lease: true, lock: true},
 		patience:   patience{lock: 5 * time.Second, writer: 2 * time.Second},
 		beforeSwap: func() {},

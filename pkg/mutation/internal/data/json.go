@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+	"gopkg.in/yaml.v3"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -19,8 +20,6 @@ import (
 func JSON(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
 	return judge(ctx, files, limits, readJSON)
 }
-
-var errNested = errors.New("it is nested too deeply to be compared")
 
 // jsonReader walks the tokens of one document.
 type jsonReader struct {
@@ -32,26 +31,23 @@ type jsonReader struct {
 	counted, line int
 }
 
-func readJSON(ctx context.Context, name string, content []byte, limits verdict.Limits) (value, error) {
+func readJSON(ctx context.Context, name string, content []byte, limits verdict.Limits) (*yaml.Node, error) {
 	if hasComments(name) {
 		standard, err := hujson.Standardize(bytes.Clone(content))
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
 		content = standard
 	}
 	r := &jsonReader{ctx: ctx, tokens: jsontext.NewDecoder(bytes.NewReader(content)), content: content, depth: limits.Depth, line: 1}
-	v, err := r.value(0, false)
+	n, err := r.value(0)
 	if err != nil {
-		return value{}, fmt.Errorf("line %d: %w", r.lineAt(r.tokens.InputOffset()), err)
+		return nil, fmt.Errorf("line %d: %w", r.lineNow(), err)
 	}
 	if _, err := r.tokens.ReadToken(); !errors.Is(err, io.EOF) {
-		return value{}, fmt.Errorf("line %d: there is more than one value", r.lineAt(r.tokens.InputOffset()))
+		return nil, fmt.Errorf("line %d: there is more than one value", r.lineNow())
 	}
-	if path.Base(name) == "package.json" {
-		keepOrder(&v, "exports", "imports")
-	}
-	return v, nil
+	return n, nil
 }
 
 // hasComments tells of files that are JSON with comments by custom. Their
@@ -61,84 +57,47 @@ func hasComments(name string) bool {
 	return strings.HasSuffix(base, ".jsonc") || strings.HasPrefix(base, "tsconfig") || strings.HasPrefix(base, "jsconfig")
 }
 
-// lineAt counts lines up to an offset, which only grows.
-func (r *jsonReader) lineAt(offset int64) int {
-	to := min(int(offset), len(r.content))
-	if to > r.counted {
+// lineNow is the line up to which tokens were read.
+func (r *jsonReader) lineNow() int {
+	if to := min(int(r.tokens.InputOffset()), len(r.content)); to > r.counted {
 		r.line += bytes.Count(r.content[r.counted:to], []byte("\n"))
 		r.counted = to
 	}
 	return r.line
 }
 
-func (r *jsonReader) value(nested int, ordered bool) (value, error) {
+// value reads one with all that is in it. The keys of an object are values as well: the decoder knows where one must stand.
+func (r *jsonReader) value(nested int) (*yaml.Node, error) {
 	if nested > r.depth {
-		return value{}, errNested
+		return nil, errNested
 	}
 	if err := r.ctx.Err(); err != nil {
-		return value{}, err
+		return nil, err
 	}
 	t, err := r.tokens.ReadToken()
 	if err != nil {
-		return value{}, err
+		return nil, err
 	}
-	v := value{kind: scalar, line: r.lineAt(r.tokens.InputOffset())}
+	n := &yaml.Node{Line: r.lineNow()}
 	switch t.Kind() {
 	case '{':
-		return r.object(v, nested)
+		n.Kind = yaml.MappingNode
 	case '[':
-		v.kind = list
-		for r.tokens.PeekKind() != ']' {
-			item, err := r.value(nested+1, ordered)
-			if err != nil {
-				return value{}, err
-			}
-			v.items = append(v.items, item)
-		}
-		_, err = r.tokens.ReadToken()
+		n.Kind = yaml.SequenceNode
 	case '"':
-		v.text = "string " + t.String()
+		n.Kind, n.Style, n.Value = yaml.ScalarNode, yaml.DoubleQuotedStyle, t.String()
+		return n, nil
 	default: // numbers as they are spelled, true, false, null
-		v.text = t.String()
+		n.Kind, n.Value = yaml.ScalarNode, t.String()
+		return n, nil
 	}
-	return v, err
-}
-
-func (r *jsonReader) object(v value, nested int) (value, error) {
-	v.kind = object
-	for r.tokens.PeekKind() != '}' {
-		key, err := r.tokens.ReadToken()
+	for r.tokens.PeekKind() != '}' && r.tokens.PeekKind() != ']' {
+		part, err := r.value(nested + 1)
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
-		name := key.String() // the token is void after the next one
-		item, err := r.value(nested+1, false)
-		if err != nil {
-			return value{}, err
-		}
-		v.entries = append(v.entries, entry{name, name, item})
+		n.Content = append(n.Content, part)
 	}
-	_, err := r.tokens.ReadToken()
-	return v, err
-}
-
-// keepOrder marks what stands under top-level keys whose readers take the first key that fits.
-func keepOrder(v *value, keys ...string) {
-	var mark func(*value)
-	mark = func(v *value) {
-		v.ordered = true
-		for i := range v.items {
-			mark(&v.items[i])
-		}
-		for i := range v.entries {
-			mark(&v.entries[i].value)
-		}
-	}
-	for i, e := range v.entries {
-		for _, key := range keys {
-			if e.key == key {
-				mark(&v.entries[i].value)
-			}
-		}
-	}
+	_, err = r.tokens.ReadToken()
+	return n, err
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,11 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
+	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+	"gopkg.in/yaml.v3"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -26,82 +28,92 @@ func TOML(ctx context.Context, files []verdict.File, limits verdict.Limits) verd
 	return judge(ctx, files, limits, readTOML)
 }
 
-func readTOML(_ context.Context, _ string, content []byte, limits verdict.Limits) (value, error) {
+func readTOML(_ context.Context, _ string, content []byte, limits verdict.Limits) (*yaml.Node, error) {
 	var doc map[string]any
 	if err := toml.Unmarshal(content, &doc); err != nil {
 		if at := new(toml.DecodeError); errors.As(err, &at) {
 			line, _ := at.Position()
-			return value{}, fmt.Errorf("line %d: %w", line, err)
+			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		return value{}, err
+		return nil, err
 	}
-	return tomlValue(doc, limits.Depth)
+	return tomlNode(doc, limits.Depth)
 }
 
-func tomlValue(doc any, depth int) (v value, err error) {
+func tomlNode(doc any, depth int) (*yaml.Node, error) {
 	if depth < 0 {
-		return value{}, errNested
+		return nil, errNested
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	add := func(parts ...any) error {
+		for _, part := range parts {
+			made, err := tomlNode(part, depth-1)
+			if err != nil {
+				return err
+			}
+			n.Content = append(n.Content, made)
+		}
+		return nil
 	}
 	switch doc := doc.(type) {
 	case map[string]any:
-		v.kind = object
+		n.Kind = yaml.MappingNode
 		for _, key := range slices.Sorted(maps.Keys(doc)) {
-			item, err := tomlValue(doc[key], depth-1)
-			if err != nil {
-				return value{}, err
+			if err := add(key, doc[key]); err != nil {
+				return nil, err
 			}
-			v.entries = append(v.entries, entry{key, key, item})
 		}
 	case []any:
-		v.kind = list
-		for _, d := range doc {
-			item, err := tomlValue(d, depth-1)
-			if err != nil {
-				return value{}, err
-			}
-			v.items = append(v.items, item)
-		}
-	default:
-		v.kind = scalar
-		v.text, err = tomlScalar(doc)
-	}
-	return v, err
-}
-
-// tomlScalar spells a value together with its kind.
-func tomlScalar(v any) (string, error) {
-	switch v := v.(type) {
+		n.Kind = yaml.SequenceNode
+		return n, add(doc...)
 	case string:
-		return "string " + v, nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case int64:
-		return "integer " + strconv.FormatInt(v, 10), nil
+		return text(doc), nil
 	case float64:
-		return fmt.Sprintf("float %x %v", math.Float64bits(v), v), nil
+		n.Value = fmt.Sprintf("=float %x", math.Float64bits(doc))
 	case time.Time:
-		return "time " + v.Format(time.RFC3339Nano), nil
-	case toml.LocalDate:
-		return "local date " + v.String(), nil
-	case toml.LocalTime:
-		return "local time " + v.String(), nil
-	case toml.LocalDateTime:
-		return "local date-time " + v.String(), nil
+		n.Value = "=time " + doc.Format(time.RFC3339Nano)
+	case bool, int64, toml.LocalDate, toml.LocalTime, toml.LocalDateTime:
+		n.Value = fmt.Sprintf("=%T %v", doc, doc)
+	default:
+		return nil, fmt.Errorf("a value of a kind that is not known here (%T)", doc)
 	}
-	return "", fmt.Errorf("a value of a kind that is not known here (%T)", v)
+	return n, nil
 }
 
-// lineOfKey is the first line that begins with a key, in a table or its heading; 0 if there is none.
-func lineOfKey(content []byte, key string) int {
-	found := regexp.MustCompile(`(?m)^\s*(\[+[^\]\n]*)?["']?` + regexp.QuoteMeta(key) + `["']?\s*[.=\]]`).FindIndex(content)
-	if found == nil {
-		return 0
-	}
-	line := 1
-	for _, c := range content[:found[1]] {
-		if c == '\n' {
-			line++
+// tomlPatterns are those of comments and strings, of a string with an escape of TOML 1.1, and of what else is new there.
+var tomlPatterns = sync.OnceValue(func() (p struct{ opaque, escape, other *regexp.Regexp }) {
+	p.opaque = regexp.MustCompile(`#[^\n]*|"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'`)
+	p.escape = regexp.MustCompile(`^"(?s:\\[^ex]|[^\\])*\\[ex]`)
+	p.other = regexp.MustCompile(`[^\x00-\x7f]|,\s*\}|(^|[\sTt=\[,])\d\d:\d\d([^:\d]|$)`)
+	return p
+})
+
+// newerTOML is the first line that uses what TOML 1.1 added: line breaks, comments and a last comma in inline tables,
+// the escapes \e and \x, times without seconds, keys in other scripts. 0 if there is none.
+func newerTOML(content []byte) int {
+	p := tomlPatterns()
+	bare := p.opaque.ReplaceAllFunc(content, func(text []byte) []byte {
+		if p.escape.Match(text) {
+			return []byte("é") // as new as the escape
+		}
+		return bytes.Repeat([]byte("\n"), bytes.Count(text, []byte("\n")))
+	})
+	number, open := 0, []byte{0} // the brackets around a place
+	for line := range bytes.Lines(bare) {
+		number++
+		for _, c := range line {
+			switch innermost := len(open) - 1; {
+			case c == '\n' && open[innermost] == '{':
+				return number
+			case c == '{' || c == '[':
+				open = append(open, c)
+			case (c == '}' || c == ']') && innermost > 0:
+				open = open[:innermost]
+			}
+		}
+		if p.other.Match(line) {
+			return number
 		}
 	}
-	return line
+	return 0
 }

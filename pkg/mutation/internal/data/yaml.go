@@ -18,16 +18,22 @@ import (
 // YAML is a verdict.Judge for .yaml and .yml files.
 func YAML(ctx context.Context, files []verdict.File, limits verdict.Limits) verdict.Verdict {
 	for _, f := range files {
-		if v := checkDialect(f); v != nil {
-			return *v
+		if line, why := dialect(f); why != "" {
+			return verdict.Unprovenf(f.Path, line, "%s", why)
 		}
 	}
 	return judge(ctx, files, limits, readYAML)
 }
 
-// dialects are spellings that YAML 1.1 and 1.2 do not read alike. They must stand equally often on both sides.
-var dialects = sync.OnceValue(func() []dialect {
-	return []dialect{
+// spelling is one that YAML 1.1 and 1.2 do not read alike.
+type spelling struct {
+	pattern *regexp.Regexp
+	what    string
+}
+
+// spellings must stand equally often on both sides.
+var spellings = sync.OnceValue(func() []spelling {
+	return []spelling{
 		{regexp.MustCompile("[\u0085\u2028\u2029]"), "a character that is a line break in YAML 1.1 only"},
 		{regexp.MustCompile(`["'\]}]:[^\s,\]}]`), "a colon without a space behind a quoted key"},
 		{regexp.MustCompile(`\\/`), `the escape "\/", which is known in YAML 1.2 only`},
@@ -37,72 +43,61 @@ var dialects = sync.OnceValue(func() []dialect {
 	}
 })
 
-type dialect struct {
-	pattern *regexp.Regexp
-	what    string
+// dialect says why the versions of YAML may not read both sides alike, or "".
+func dialect(f verdict.File) (line int, why string) {
+	for _, s := range spellings() {
+		b, a := s.pattern.FindAllIndex(f.Before, -1), s.pattern.FindAllIndex(f.After, -1)
+		switch {
+		case len(b) == len(a):
+			continue
+		case len(a) > 0:
+			line = 1 + bytes.Count(f.After[:a[0][0]], []byte("\n"))
+		}
+		return line, s.what + " was added or removed"
+	}
+	if magic(f.Before) != magic(f.After) {
+		return 1, "the comment in the first line changed, by which programs know such files"
+	}
+	for _, side := range [][]byte{f.Before, f.After} {
+		if bytes.HasPrefix(side, []byte("%")) || bytes.Contains(side, []byte("\n%")) {
+			return 0, "a line begins with %, which can change how the rest is read"
+		}
+	}
+	return 0, ""
 }
 
 // magic is a first line by which programs know a file, such as "#cloud-config".
-var magic = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A#[^\s#].*`) })
-
-var yamlDirective = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%`) })
-
-func checkDialect(f verdict.File) *verdict.Verdict {
-	for _, d := range dialects() {
-		b, a := d.pattern.FindAllIndex(f.Before, -1), d.pattern.FindAllIndex(f.After, -1)
-		if len(b) != len(a) {
-			line := 0
-			if len(a) > 0 {
-				line = 1 + bytes.Count(f.After[:a[0][0]], []byte("\n"))
-			}
-			v := verdict.Unprovenf(f.Path, line, "%s was added or removed", d.what)
-			return &v
-		}
+func magic(content []byte) string {
+	line, _, _ := strings.Cut(string(content), "\n")
+	if len(line) < 2 || line[0] != '#' || strings.IndexByte("# \t\r\f", line[1]) >= 0 {
+		return ""
 	}
-	if !bytes.Equal(magic().Find(f.Before), magic().Find(f.After)) {
-		v := verdict.Unprovenf(f.Path, 1, "the comment in the first line changed, by which programs know such files")
-		return &v
-	}
-	if yamlDirective().Match(f.Before) || yamlDirective().Match(f.After) {
-		v := verdict.Unprovenf(f.Path, 0, "a line begins with %%, which can change how the rest is read")
-		return &v
-	}
-	return nil
+	return line
 }
 
-// yamlReader makes values of the nodes of one file.
-type yamlReader struct {
-	ctx   context.Context
-	depth int
-	// fixed: anchors make the order of keys matter.
-	fixed bool
-}
-
-func readYAML(ctx context.Context, _ string, content []byte, limits verdict.Limits) (value, error) {
+func readYAML(ctx context.Context, _ string, content []byte, limits verdict.Limits) (*yaml.Node, error) {
 	if err := yamlNesting(content, limits.Depth); err != nil {
-		return value{}, err
+		return nil, err
 	}
-	all := value{kind: list, line: 1}
+	all := &yaml.Node{Kind: yaml.SequenceNode, Line: 1}
 	d := yaml.NewDecoder(bytes.NewReader(content))
 	for {
-		var doc yaml.Node
-		err := d.Decode(&doc)
+		document := new(yaml.Node)
+		err := d.Decode(document)
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
-		if err != nil {
-			return value{}, err
+		if err == nil {
+			err = checkYAML(ctx, document, limits.Depth)
 		}
-		r := &yamlReader{ctx: ctx, depth: limits.Depth, fixed: hasAnchors(&doc, 0)}
-		v, err := r.value(&doc, 0)
 		if err != nil {
-			return value{}, err
+			return nil, err
 		}
-		all.items = append(all.items, v)
+		all.Content = append(all.Content, document)
 	}
 }
 
-// yamlNesting refuses what would nest too deeply, before the parser recurses: by its brackets, and by its indentation.
+// yamlNesting refuses what would nest too deeply by its brackets, before the parser recurses.
 func yamlNesting(content []byte, depth int) error {
 	open := 0
 	for _, c := range content {
@@ -119,98 +114,28 @@ func yamlNesting(content []byte, depth int) error {
 	return nil
 }
 
-func hasAnchors(n *yaml.Node, nested int) bool {
-	if n.Anchor != "" || n.Kind == yaml.AliasNode || nested > 10_000 {
-		return true
+// checkYAML refuses a tree that is too deep, and one with a key that stands twice.
+func checkYAML(ctx context.Context, n *yaml.Node, depth int) error {
+	if depth < 0 {
+		return errNested
 	}
-	for _, k := range n.Content {
-		if hasAnchors(k, nested+1) {
-			return true
-		}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return false
-}
-
-func (r *yamlReader) value(n *yaml.Node, nested int) (value, error) {
-	if nested > r.depth {
-		return value{}, errNested
-	}
-	if err := r.ctx.Err(); err != nil {
-		return value{}, err
-	}
-	v := value{kind: scalar, line: n.Line}
-	switch n.Kind {
-	case yaml.DocumentNode, yaml.SequenceNode:
-		v.kind = list
-		for _, k := range n.Content {
-			item, err := r.value(k, nested+1)
-			if err != nil {
-				return value{}, err
-			}
-			v.items = append(v.items, item)
-		}
-	case yaml.MappingNode:
-		return r.mapping(n, nested)
-	case yaml.AliasNode:
-		v.text = "alias " + n.Value
-		return v, nil
-	case yaml.ScalarNode:
-		v.text = scalarText(n)
-	}
-	return r.dressed(n, v), nil
-}
-
-// dressed adds the anchor and an explicit tag of a node, which are part of what it is.
-func (r *yamlReader) dressed(n *yaml.Node, v value) value {
-	extra := ""
-	if n.Anchor != "" {
-		extra += " &" + n.Anchor
-	}
-	if n.Kind != yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 {
-		extra += " " + n.Tag
-	}
-	if extra == "" {
-		return v
-	}
-	if v.kind == scalar {
-		v.text += extra
-		return v
-	}
-	return value{kind: list, line: v.line, items: []value{{kind: scalar, text: extra, line: v.line}, v}}
-}
-
-func (r *yamlReader) mapping(n *yaml.Node, nested int) (value, error) {
-	v := value{kind: object, line: n.Line, ordered: r.fixed}
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := r.value(n.Content[i], nested+1)
-		if err != nil {
-			return value{}, err
+	for i, part := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && kindOf(part) == "value" {
+			if seen[part.Value] {
+				return fmt.Errorf("line %d: the key %s stands twice", part.Line, short(part.Value))
+			}
+			seen[part.Value] = true
 		}
-		item, err := r.value(n.Content[i+1], nested+1)
-		if err != nil {
-			return value{}, err
+		if err := checkYAML(ctx, part, depth-1); err != nil {
+			return err
 		}
-		if key.kind != scalar {
-			// A key that is no scalar stands with its value in their order.
-			v.ordered = true
-			item = value{kind: list, line: key.line, items: []value{key, item}}
-			key.text = "complex key"
-		} else if name := n.Content[i].Value; seen[name] {
-			return value{}, fmt.Errorf("line %d: the key %s stands twice", key.line, short(name))
-		} else {
-			seen[name] = true
-		}
-		// Keys that versions read differently could be one and the same.
-		v.ordered = v.ordered || !strings.HasPrefix(key.text, "string ")
-		v.entries = append(v.entries, entry{key.text, n.Content[i].Value, item})
 	}
-	return r.dressed(n, v), nil
+	return nil
 }
-
-// plainString are plain scalars that every version and schema reads as strings, but for the words below: they begin as
-// no number, date, merge or null does.
-var plainString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_/]`) })
 
 // reserved words are booleans, nulls or numbers to some reader, in any case of letters.
 var reserved = map[string]bool{
@@ -218,16 +143,28 @@ var reserved = map[string]bool{
 	"nan": true, "infinity": true, "none": true, "nil": true,
 }
 
-// scalarText is equal for two scalars only if all readers read them alike:
-// strings by what they say, everything else by how it is spelled.
-func scalarText(n *yaml.Node) string {
-	switch {
-	case n.Style&yaml.TaggedStyle != 0:
-		return fmt.Sprintf("tagged %s %d %s", n.Tag, n.Style&^yaml.TaggedStyle, n.Value)
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return "string " + n.Value
-	case plainString().MatchString(n.Value) && !reserved[strings.ToLower(n.Value)]:
-		return "string " + n.Value
+// meaning is equal for two nodes only if all readers take them for the same, but for what is in them: strings by what
+// they say, everything else by how it is spelled, each with its anchor and its explicit tag.
+func meaning(n *yaml.Node) (text string) {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Anchor != "" {
+		text = "&" + n.Anchor + " "
 	}
-	return "plain " + n.Value
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return "alias " + n.Value
+	case n.Style&yaml.TaggedStyle != 0:
+		return text + fmt.Sprintf("tagged %s %d %s", n.Tag, n.Style&quoted, n.Value)
+	case n.Kind != yaml.ScalarNode:
+		return text
+	case n.Style&quoted != 0, isString(n.Value):
+		return text + "string " + n.Value
+	}
+	return text + "plain " + n.Value
+}
+
+// isString is true of plain scalars that every version and schema reads as strings: they begin as no number, date, merge or
+// null does.
+func isString(plain string) bool {
+	return plain != "" && (plain[0]|0x20 >= 'a' && plain[0]|0x20 <= 'z' || plain[0] == '_' || plain[0] == '/') && !reserved[strings.ToLower(plain)]
 }

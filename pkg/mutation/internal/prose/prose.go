@@ -81,22 +81,39 @@ var (
 	opaque = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)") })
 )
 
+// codeFence is what closes the code that a place stands in, "" outside of any.
+type codeFence string
+
+// pass goes on by a line, and tells whether it belongs to code or is a fence of it.
+func (f *codeFence) pass(text string) bool {
+	closing := string(*f)
+	if closing == "" {
+		m := fence().FindStringSubmatch(text)
+		if m != nil {
+			*f = codeFence(m[2])
+		}
+		return m != nil
+	}
+	if strings.HasPrefix(strings.TrimLeft(text, " "), closing) && strings.Trim(text, " \t"+closing[:1]) == "" {
+		*f = ""
+	}
+	return true
+}
+
 // plain drops the white space that Markdown ignores.
 func plain(lines []line) (kept []line) {
-	if slices.ContainsFunc(lines, func(l line) bool { return opaque().MatchString(l.text) }) || !balanced(lines) {
+	var all, code codeFence
+	isFrontMatter := len(lines) > 0 && (lines[0].text == "---" || lines[0].text == "+++")
+	for _, l := range lines {
+		all.pass(l.text)
+	}
+	if all != "" || isFrontMatter || slices.ContainsFunc(lines, func(l line) bool { return opaque().MatchString(l.text) }) {
 		return lines
 	}
-	closing, near := "", nearCode(lines)
+	near := nearCode(lines)
 	for i, l := range lines {
 		switch {
-		case closing != "":
-			if strings.HasPrefix(strings.TrimLeft(l.text, " "), closing) && strings.Trim(l.text, " \t"+closing[:1]) == "" {
-				closing = ""
-			}
-		case i == 0 && (l.text == "---" || l.text == "+++"):
-			return lines // front matter
-		case fence().MatchString(l.text):
-			closing = fence().FindStringSubmatch(l.text)[2]
+		case code.pass(l.text):
 		case isBlank(l.text):
 			if !near[i] {
 				if i > 0 && isBlank(lines[i-1].text) {
@@ -110,21 +127,6 @@ func plain(lines []line) (kept []line) {
 		kept = append(kept, l)
 	}
 	return kept
-}
-
-// balanced tells whether every fence is closed.
-func balanced(lines []line) bool {
-	closing := ""
-	for _, l := range lines {
-		if closing == "" {
-			if m := fence().FindStringSubmatch(l.text); m != nil {
-				closing = m[2]
-			}
-		} else if strings.HasPrefix(strings.TrimLeft(l.text, " "), closing) && strings.Trim(l.text, " \t"+closing[:1]) == "" {
-			closing = ""
-		}
-	}
-	return closing == ""
 }
 
 func isBlank(text string) bool { return strings.Trim(text, " \t") == "" }

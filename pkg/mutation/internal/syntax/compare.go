@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
@@ -131,22 +132,12 @@ func (s *side) describe(i int) string {
 		return "the end of the " + people(kind)
 	case t.flags&opens != 0, t.flags&(named|neutral|member) == 0 && kind != text:
 		return "the " + people(kind)
-	case kind == text:
-		return fmt.Sprintf("%q", clip(text))
 	}
 	return fmt.Sprintf("%q", clip(text))
 }
 
 // people is a kind of node in words.
-func people(kind string) string {
-	out := []byte(kind)
-	for i, c := range out {
-		if c == '_' {
-			out[i] = ' '
-		}
-	}
-	return string(out)
-}
+func people(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
 // arrange compares two lists whose parts may have changed places.
 func (c *comparison) arrange(i, j int, lb, la *list) bool {

@@ -2,7 +2,7 @@ package syntax
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -48,14 +48,10 @@ func goTree(text []byte) (*treesitter.Tree, error) {
 	set := gotoken.NewFileSet()
 	file, err := parser.ParseFile(set, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		var list scanner.ErrorList
-		if l, ok := err.(scanner.ErrorList); ok {
-			list = l
-		}
-		if len(list) > 0 {
+		if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
 			return nil, &fault{list[0].Pos.Line, "the parser does not understand this line"}
 		}
-		return nil, fmt.Errorf("the parser does not understand it")
+		return nil, errors.New("the parser does not understand it")
 	}
 	if isDeep(file) {
 		return nil, &fault{0, tooDeep}

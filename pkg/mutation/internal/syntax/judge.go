@@ -9,6 +9,7 @@
 package syntax
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -211,17 +212,8 @@ func (t *table) readable(text []byte) error {
 	}
 	if t.never != nil {
 		if at := t.never.FindIndex(text); at != nil {
-			return &fault{1 + countLines(text[:at[0]]), "the text could be read in several ways"}
+			return &fault{1 + bytes.Count(text[:at[0]], []byte("\n")), "the text could be read in several ways"}
 		}
 	}
 	return nil
-}
-
-func countLines(text []byte) (n int) {
-	for _, c := range text {
-		if c == '\n' {
-			n++
-		}
-	}
-	return n
 }

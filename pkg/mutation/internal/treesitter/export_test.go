@@ -9,3 +9,11 @@ func (p *Parsers) Loaded() int {
 	defer p.guard.RUnlock()
 	return len(p.grammars)
 }
+
+// FieldName is the name under which the node's parent knows it, or empty.
+func (t *Tree) FieldName(node int) string {
+	if f := int(t.Nodes[node].Field); f > 0 && f < len(t.Grammar.Fields) {
+		return t.Grammar.Fields[f]
+	}
+	return ""
+}

@@ -45,14 +45,6 @@ type Grammar struct {
 // Kind is the name of the node's symbol: for an unnamed node its text in the grammar.
 func (t *Tree) Kind(node int) string { return t.Grammar.symbol(t.Nodes[node].Symbol) }
 
-// FieldName is the name under which the node's parent knows it, or empty.
-func (t *Tree) FieldName(node int) string {
-	if f := int(t.Nodes[node].Field); f > 0 && f < len(t.Grammar.Fields) {
-		return t.Grammar.Fields[f]
-	}
-	return ""
-}
-
 // Source is the text that the node stands for.
 func (t *Tree) Source(node int) string {
 	n := t.Nodes[node]

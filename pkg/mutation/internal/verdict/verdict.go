@@ -26,22 +26,12 @@ const (
 	Unsupported Evidence = "unsupported"
 )
 
-// rank orders evidence from the strongest to the one that decides about a call of several files. A difference that was
+// Outranks tells whether e decides over other when both belong to one call: the weaker one does, but a difference that was
 // found outranks one that could not be looked for.
-func (e Evidence) rank() int {
-	switch e {
-	case Proven:
-		return 0
-	case ProvenLocal:
-		return 1
-	case Unsupported:
-		return 2
-	}
-	return 3
+func (e Evidence) Outranks(other Evidence) bool {
+	order := []Evidence{Proven, ProvenLocal, Unsupported, Unproven}
+	return slices.Index(order, e) > slices.Index(order, other)
 }
-
-// Outranks tells whether e decides over other when both belong to one call.
-func (e Evidence) Outranks(other Evidence) bool { return e.rank() > other.rank() }
 
 // File is one changed file of a call.
 type File struct {

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,65 +18,42 @@ type reindenter struct {
 	*corpus
 	p    placement
 	runs []lcs.Diff
-	kept []int // by new line: the old line that has its text, -1 for none
-	base []indents
-	at   []int // by old line: its position in base, -1 for a blank line
-	news []int // the new lines that have an indentation
-	top  int   // the first of them
+	kept []int     // by new line: the old line that has its text, -1 for none
+	base []indents // of the lines of the search that have an indentation
+	news []int     // the new lines that have one
 }
 
 // indents is the indentation of one line of the search, and of the line of the file that it matched.
 type indents struct{ search, file string }
-
-// rule carries an indentation of the block over to the file; ok is false where it gives none.
-type rule func(indent string) (file string, ok bool)
 
 // indent gives the lines of p as they are to stand in the file. The error says why that is not certain.
 func (c *corpus) indent(p placement) ([]string, error) {
 	if p.how == Exact || p.how == Inserted || len(p.new) == 0 {
 		return p.new, nil
 	}
-	in := newReindenter(c, p)
-	if doubt := cmp.Or(in.otherTwin(), in.baresBlock()); doubt != nil {
-		return nil, doubt
-	}
-	lines := slices.Clone(p.new)
-	var found []string
-	for j := range lines {
-		switch {
-		case in.same(j):
-			lines[j] = in.file(in.kept[j])
-		case !isBlank(lines[j]):
-			if found == nil {
-				var err error
-				if found, err = in.choose(); err != nil {
-					return nil, err
-				}
-			}
-			lines[j] = found[j] + in.body(j)
-		}
-	}
-	return lines, nil
-}
-
-func newReindenter(c *corpus, p placement) *reindenter {
-	in := &reindenter{corpus: c, p: p, runs: p.runs(), at: make([]int, len(p.old)), top: -1}
+	in := &reindenter{corpus: c, p: p, runs: p.runs()}
+	in.kept = keptLines(p.old, p.new, in.runs)
 	for i, line := range p.old {
-		if in.at[i] = -1; !isBlank(line) && !isBlank(in.file(i)) {
-			in.at[i] = len(in.base)
+		if !isBlank(line) && !isBlank(in.file(i)) {
 			in.base = append(in.base, indents{indentOf(line), indentOf(in.file(i))})
 		}
 	}
-	in.kept = keptLines(p.old, p.new, in.runs)
 	for j, line := range p.new {
 		if !isBlank(line) {
 			in.news = append(in.news, j)
 		}
 	}
-	if len(in.news) > 0 {
-		in.top = in.news[0]
+	found, err := in.choose()
+	if err != nil {
+		return nil, err
 	}
-	return in
+	lines := slices.Clone(p.new)
+	for _, j := range in.news {
+		if lines[j] = found[j] + in.body(j); in.same(j) {
+			lines[j] = in.file(in.kept[j])
+		}
+	}
+	return lines, nil
 }
 
 // file is the line of the file that line i of the search matched.
@@ -100,23 +76,23 @@ func (in *reindenter) body(j int) string {
 // wanted is the indentation of new line j in the block.
 func (in *reindenter) wanted(j int) string { return indentOf(in.p.new[j]) }
 
-// any reports whether a line of the search is as ok says.
-func (in *reindenter) any(ok func(indents) bool) bool { return slices.ContainsFunc(in.base, ok) }
-
-// wrong is true of a line of the search that has not the file's indentation.
-func wrong(b indents) bool { return b.search != b.file }
-
 // choose gives the indentation of each new line.
 func (in *reindenter) choose() ([]string, error) {
-	if !in.any(wrong) || in.lostMarks() {
+	fresh := func(j int) bool { return !in.same(j) }
+	switch {
+	case !slices.ContainsFunc(in.base, wrong), in.lostMarks():
+		return in.through(literally), nil
+	case in.hasTwins():
+		return nil, in.doubt("a line stands there more than once, so it is not certain which of them stays")
+	case in.flattened() && !in.keptRight() && (len(in.news) > 1 || !slices.ContainsFunc(in.news, fresh)):
+		return in.byLine()
+	case !slices.ContainsFunc(in.news, fresh):
 		return in.through(literally), nil
 	}
 	readings, certain := in.readings()
 	switch {
-	case len(readings) == 0 && in.searchFlat():
-		return nil, in.doubt("its lines all have the same one there, while the new ones have several")
 	case len(readings) == 0:
-		return in.lineByLine()
+		return in.byLine()
 	case len(readings) == 1 && in.flat() && in.hidesBlocks(readings[0]):
 		return nil, in.doubt("its lines, which all have the same one, do not tell which of the new ones is inside which")
 	case len(readings) == 1 && certain:
@@ -124,7 +100,7 @@ func (in *reindenter) choose() ([]string, error) {
 	}
 	var fitting [][]string
 	for _, r := range readings {
-		if o := in.outline(); o.regular && o.fits(in.rendered(r)) {
+		if in.fits(r) {
 			fitting = append(fitting, r)
 		}
 	}
@@ -132,7 +108,7 @@ func (in *reindenter) choose() ([]string, error) {
 	case len(fitting) == 1 && in.keeps(fitting[0]):
 		return fitting[0], nil
 	case len(readings) == 1:
-		return in.lineByLine()
+		return in.byLine()
 	}
 	a, b := readings[0], readings[1]
 	j := in.news[0]
@@ -161,5 +137,3 @@ func width(indent string) string {
 	}
 	return fmt.Sprintf("%q", indent)
 }
-
-func abs(n int) int { return max(n, -n) }
