@@ -226,7 +226,7 @@ func (b *inbox) revoked(id string, grants []approval.Grant) approval.Request {
 		if g.ID != id {
 			continue
 		}
-		check := approval.Check{Hook: g.Hook, Rule: g.Rule, ErrorType: g.ErrorType}
+		check := approval.Check{Hook: g.Hook, ErrorType: g.ErrorType}
 		if g.Path != "" {
 			check.Paths = []string{g.Path}
 		}

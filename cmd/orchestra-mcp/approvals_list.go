@@ -80,7 +80,7 @@ type grantRecord struct {
 }
 
 func newGrantRecord(g approval.Grant) grantRecord {
-	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, g.Rule, g.Path, g.Line, g.Cwd, g.By, g.Via, g.CreatedAt}
+	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, "", g.Path, g.Line, g.Cwd, g.By, g.Via, g.CreatedAt}
 }
 
 // list lists all, or the answers only, or the grants only.

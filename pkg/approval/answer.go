@@ -1,6 +1,9 @@
 package approval
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Decision is what the operator says.
 type Decision string
@@ -52,7 +55,6 @@ type Grant struct {
 	IntentID  string `json:"intent_id"`
 
 	Hook      string `json:"hook"`
-	Rule      string `json:"rule,omitempty"`
 	ErrorType string `json:"error_type"`
 
 	// Path is as resolved. A command has Line and Cwd instead.
@@ -70,7 +72,7 @@ func grantsOf(r Request, a Answer) []Grant {
 	var grants []Grant
 	for _, c := range r.Checks {
 		g := Grant{
-			Request: r.ID, Principal: r.Principal, IntentID: r.IntentID, Hook: c.Hook, Rule: c.Rule, ErrorType: c.ErrorType,
+			Request: r.ID, Principal: r.Principal, IntentID: r.IntentID, Hook: c.Hook, ErrorType: c.ErrorType,
 			By: a.By, Via: a.Via, CreatedAt: a.AnsweredAt,
 		}
 		for _, subject := range r.subjects(c) {
@@ -111,6 +113,24 @@ func (r Request) subjects(c Check) []subject {
 
 func (g Grant) covers(r Request, c Check, s subject) bool {
 	return g.Principal == r.Principal && g.IntentID == r.IntentID &&
-		g.Hook == c.Hook && g.Rule == c.Rule && g.ErrorType == c.ErrorType &&
+		g.Hook == c.Hook && g.ErrorType == c.ErrorType &&
 		subject{g.Path, g.Line, g.Cwd} == s
 }
+
+// Errors that callers may test for.
+var (
+	// ErrUnknown: no such request or grant, or it expired, or it is not authentic.
+	ErrUnknown = errors.New("no such request or grant; it may have expired")
+	// ErrFull: too many requests are pending, or they are too large.
+	ErrFull = errors.New("too many requests are pending; the operator has to answer some first")
+	// ErrPending: the request has no answer yet.
+	ErrPending = errors.New("the request has no answer yet")
+	// ErrAnswered: the request has an answer already.
+	ErrAnswered = errors.New("the request has been answered already")
+	// ErrNotGrantable: the request can be approved once only.
+	ErrNotGrantable = errors.New("this can be approved once only, not for the intent")
+	// ErrState: a round-trip state that we did not make, or that is altered, expired or somebody else's.
+	ErrState = errors.New("the state is not one that was given out to this caller, or it has expired")
+	// ErrNoUserDir: there is no user directory, so no other process can see what this one asks.
+	ErrNoUserDir = errors.New("there is no directory for the user's own settings; set HOME or XDG_CONFIG_HOME")
+)

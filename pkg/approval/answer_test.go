@@ -278,7 +278,6 @@ func TestDigestCoversTheCall(t *testing.T) {
 		"after":     func(r *approval.Request) { r.Effects[0].After = "sha256:3" },
 		"kind":      func(r *approval.Request) { r.Effects[0].Kind = "delete" },
 		"check":     func(r *approval.Request) { r.Checks[0].Hook = "ignored" },
-		"rule":      func(r *approval.Request) { r.Checks[0].Rule = "no-eval" },
 		"command":   func(r *approval.Request) { r.Effects[0].Line = "rm -rf /" },
 		"time":      func(r *approval.Request) { r.Effects[0].Timeout = time.Second },
 	} {

@@ -55,24 +55,24 @@ func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 
 // putAnswer writes an answer unless there is one; what stands in its place and is none is removed.
 func (s *Store) putAnswer(a Answer) error {
-	file, err := s.seal("answer", a)
+	file, err := s.seal(answerFiles, a)
 	if err != nil {
 		return wrap(err)
 	}
-	dir, err := s.open(requestsDir, false)
+	dir, err := s.open(answerFiles, false)
 	if err != nil {
 		return wrap(err)
 	}
 	defer dir.Close()
 	for range answerAttempts {
-		err = put(dir, a.ID+answerSuffix, file, true)
+		err = put(dir, answerFiles.file(a.ID), file, true)
 		if !errors.Is(err, fs.ErrExist) {
 			return wrap(err)
 		}
-		if _, found := s.answer(dir, a.ID); found == nil {
+		if _, found := read[Answer](s, dir, answerFiles, a.ID); found == nil {
 			return ErrAnswered
 		}
-		if err := dir.RemoveAll(a.ID + answerSuffix); err != nil {
+		if err := dir.RemoveAll(answerFiles.file(a.ID)); err != nil {
 			return wrap(err)
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 		return Answer{}, err
 	}
 	defer dir.Close()
-	a, err := s.answer(dir, id)
+	a, err := read[Answer](s, dir, answerFiles, id)
 	switch {
 	case err == nil && s.beingGranted(a):
 		return Answer{}, ErrPending
@@ -97,20 +97,10 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 	if err != nil || !s.lives(r) || s.marks.has(id) {
 		return Answer{}, ErrUnknown
 	}
-	if _, err := dir.Lstat(id + requestSuffix); err != nil {
+	if _, err := dir.Lstat(requestFiles.file(id)); err != nil {
 		return Answer{}, ErrUnknown
 	}
 	return Answer{}, ErrPending
-}
-
-// answer reads an authentic answer that belongs to its request.
-func (s *Store) answer(dir *os.Root, id string) (Answer, error) {
-	var a Answer
-	err := s.read(dir, id+answerSuffix, "answer", &a)
-	if err == nil && a.ID != id {
-		err = errNotAuthentic
-	}
-	return a, err
 }
 
 // valid: the answer can be used now.
@@ -121,7 +111,7 @@ func (s *Store) valid(a Answer) bool {
 
 // keepAnswer tells whether a request counts as answered, and removes both once the answer is of no use any more.
 func (s *Store) keepAnswer(dir *os.Root, id string) bool {
-	a, err := s.answer(dir, id)
+	a, err := read[Answer](s, dir, answerFiles, id)
 	if err != nil {
 		return false
 	}
@@ -132,8 +122,8 @@ func (s *Store) keepAnswer(dir *os.Root, id string) bool {
 }
 
 func (s *Store) remove(dir *os.Root, id string) {
-	_ = dir.Remove(id + requestSuffix)
-	_ = dir.Remove(id + answerSuffix)
+	_ = dir.Remove(requestFiles.file(id))
+	_ = dir.Remove(answerFiles.file(id))
 	s.forget(id)
 }
 
@@ -143,32 +133,12 @@ type Standing struct {
 	Approved, Denied *Answer
 }
 
-// usable are the answers that can be used now, as they lie in the directory.
-func (s *Store) usable() ([]Answer, error) {
-	dir, entries, err := s.list(requestsDir)
-	if dir == nil {
-		return nil, wrap(err)
-	}
-	defer dir.Close()
-	var found []Answer
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), answerSuffix)
-		if !ok || !requestID.MatchString(id) {
-			continue
-		}
-		if a, err := s.answer(dir, id); err == nil && s.valid(a) {
-			found = append(found, a)
-		}
-	}
-	return found, nil
-}
-
 // Standing finds the answers to requests with this digest.
 func (s *Store) Standing(digest string) (found Standing, err error) {
 	if digest == "" {
 		return found, nil
 	}
-	all, err := s.usable()
+	all, err := readAll(s, answerFiles, s.valid)
 	for _, a := range all {
 		switch {
 		case a.Digest != digest:
@@ -190,7 +160,7 @@ type Answered struct {
 // Answered lists the answers that a call can use now, denials among them, by when they were given. What was approved for
 // an intent is not there: see [Store.Grants].
 func (s *Store) Answered() (found []Answered, err error) {
-	all, err := s.usable()
+	all, err := readAll(s, answerFiles, s.valid)
 	for _, a := range all {
 		if a.Decision == ForIntent {
 			continue
@@ -243,7 +213,7 @@ func (s *Store) spend(id string, until time.Time) (bool, error) {
 	if err != nil || !first {
 		return false, wrap(err)
 	}
-	dir, err := s.open(requestsDir, false)
+	dir, err := s.open(answerFiles, false)
 	if err != nil {
 		return true, nil // what is marked is void, whether its files are there or not
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -12,13 +11,13 @@ import (
 const maxGrants = 2000
 
 // newGrants gives ids to those that do not stand already.
-func (s *Store) newGrants(grants []Grant) ([]Grant, error) {
+func (s *Store) newGrants(wanted []Grant) ([]Grant, error) {
 	standing, err := s.Grants()
 	if err != nil {
 		return nil, err
 	}
 	var fresh []Grant
-	for _, g := range grants {
+	for _, g := range wanted {
 		if slices.ContainsFunc(standing, g.sameAs) {
 			continue
 		}
@@ -31,21 +30,21 @@ func (s *Store) newGrants(grants []Grant) ([]Grant, error) {
 	return fresh, nil
 }
 
-func (s *Store) putGrants(grants []Grant) error {
-	if len(grants) == 0 {
+func (s *Store) putGrants(fresh []Grant) error {
+	if len(fresh) == 0 {
 		return nil
 	}
-	dir, err := s.open(grantsDir, true)
+	dir, err := s.open(grantFiles, true)
 	if err != nil {
 		return wrap(err)
 	}
 	defer dir.Close()
-	for _, g := range grants {
-		file, err := s.seal("grant", g)
+	for _, g := range fresh {
+		file, err := s.seal(grantFiles, g)
 		if err != nil {
 			return wrap(err)
 		}
-		if err := put(dir, g.ID+requestSuffix, file, false); err != nil {
+		if err := put(dir, grantFiles.file(g.ID), file, false); err != nil {
 			return wrap(err)
 		}
 	}
@@ -61,7 +60,7 @@ func (s *Store) beingGranted(a Answer) bool {
 	if len(a.Grants) == 0 || s.clock().Sub(a.AnsweredAt) >= grantingTime {
 		return false
 	}
-	dir, err := s.open(grantsDir, false)
+	dir, err := s.open(grantFiles, false)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
@@ -70,7 +69,7 @@ func (s *Store) beingGranted(a Answer) bool {
 		if !grantID.MatchString(id) || s.marks.has(id) {
 			return false
 		}
-		_, err := dir.Lstat(id + requestSuffix)
+		_, err := dir.Lstat(grantFiles.file(id))
 		return errors.Is(err, fs.ErrNotExist)
 	})
 }
@@ -83,28 +82,13 @@ func (g Grant) sameAs(as Grant) bool {
 
 // Grants lists the grants that stand, oldest first.
 func (s *Store) Grants() ([]Grant, error) {
-	dir, entries, err := s.list(grantsDir)
-	if dir == nil {
-		return nil, wrap(err)
-	}
-	defer dir.Close()
-	var grants []Grant
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), requestSuffix)
-		if !ok || !grantID.MatchString(id) || s.marks.has(id) {
-			continue
-		}
-		var g Grant
-		if s.read(dir, e.Name(), "grant", &g) == nil && g.ID == id {
-			grants = append(grants, g)
-		}
-	}
-	slices.SortFunc(grants, func(a, b Grant) int { return byTime(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
-	return grants, nil
+	standing, err := readAll(s, grantFiles, func(g Grant) bool { return !s.marks.has(g.ID) })
+	slices.SortFunc(standing, func(a, b Grant) int { return byTime(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
+	return standing, err
 }
 
 // Covered tells whether grants let all checks of a request pass, each at every path that it is about, and returns them.
-func (s *Store) Covered(r Request) (grants []Grant, covered bool, err error) {
+func (s *Store) Covered(r Request) (by []Grant, covered bool, err error) {
 	if r.Once || r.IntentID == "" || len(r.Checks) == 0 {
 		return nil, false, nil
 	}
@@ -119,13 +103,13 @@ func (s *Store) Covered(r Request) (grants []Grant, covered bool, err error) {
 			if i < 0 {
 				return nil, false, nil
 			}
-			grants = append(grants, standing[i])
+			by = append(by, standing[i])
 		}
 		if len(subjects) == 0 {
 			return nil, false, nil
 		}
 	}
-	return grants, true, nil
+	return by, true, nil
 }
 
 // Revoke withdraws a grant (grt_…), or an answer that was not used, a denial among them (apr_…). ErrUnknown: there is
@@ -174,11 +158,11 @@ func (s *Store) endGrant(id string) error {
 	if _, err := s.marks.set(id, time.Time{}); err != nil {
 		return wrap(err)
 	}
-	dir, err := s.open(grantsDir, false)
+	dir, err := s.open(grantFiles, false)
 	if err != nil {
 		return nil // the mark is what counts
 	}
 	defer dir.Close()
-	_ = dir.Remove(id + requestSuffix)
+	_ = dir.Remove(grantFiles.file(id))
 	return nil
 }

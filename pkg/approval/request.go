@@ -54,9 +54,8 @@ type Request struct {
 
 // Check is one reason why a call was stopped.
 type Check struct {
-	// Hook is the check that failed; Rule tells apart what one hook checks, such as the name of a rule.
+	// Hook is the check that failed.
 	Hook string `json:"hook"`
-	Rule string `json:"rule,omitempty"`
 	// ErrorType is the refusal's code, Reason its sentence.
 	ErrorType string `json:"error_type"`
 	Reason    string `json:"reason"`
@@ -119,7 +118,7 @@ type FileDiff struct {
 // as resolved and the hashes of their files, the intent with its version, and the names of the checks that failed: an
 // approval of one call is none of a call that differs in any of these.
 func (r Request) ComputeDigest() string {
-	type check struct{ Hook, Rule, ErrorType string }
+	type check struct{ Hook, Rule, ErrorType string } // of earlier versions: no Rule was ever set
 	canonical := struct {
 		Version                           int
 		Principal, Tool, Intent, IntentAt string
@@ -127,7 +126,7 @@ func (r Request) ComputeDigest() string {
 		Effects                           []Effect
 	}{2, r.Principal, r.Tool, r.IntentID, r.IntentVersion, nil, r.Effects}
 	for _, c := range r.Checks {
-		canonical.Checks = append(canonical.Checks, check{c.Hook, c.Rule, c.ErrorType})
+		canonical.Checks = append(canonical.Checks, check{Hook: c.Hook, ErrorType: c.ErrorType})
 	}
 	encoded, err := json.Marshal(canonical)
 	if err != nil {

@@ -22,9 +22,6 @@ const (
 	maxEntries  = 4 * maxRequests
 	maxBytes    = 64 << 20
 
-	requestSuffix = ".json"
-	answerSuffix  = ".answer.json"
-
 	pollInterval = 150 * time.Millisecond
 )
 
@@ -50,9 +47,9 @@ type Store struct {
 	key       func() ([]byte, error) // the user's, read at the first need
 	marks     marks
 
-	putting  sync.Mutex // one at a time, so that two who ask for the same ask once
-	mu       sync.Mutex
-	requests map[string]Request // authentic ones, which never change, without what is large
+	putting sync.Mutex // one at a time, so that two who ask for the same ask once
+	mu      sync.Mutex
+	seen    map[string]Request // authentic ones, which never change, without what is large
 }
 
 // Open returns a store in the workspace; it reads and makes nothing before it is used.
@@ -68,7 +65,7 @@ func Open(root *os.Root, o Options) *Store {
 	}
 	return &Store{
 		root: root, workspace: absolute(root.Name()), lifetime: o.Lifetime, clock: o.Clock, expired: o.Expired,
-		key: sync.OnceValues(func() ([]byte, error) { return keyOf(o.UserDir) }), marks: marks{userDir: o.UserDir}, requests: map[string]Request{},
+		key: sync.OnceValues(func() ([]byte, error) { return keyOf(o.UserDir) }), marks: marks{userDir: o.UserDir}, seen: map[string]Request{},
 	}
 }
 
@@ -89,6 +86,10 @@ var (
 	requestID = regexp.MustCompile(`^apr_[a-z2-7]{26}\z`)
 	grantID   = regexp.MustCompile(`^grt_[a-z2-7]{26}\z`)
 	encoding  = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+	requestFiles = kind{"request", "approvals", ".json", requestID}
+	answerFiles  = kind{"answer", "approvals", ".answer.json", requestID}
+	grantFiles   = kind{"grant", "grants", ".json", grantID}
 )
 
 func newID(prefix string) string {
@@ -118,19 +119,19 @@ func (s *Store) Put(r Request) (stored Request, isNew bool, err error) {
 	}
 	r.ID, r.CreatedAt = newID("apr_"), s.now()
 	r.ExpiresAt = r.CreatedAt.Add(Lifetime)
-	file, err := s.seal("request", r)
+	file, err := s.seal(requestFiles, r)
 	if err != nil {
 		return Request{}, false, wrap(err)
 	}
 	if len(pending) >= maxRequests || len(file) > maxFile || size+int64(len(file)) > maxBytes {
 		return Request{}, false, ErrFull
 	}
-	dir, err := s.open(requestsDir, true)
+	dir, err := s.open(requestFiles, true)
 	if err != nil {
 		return Request{}, false, wrap(err)
 	}
 	defer dir.Close()
-	return r, true, wrap(put(dir, r.ID+requestSuffix, file, false))
+	return r, true, wrap(put(dir, requestFiles.file(r.ID), file, false))
 }
 
 // Get returns a request that is authentic and has not expired, answered or not.
@@ -140,7 +141,7 @@ func (s *Store) Get(id string) (Request, error) {
 		return Request{}, err
 	}
 	defer dir.Close()
-	r, err := s.request(dir, id)
+	r, err := read[Request](s, dir, requestFiles, id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotAuthentic), err == nil && !s.lives(r):
 		return Request{}, ErrUnknown
@@ -155,7 +156,7 @@ func (s *Store) requestsOf(id string) (*os.Root, error) {
 	if !requestID.MatchString(id) {
 		return nil, ErrUnknown
 	}
-	dir, err := s.open(requestsDir, false)
+	dir, err := s.open(requestFiles, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrUnknown
 	}
@@ -163,16 +164,6 @@ func (s *Store) requestsOf(id string) (*os.Root, error) {
 }
 
 func (s *Store) lives(r Request) bool { return s.clock().Before(r.ExpiresAt) }
-
-// request reads an authentic request.
-func (s *Store) request(dir *os.Root, id string) (Request, error) {
-	var r Request
-	err := s.read(dir, id+requestSuffix, "request", &r)
-	if err == nil && r.ID != id {
-		err = errNotAuthentic
-	}
-	return r, err
-}
 
 // Pending lists the requests that wait for an answer, oldest first.
 func (s *Store) Pending() ([]Request, error) {
@@ -193,14 +184,14 @@ func (s *Store) Pending() ([]Request, error) {
 // prune removes what has expired, and gives the requests that wait for an answer, without what is large of them, and
 // how much room all files take, where each counts as no less than its share of the entries that may be.
 func (s *Store) prune() (pending []Request, size int64, err error) {
-	dir, entries, err := s.list(requestsDir)
+	dir, entries, err := s.list(requestFiles)
 	if dir == nil {
 		return nil, 0, err
 	}
 	defer dir.Close()
 	answered := map[string]bool{}
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), answerSuffix); ok {
+		if id, is := answerFiles.idOf(e.Name()); is {
 			answered[id] = s.keepAnswer(dir, id)
 		}
 	}
@@ -210,10 +201,9 @@ func (s *Store) prune() (pending []Request, size int64, err error) {
 			continue
 		}
 		kept := true
-		id, isRequest := strings.CutSuffix(e.Name(), requestSuffix)
-		switch {
-		case strings.HasSuffix(e.Name(), answerSuffix):
-		case !isRequest || !requestID.MatchString(id):
+		switch id, is := requestFiles.idOf(e.Name()); {
+		case strings.HasSuffix(e.Name(), answerFiles.suffix):
+		case !is:
 			kept = !s.sweep(dir, info)
 		case answered[id] || s.marks.has(id):
 		default:
@@ -244,7 +234,7 @@ func (s *Store) stillPending(dir *os.Root, id string, info fs.FileInfo) (Request
 	if s.lives(r) {
 		return r, true
 	}
-	if dir.Remove(id+requestSuffix) == nil {
+	if dir.Remove(info.Name()) == nil {
 		s.forget(id)
 		s.expired(r)
 	}
@@ -254,29 +244,29 @@ func (s *Store) stillPending(dir *os.Root, id string, info fs.FileInfo) (Request
 // known is request with a memory for what never changes.
 func (s *Store) known(dir *os.Root, id string) (Request, error) {
 	s.mu.Lock()
-	r, ok := s.requests[id]
+	r, ok := s.seen[id]
 	s.mu.Unlock()
 	if ok {
 		return r, nil
 	}
-	r, err := s.request(dir, id)
+	r, err := read[Request](s, dir, requestFiles, id)
 	if err != nil {
 		return Request{}, err
 	}
 	r.Arguments, r.Diffs = nil, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.requests) >= 2*maxRequests {
-		clear(s.requests)
+	if len(s.seen) >= 2*maxRequests {
+		clear(s.seen)
 	}
-	s.requests[id] = r
+	s.seen[id] = r
 	return r, nil
 }
 
 func (s *Store) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.requests, id)
+	delete(s.seen, id)
 }
 
 // Wait returns the answer to a request as soon as there is one. ErrUnknown: the request is gone, because another process
