@@ -34,8 +34,7 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the selection of %s has ended, because the intent is done or blocked: select another intent", e.IntentID)
 }
 
-// AmbiguousError says that several selections are live on the connection and the call names none of
-// them, or more than one.
+// AmbiguousError says that several selections are live on the connection and the call names none of them, or more than one.
 type AmbiguousError struct{ Live []Choice }
 
 // Error names no handle; Remedy does.

@@ -46,9 +46,8 @@ type Store struct {
 	connections map[connectionID]*connection
 }
 
-// Open returns the store of a workspace without touching it: files are looked at when first needed,
-// and made when first needed where .orchestration exists. A nil workspace keeps everything in memory.
-// The workspace must stay open until Close.
+// Open returns the store of a workspace without touching it: files are looked at when first needed, and made when first
+// needed where .orchestration exists. A nil workspace keeps everything in memory. The workspace must stay open until Close.
 func Open(workspace *os.Root, o Options) *Store {
 	if o.Lifetime <= 0 {
 		o.Lifetime = DefaultLifetime

@@ -128,24 +128,62 @@ func (s *Store) EndIntent(intentID string) {
 	for _, sess := range s.all() {
 		sess.end(intentID)
 	}
-	dir, err := s.disk.confirmed(false)
-	if err != nil {
-		return
-	}
-	names, err := listNames(dir)
-	if err != nil {
-		s.Logger.Warn().Err(err).Str("intent", intentID).Msg("stored selections of an ended intent could not be listed")
-	}
-	for _, name := range names {
-		key, ok := selectionKey(name)
-		if !ok {
-			continue
-		}
-		if sel, _, err := s.disk.readSelection(name); err != nil || sel.IntentID != intentID || sel.Ended {
-			continue
+	err := s.disk.each(func(key digest, sel selection, _ time.Time) {
+		if sel.IntentID != intentID || sel.Ended {
+			return
 		}
 		if sess := s.current(key); sess != nil {
 			sess.end(intentID)
 		}
+	})
+	if err != nil {
+		s.Logger.Warn().Err(err).Str("intent", intentID).Msg("stored selections of an ended intent could not be listed")
 	}
+}
+
+// Listed is a session as somebody sees it who has no handle.
+type Listed struct {
+	PublicID                           string
+	IntentID                           string
+	ClientName, ClientVersion, ModelID string
+	Server                             string    // Options.Server of the process in which it last selected
+	StartedAt, LastUsed                time.Time // LastUsed is at most a minute behind
+	Ended                              bool      // its intent is done or blocked
+}
+
+// List lists the sessions of a workspace that are on disk, the last used first, without changing anything. A file that
+// cannot be read is left out: its session has expired.
+func List(workspace *os.Root) ([]Listed, error) {
+	d := &disk{workspace: workspace}
+	defer d.close()
+	var found []Listed
+	err := d.each(func(_ digest, sel selection, used time.Time) {
+		found = append(found, Listed{
+			PublicID: sel.PublicID.String(), IntentID: sel.IntentID, ClientName: sel.ClientName,
+			ClientVersion: sel.ClientVersion, ModelID: sel.ModelID, Server: sel.Server, StartedAt: sel.StartedAt,
+			LastUsed: used, Ended: sel.Ended,
+		})
+	})
+	slices.SortFunc(found, func(a, b Listed) int { return b.LastUsed.Compare(a.LastUsed) })
+	return found, err
+}
+
+// each reads the selections on disk. A file that cannot be read is left out; there are none where there is no directory.
+func (d *disk) each(visit func(key digest, sel selection, used time.Time)) error {
+	dir, err := d.confirmed(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	names, err := listNames(dir)
+	for _, name := range names {
+		if key, isSelection := selectionKey(name); isSelection {
+			if sel, info, err := d.readSelection(name); err == nil {
+				visit(key, sel, info.ModTime())
+			}
+		}
+	}
+	return err
 }

@@ -4,5 +4,5 @@ package order
 func (q *Queue) Empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.keys) == 0 && len(q.connections) == 0
+	return len(q.arrived)+len(q.entered) == 0
 }

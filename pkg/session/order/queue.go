@@ -35,137 +35,54 @@ type Ticket struct {
 
 // Queue keeps the calls in flight. The zero value is ready for use; it must not be copied.
 type Queue struct {
-	mu          sync.Mutex
-	connections map[string][]*Turn // waiting to enter their keys, and changes in flight; by arrival
-	keys        map[string][]*place
-}
-
-// place is a turn's position on one key.
-type place struct {
-	turn    *Turn
-	granted bool
+	mu      sync.Mutex
+	arrived []*Turn // in the order of their arrival
+	entered []*Turn // those that stand on their keys, in the order in which they got there
 }
 
 // Arrive takes the call's place in the order, and never blocks. Calls of one connection must arrive
 // in the order in which they were read from it. Each turn must end with Done, Leave or a failed Wait.
 func (q *Queue) Arrive(t Ticket) *Turn {
+	if t.Connection == "" {
+		t.Find, t.Changes = nil, false
+	}
 	turn := &Turn{queue: q, ticket: t, ready: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.keys == nil {
-		q.keys, q.connections = map[string][]*place{}, map[string][]*Turn{}
-	}
-	if t.Connection == "" {
-		turn.ticket.Find, turn.ticket.Changes = nil, false
-		q.enter(turn)
-		return turn
-	}
-	q.connections[t.Connection] = append(q.connections[t.Connection], turn)
-	q.advance(t.Connection)
+	q.arrived = append(q.arrived, turn)
+	q.advance()
 	return turn
 }
 
-// advance lets those turns of a connection onto their keys that no earlier one holds back: a turn
-// that has yet to find its keys holds back everything behind it, because they could be the same; a
-// change in flight holds back what has yet to find its keys.
-func (q *Queue) advance(connection string) {
-	waiting := q.connections[connection]
-	kept := waiting[:0]
-	changing, searching := false, false
-	for _, turn := range waiting {
-		if !turn.entered && !searching && (turn.ticket.Find == nil || !changing) {
-			q.enter(turn)
+// advance lets those turns onto their keys that no earlier one of their connection holds back, and those go on that nobody
+// ahead conflicts with. A turn that has yet to find its keys holds back everything behind it, because they could be the
+// same; a change in flight holds back what has yet to find its keys.
+func (q *Queue) advance() {
+	type ahead struct{ searching, changing bool }
+	connections := map[string]ahead{}
+	for _, t := range q.arrived {
+		before := connections[t.ticket.Connection]
+		if !t.entered && !before.searching && (t.ticket.Find == nil || !before.changing) {
+			t.entered, t.keys = true, t.ticket.Keys
+			if t.ticket.Find != nil {
+				t.keys = slices.Concat(t.keys, t.ticket.Find())
+			}
+			q.entered = append(q.entered, t)
 		}
-		searching = searching || !turn.entered
-		changing = changing || turn.ticket.Changes
-		if !turn.entered || turn.ticket.Changes {
-			kept = append(kept, turn)
+		connections[t.ticket.Connection] = ahead{before.searching || !t.entered, before.changing || t.ticket.Changes}
+	}
+	exclusive := map[string]bool{} // by the keys on which a turn stands
+	for _, t := range q.entered {
+		conflicts := func(key string) bool {
+			alone, held := exclusive[key]
+			return alone || held && !t.ticket.Shared
 		}
-	}
-	clear(waiting[len(kept):])
-	if len(kept) == 0 {
-		delete(q.connections, connection)
-		return
-	}
-	q.connections[connection] = kept
-}
-
-// enter puts a turn on its keys, all at once: the order of entering is the same on each key.
-func (q *Queue) enter(turn *Turn) {
-	turn.entered = true
-	keys := turn.ticket.Keys
-	if turn.ticket.Find != nil {
-		keys = append(keys[:len(keys):len(keys)], turn.ticket.Find()...)
-	}
-	turn.keys = distinct(keys)
-	for _, key := range turn.keys {
-		p := &place{turn: turn, granted: free(q.keys[key], turn.ticket.Shared)}
-		if !p.granted {
-			turn.waits++
+		if !t.granted && !slices.ContainsFunc(t.keys, conflicts) {
+			t.granted = true
+			close(t.ready)
 		}
-		q.keys[key] = append(q.keys[key], p)
-	}
-	if turn.waits == 0 {
-		close(turn.ready)
-	}
-}
-
-// free reports whether a newcomer conflicts with nobody ahead of it.
-func free(ahead []*place, shared bool) bool {
-	for _, p := range ahead {
-		if !shared || !p.turn.ticket.Shared {
-			return false
+		for _, key := range t.keys {
+			exclusive[key] = exclusive[key] || !t.ticket.Shared
 		}
-	}
-	return true
-}
-
-func distinct(keys []string) []string {
-	seen := make([]string, 0, len(keys))
-	for _, key := range keys {
-		if !slices.Contains(seen, key) {
-			seen = append(seen, key)
-		}
-	}
-	return seen
-}
-
-// remove takes a turn off its connection's list, and lets those go on that it held back.
-func (q *Queue) remove(t *Turn) {
-	connection := t.ticket.Connection
-	waiting := q.connections[connection]
-	if i := slices.Index(waiting, t); i >= 0 {
-		q.connections[connection] = slices.Delete(waiting, i, i+1)
-		q.advance(connection)
-	}
-}
-
-// vacate takes a turn off a key, and grants the key to those that nobody ahead conflicts with now.
-func (q *Queue) vacate(key string, t *Turn) {
-	places := q.keys[key]
-	kept := places[:0]
-	exclusive := false
-	for _, p := range places {
-		if p.turn == t {
-			continue
-		}
-		if !p.granted && !exclusive && (p.turn.ticket.Shared || len(kept) == 0) {
-			q.grant(p)
-		}
-		exclusive = exclusive || !p.turn.ticket.Shared
-		kept = append(kept, p)
-	}
-	clear(places[len(kept):])
-	if len(kept) == 0 {
-		delete(q.keys, key)
-		return
-	}
-	q.keys[key] = kept
-}
-
-func (q *Queue) grant(p *place) {
-	p.granted = true
-	if p.turn.waits--; p.turn.waits == 0 {
-		close(p.turn.ready)
 	}
 }

@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // ErrReleased is what Wait returns for a turn that is already over: Done, left, or cancelled.
@@ -14,9 +15,9 @@ type Turn struct {
 	ticket  Ticket
 	keys    []string
 	entered bool // stands on its keys
-	waits   int  // keys not granted yet
+	granted bool // nobody ahead conflicts with it
 	over    bool
-	ready   chan struct{}
+	ready   chan struct{} // closed when it is granted or over
 }
 
 // Wait blocks until every earlier call that conflicts has ended or left. An error means that the call
@@ -64,13 +65,10 @@ func (t *Turn) release() {
 		return
 	}
 	t.over = true
-	for _, key := range t.keys {
-		q.vacate(key, t)
-	}
-	if t.ticket.Connection != "" {
-		q.remove(t)
-	}
-	if !t.entered || t.waits > 0 {
+	is := func(other *Turn) bool { return other == t }
+	q.arrived, q.entered = slices.DeleteFunc(q.arrived, is), slices.DeleteFunc(q.entered, is)
+	q.advance()
+	if !t.granted {
 		close(t.ready) // whoever still waits for it learns that it is over
 	}
 }
