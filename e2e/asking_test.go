@@ -199,7 +199,9 @@ const serveExample = "ORCHESTRA_E2E_EXAMPLE_SERVER"
 // example is a server that only asks: the protocol's side of an approval, without what is approved.
 type example struct{}
 
-// Arrive implements mcpbridge.ToolHandler.
+func (e example) Read(json.RawMessage) mcpbridge.Incoming { return e }
+func (example) Agent() string                             { return "" }
+
 func (example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
 	return func(ctx context.Context) mcpbridge.Result {
 		if call.Tool == "echo" {
@@ -221,11 +223,8 @@ func (example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Resul
 func exampleForm(call mcpbridge.Call) mcpbridge.Form {
 	return mcpbridge.Form{
 		Message: "May it? " + string(call.Arguments),
-		Fields: []mcpbridge.Field{
-			{Name: "decision", Title: "Decision", Required: true, Options: []mcpbridge.Option{
-				{Value: "approve_once", Title: "Allow once"}, {Value: "approve_for_intent", Title: "Allow for this intent"}, {Value: "deny", Title: "Deny"},
-			}},
-			{Name: "reason", Title: "Reason", Description: "Shown to the agent."},
+		Options: []mcpbridge.Option{
+			{Value: "approve_once", Title: "Allow once"}, {Value: "approve_for_intent", Title: "Allow for this intent"}, {Value: "deny", Title: "Deny"},
 		},
 	}
 }
@@ -234,13 +233,13 @@ func told(answer mcpbridge.Answer, err error) mcpbridge.Result {
 	if err != nil {
 		return mcpbridge.Result{Text: "error: " + err.Error()}
 	}
-	return mcpbridge.Result{Text: strings.TrimSpace(fmt.Sprintf("%s %s %s", answer.Action, answer.Values["decision"], answer.Values["reason"]))}
+	return mcpbridge.Result{Text: strings.TrimSpace(fmt.Sprintf("%s %s %s", answer.Action, answer.Decision, answer.Reason))}
 }
 
 func newExample() (*mcpbridge.Server, error) {
 	schema := func() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 	return mcpbridge.New(mcpbridge.Config{
-		Name: "example", Version: "1", Handler: example{}, Logger: zerolog.Nop(),
+		Name: "example", Version: "1", Handler: example{}, Logger: zerolog.Nop(), Instructions: func() string { return "" },
 		Tools: []mcpbridge.Tool{{Name: "ask", InputSchema: schema}, {Name: "echo", InputSchema: schema}},
 	})
 }

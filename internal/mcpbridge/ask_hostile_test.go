@@ -85,7 +85,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 		d.reply(first, `"result":{"action":"decline"}`)
 		d.reply(first, yes)
 		got := d.next().text(t)
-		check.Must(t, got == "decline null", "got %s", got)
+		check.Must(t, got == "decline", "got %s", got)
 
 		// The handler gives up; the form is taken back; the answer is too late.
 		d.send(callLine(2, "echo", "{}"))
@@ -103,7 +103,7 @@ func TestAnswersToNoQuestion(t *testing.T) {
 		third := d.question()
 		check.That(t, third != first && third != late, "an id was used twice: %s", third)
 		d.reply(third, `"result":{"action":"cancel"}`)
-		check.Equal(t, d.next().text(t), "cancel null")
+		check.Equal(t, d.next().text(t), "cancel")
 	})
 }
 
@@ -132,7 +132,7 @@ func TestUnreadableAnswers(t *testing.T) {
 		check.That(t, a.Error != nil && a.Result == nil, "%.100s was answered %s", line, a.Raw)
 	}
 	c.send(answer(`"result":{"action":"decline"}`))
-	check.Equal(t, c.read().text(t), "decline null")
+	check.Equal(t, c.read().text(t), "decline")
 }
 
 // Only the connection, session and principal that was asked can answer, also for who knows the question's id.
@@ -146,7 +146,7 @@ func TestAnswersOfOthers(t *testing.T) {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, yes))
 		}
 		asked.reply(id, `"result":{"action":"decline"}`)
-		check.Equal(t, asked.next().text(t), "decline null", "another one's answer counted")
+		check.Equal(t, asked.next().text(t), "decline", "another one's answer counted")
 	}
 	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true})
 	post := func(want int, edits ...func(*http.Request)) func(string) {
@@ -251,19 +251,6 @@ func TestMisuseOfElicit(t *testing.T) {
 		wait.Wait()
 		return mcpbridge.Result{Text: strings.Join(texts, "; ")}
 	}
-	h.tools["refuse"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
-		text := ""
-		for _, form := range []mcpbridge.Form{
-			{}, {Message: "m"}, {Message: "\xff", Fields: []mcpbridge.Field{{Name: "a"}}}, {Message: "m", Fields: []mcpbridge.Field{{}}},
-			{Message: "m", Fields: []mcpbridge.Field{{Name: "a"}, {Name: "a"}}},
-			{Message: "m", Fields: []mcpbridge.Field{{Name: "a", Options: []mcpbridge.Option{{Value: "x"}, {Value: "x"}}}}},
-		} {
-			if _, err := call.Elicit(ctx, form); err == nil {
-				text += fmt.Sprintf("%+v was sent; ", form)
-			}
-		}
-		return mcpbridge.Result{Text: text}
-	}
 	d := duplexStdio(t, h)
 	d.send(callLine(1, "wait", "{}"))
 	for a := d.next(); string(a.ID) != "1"; a = d.next() {
@@ -277,8 +264,4 @@ func TestMisuseOfElicit(t *testing.T) {
 	}
 	got := d.next().text(t)
 	check.That(t, strings.Count(got, "approve_once") == 3, "got %s", got)
-	d.send(callLine(3, "refuse", "{}"))
-	if got := d.next().text(t); got != "" {
-		t.Error(got)
-	}
 }

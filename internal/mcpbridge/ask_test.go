@@ -18,13 +18,7 @@ import (
 func approval() mcpbridge.Form {
 	return mcpbridge.Form{
 		Message: "write_to_file wants to change \"docs/a.md\".",
-		Fields: []mcpbridge.Field{
-			{
-				Name: "decision", Title: "Decision", Description: "What may happen.", Required: true,
-				Options: []mcpbridge.Option{{"approve_once", "Allow once"}, {"approve_for_intent", "Allow for this intent"}, {"deny", "Deny"}},
-			},
-			{Name: "reason", Title: "Reason", MaxLength: 20},
-		},
+		Options: []mcpbridge.Option{{"approve_once", "Allow once"}, {"approve_for_intent", "Allow for this intent"}, {"deny", "Deny"}},
 	}
 }
 
@@ -41,8 +35,7 @@ func outcome(answer mcpbridge.Answer, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	values, _ := json.Marshal(answer.Values)
-	return string(answer.Action) + " " + string(values)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", answer.Action, answer.Decision, answer.Reason))
 }
 
 // asker has "wait" ask.
@@ -181,12 +174,12 @@ func inEachWay(t *testing.T, test func(t *testing.T, connect func(testing.TB, *h
 func TestElicit(t *testing.T) {
 	const bad = "error: the client's answer does not fit the form"
 	tests := []struct{ reply, want string }{
-		{yes, `accept {"decision":"approve_once"}`},
-		{`"result":{"action":"accept","content":{"reason":"é","decision":"deny"},"_meta":{}}`, `accept {"decision":"deny","reason":"é"}`},
-		{`"result":{"action":"accept","content":{"decision":"approve_once","reason":""}}`, `accept {"decision":"approve_once","reason":""}`},
-		{`"result":{"action":"decline"}`, "decline null"},
-		{`"result":{"action":"decline","content":{"decision":"approve_once"}}`, "decline null"},
-		{`"result":{"action":"cancel"}`, "cancel null"},
+		{yes, `accept approve_once`},
+		{`"result":{"action":"accept","content":{"reason":"é","decision":"deny"},"_meta":{}}`, `accept deny é`},
+		{`"result":{"action":"accept","content":{"decision":"approve_once","reason":""}}`, `accept approve_once`},
+		{`"result":{"action":"decline"}`, "decline"},
+		{`"result":{"action":"decline","content":{"decision":"approve_once"}}`, "decline"},
+		{`"result":{"action":"cancel"}`, "cancel"},
 		{`"error":{"code":-32601,"message":"no\u001b[31m form"}`, bad + `: it sent an error: "no\x1b[31m form"`},
 		{`"error":"x"`, bad},
 		{`"result":{"action":"accept","content":{"decision":"approve_once"}},"error":{"code":1,"message":"x"}`, bad + ": it has a result and an error"},
@@ -201,7 +194,7 @@ func TestElicit(t *testing.T) {
 		{`"result":{"action":"accept","content":{"decision":true}}`, bad + `: "decision" is not a string`},
 		{`"result":{"action":"accept","content":{"decision":null}}`, bad},
 		{`"result":{"action":"accept","content":{"decision":["approve_once"]}}`, bad},
-		{`"result":{"action":"accept","content":{"decision":"approve_once","reason":"123456789012345678901"}}`, bad + `: "reason" is longer than 20 characters`},
+		{`"result":{"action":"accept","content":{"decision":"approve_once","reason":"` + strings.Repeat("é", 1001) + `"}}`, bad + `: "reason" is longer than 1000 characters`},
 		{`"result":{"action":"ACCEPT","content":{"decision":"approve_once"}}`, bad},
 		{`"result":{"Action":"accept","content":{"decision":"approve_once"}}`, bad},
 		{`"result":{"action":"decline","action":"accept","content":{"decision":"approve_once"}}`, bad},
@@ -224,7 +217,7 @@ func TestElicit(t *testing.T) {
 
 // The schema of a form is what the revision in use allows.
 func TestFormOfEachRevision(t *testing.T) {
-	const decision = `"type":"string","title":"Decision","description":"What may happen.",`
+	const decision = `"type":"string","title":"Decision","description":"What the call may do.",`
 	for revision, options := range map[string]string{
 		"2025-11-25": `"oneOf":[{"const":"approve_once","title":"Allow once"},{"const":"approve_for_intent","title":"Allow for this intent"},{"const":"deny","title":"Deny"}]`,
 		"2025-06-18": `"enum":["approve_once","approve_for_intent","deny"],"enumNames":["Allow once","Allow for this intent","Deny"]`,
@@ -235,7 +228,7 @@ func TestFormOfEachRevision(t *testing.T) {
 			c.read()
 			c.send(callLine(1, "wait", "{}"))
 			want := `{"message":"write_to_file wants to change \"docs/a.md\".","requestedSchema":{"type":"object","properties":{"decision":{` +
-				decision + options + `},"reason":{"type":"string","title":"Reason","maxLength":20}},"required":["decision"]}}`
+				decision + options + `},"reason":{"type":"string","title":"Reason","description":"Yours, if you like; it reaches the agent.","maxLength":1000}},"required":["decision"]}}`
 			check.Equal(t, string(c.read().Params), want)
 		})
 	}

@@ -32,6 +32,20 @@ type handler struct {
 	pending int
 }
 
+// incoming is a call of which the arguments have been read.
+type incoming struct {
+	*handler
+	agent string
+}
+
+func (i incoming) Agent() string { return i.agent }
+
+func (h *handler) Read(arguments json.RawMessage) mcpbridge.Incoming {
+	var a struct{ Session string }
+	_ = json.Unmarshal(arguments, &a)
+	return incoming{h, a.Session}
+}
+
 func (h *handler) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
 	if call.Tool == "arrive_panics" {
 		panic("arrive")
@@ -121,9 +135,14 @@ func tool(name string) mcpbridge.Tool {
 	return mcpbridge.Tool{Name: name, Title: "Title of " + name, Description: "Does " + name + ".", InputSchema: schema(objectSchema)}
 }
 
-func newServer(t testing.TB, h mcpbridge.ToolHandler) *mcpbridge.Server {
+// newServer has the tools of the configuration, or others.
+func newServer(t testing.TB, h mcpbridge.ToolHandler, others ...mcpbridge.Tool) *mcpbridge.Server {
 	t.Helper()
-	return check.Value(mcpbridge.New(bridgeConfig(h)))(t)
+	config := bridgeConfig(h)
+	if len(others) > 0 {
+		config.Tools = others
+	}
+	return check.Value(mcpbridge.New(config))(t)
 }
 
 func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
@@ -139,39 +158,28 @@ func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 		Prompts: []mcpbridge.Prompt{{
 			Name: "protocol", Title: "Protocol", Description: "How to work here.",
 			Arguments: []mcpbridge.PromptArgument{{Name: "intent", Description: "An intent."}},
-			Get: func(_ context.Context, _ mcpbridge.Caller, arguments map[string]string) (string, error) {
-				if arguments["intent"] == "none" {
-					return "", fmt.Errorf("intent: %w", mcpbridge.ErrNotFound)
-				}
-				return "Work on " + arguments["intent"], nil
-			},
+			Get:       func(arguments map[string]string) string { return "Work on " + arguments["intent"] },
 		}},
 		Resources: []mcpbridge.Resource{{
 			URI: "orchestra://intents", Name: "intents", Title: "Intents", MIMEType: "application/json",
-			Read: func(context.Context, mcpbridge.Caller) (string, error) { return "[]", nil },
+			Read: func(context.Context, map[string]string) (string, error) { return "[]", nil },
 		}},
-		ResourceTemplates: []mcpbridge.ResourceTemplate{{
-			URITemplate: "orchestra://intent/{id}", Name: "intent", MIMEType: "application/json",
-			Read: func(_ context.Context, _ mcpbridge.Caller, uri string, variables map[string]string) (string, error) {
+		ResourceTemplates: []mcpbridge.Resource{{
+			URI: "orchestra://intent/{id}", Name: "intent", MIMEType: "application/json",
+			Read: func(_ context.Context, variables map[string]string) (string, error) {
 				if variables["id"] != "INT-001" {
-					return "", fmt.Errorf("%s: %w", uri, mcpbridge.ErrNotFound)
+					return "", fmt.Errorf("orchestra://intent/%s: %w", variables["id"], mcpbridge.ErrNotFound)
 				}
 				return `{"id":"INT-001"}`, nil
 			},
 		}},
-		Complete: func(_ context.Context, _ mcpbridge.Caller, request mcpbridge.CompletionRequest) ([]string, error) {
-			var values []string
+		Complete: func(_, begun string) (values []string) {
 			for i := range 120 {
-				if value := fmt.Sprintf("INT-%03d", i); strings.HasPrefix(value, request.Value) {
+				if value := fmt.Sprintf("INT-%03d", i); strings.HasPrefix(value, begun) {
 					values = append(values, value)
 				}
 			}
-			return values, nil
-		},
-		Agent: func(arguments json.RawMessage) string {
-			var a struct{ Session string }
-			_ = json.Unmarshal(arguments, &a)
-			return a.Session
+			return values
 		},
 		Logger: zerolog.Nop(),
 	}

@@ -51,7 +51,7 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads} {
-		limit := poolLimit{running: running, reserved: maxReserved, bytes: heldBytes / heldMessages}
+		limit := poolLimit{running: running, places: maxReserved, bytes: heldBytes / heldMessages, away: maxQuestions}
 		if i == forCalls {
 			limit.bytes = heldBytes
 		}
@@ -67,8 +67,7 @@ func (c *conn) receiveOne(raw []byte) {
 	c.receive(raw)
 }
 
-// receive takes one message. It does not wait for what the message starts, except for initialize, which nothing may
-// overtake.
+// receive takes one message. It does not wait for what the message starts, except for initialize, which nothing may overtake.
 func (c *conn) receive(raw []byte) {
 	m, failure := parseMessage(raw)
 	if failure != nil {
@@ -108,37 +107,36 @@ func (c *conn) request(m message, size int) {
 
 // begin starts an admitted request, or says why it cannot be started.
 func (c *conn) begin(r *request, size int) *rpcError {
-	f, failure := c.peer.begin(c.ctx, r)
+	f, failure := c.peer.begin(c.ctx, c.server, r)
 	if failure != nil {
 		return failure
 	}
-	to := connSink{c, f}
+	// A connection that ends takes all of its calls with it, whenever they end: none is fragile.
+	f.asks, f.send = true, func(message []byte) bool {
+		c.send(message)
+		return c.failed.Load() == nil
+	}
 	if r.method == "ping" {
 		// Answered at once, so that a ping tells that the server is there however much is in flight.
-		answer := c.server.serve(f.ctx, r)
-		c.peer.end(r, f)
-		c.send(answer)
+		c.send(f.serve())
 		return nil
 	}
-	p := c.poolFor(r)
-	if !p.reserve(size) {
-		c.peer.end(r, f)
+	var ok bool
+	if f.held, ok = c.poolFor(r).reserve(size); !ok {
+		c.peer.end(f)
 		return errorf(codeBusy, "too much is in flight on this connection; wait for answers, then send it again")
 	}
-	held := place{pool: p, size: size}
-	if failure := c.server.arrive(r, to, f, held, newElicitor(r, c.peer, to, f, held)); failure != nil {
-		c.peer.end(r, f)
-		held.release()
+	if failure := f.arrive(); failure != nil {
+		c.peer.end(f)
+		f.held.release()
 		return failure
 	}
-	j := p.start(func() {
-		defer held.release()
-		answer := c.server.serve(f.ctx, r)
-		if c.peer.end(r, f) {
+	f.held.start(f.ctx, func() {
+		defer f.held.release()
+		if answer := f.serve(); answer != nil {
 			c.send(answer)
 		}
 	})
-	context.AfterFunc(f.ctx, func() { p.expedite(j) })
 	return nil
 }
 
@@ -146,9 +144,9 @@ func (c *conn) poolFor(r *request) *pool {
 	switch {
 	case r.call == nil:
 		return c.pools[forReads]
-	case c.server.tools[r.call.call.Tool].ReadOnly:
+	case c.server.tools[r.call.Tool].ReadOnly:
 		return c.pools[forLooks]
-	case c.server.tools[r.call.call.Tool].OpenWorld:
+	case c.server.tools[r.call.Tool].OpenWorld:
 		return c.pools[forOutside]
 	}
 	return c.pools[forCalls]
@@ -193,26 +191,4 @@ func (c *conn) close() <-chan struct{} {
 		close(done)
 	}()
 	return done
-}
-
-// connSink sends what belongs to one request over its connection.
-type connSink struct {
-	c *conn
-	f *flight
-}
-
-func (s connSink) notify(notification []byte) {
-	if s.c.peer.wanted(s.f) {
-		s.c.send(notification)
-	}
-}
-
-func (s connSink) carriesRequests() bool { return true }
-
-// fragile: a connection that ends takes all of its calls with it, whenever they end.
-func (s connSink) fragile() bool { return false }
-
-func (s connSink) request(message []byte) bool {
-	s.c.send(message)
-	return s.c.failed.Load() == nil
 }

@@ -12,7 +12,7 @@ import (
 // Admitted reads a message as a transport does and returns what its method
 // would get of it, what the tool handler would get, and whether it was refused.
 func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok bool) {
-	s := &Server{tools: map[string]Tool{"echo": {}}}
+	s := &Server{tools: map[string]Tool{"echo": {}}, config: Config{Handler: unread{}}}
 	p := newPeer()
 	p.initialize(Client{}, false, "2025-11-25")
 	m, failure := parseMessage(raw)
@@ -28,10 +28,14 @@ func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok 
 		return nil, nil, "", false
 	}
 	if r.call != nil {
-		arguments = r.call.call.Arguments
+		arguments = r.call.Arguments
 	}
 	return r.params, arguments, m.method, true
 }
+
+type unread struct{}
+
+func (unread) Read(json.RawMessage) Incoming { return nil }
 
 // ConnTable is the table of connections of a server that may have max.
 type ConnTable struct{ table *connTable }
@@ -65,7 +69,7 @@ func LimitsAsDocumented() []string {
 		fmt.Sprintf("| HTTP sessions and SSE streams of one principal | %d; %v h idle ends one |", o.MaxSessions, o.SessionIdle.Hours()),
 		fmt.Sprintf("| questions open | %d on one connection (stdio, SSE), of one client over HTTP; %d of all clients", maxQuestions, clientsInFlight*maxQuestions),
 		fmt.Sprintf("| the last %d, and %d KiB |", keptEvents, keptEventBytes/kib),
-		fmt.Sprintf("| %d, and %d MiB; the oldest go first; none longer than %v minutes |", keptStreams, keptBytes/mib, resumeTime.Minutes()),
+		fmt.Sprintf("| %d, and %d MiB; the oldest go first; none longer than %v minutes |", maxKept, keptBytes/mib, resumeTime.Minutes()),
 		fmt.Sprintf("| HTTP headers | %d KiB, %v s to arrive |", maxHeaderBytes/kib, o.ReadTimeout.Seconds()),
 		fmt.Sprintf("| a request without a token | %v s in all;", o.ReadTimeout.Seconds()),
 		fmt.Sprintf("| HTTP body | %v s, and the time that what has come of it takes at %d KiB a second;", o.ReadTimeout.Seconds(), bodyRate/kib),

@@ -8,32 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Form is a question to the person who uses the client. It is sent as an elicitation in form mode: a message, and a
-// flat object of strings to fill in. Its texts go to the client as they are; making control characters visible is up
-// to who writes them.
+// Form is a question to the person who uses the client: a decision, and a reason if they like. It is sent as an
+// elicitation in form mode. Its texts go to the client as they are; making control characters visible is up to who writes
+// them.
 type Form struct {
-	// Message says what is asked and why. It is required.
+	// Message says what is asked and why: valid UTF-8, required.
 	Message string
-	// Fields are what is to be filled in, in this order; at least one.
-	Fields []Field
-}
-
-// Field is one value that a form asks for.
-type Field struct {
-	// Name is the field's key in [Answer.Values]; unique within the form.
-	Name string
-	// Title and Description are shown to the person.
-	Title, Description string
-	// Required: an accepted form without the field is no answer.
-	Required bool
-	// Options, if there are any, are the only values. Without them the field takes text.
+	// Options are the decisions that can be made.
 	Options []Option
-	// MaxLength bounds a text field, in characters; 0 means 1,000.
-	MaxLength int
 }
 
-// Option is a value to choose. Title is what is shown for it, where the revision in use allows; empty means the value
-// itself.
+// Option is a decision. Title is what is shown for it, where the revision in use allows.
 type Option struct {
 	Value, Title string
 }
@@ -52,8 +37,9 @@ const (
 // Answer is what became of a form.
 type Answer struct {
 	Action Action
-	// Values are the fields that were filled in, by name; nil unless the form was accepted.
-	Values map[string]string
+	// Decision is the value of an option, and Reason what was said of it, at most 1,000 characters; both are empty unless
+	// the form was accepted.
+	Decision, Reason string
 }
 
 // ErrBadAnswer is what [Call.Elicit] and [Form.Read] return for an answer that does not fit the form, or that says
@@ -61,111 +47,72 @@ type Answer struct {
 var ErrBadAnswer = errors.New("the client's answer does not fit the form")
 
 const (
-	defaultMaxLength = 1000
+	decision  = "decision"
+	reason    = "reason"
+	maxReason = 1000 // in characters
 	// firstElicitation is the revision that brought elicitation, titledOptions the one that brought the present way
 	// to title the values of an enum.
 	firstElicitation = "2025-06-18"
 	titledOptions    = "2025-11-25"
 )
 
-// Read reads an elicitation result that answers the form. It is strict: an accepted form has every required field, no
-// other than the form's, each once, and only values that the form allows. Anything else is ErrBadAnswer.
+// Read reads an elicitation result that answers the form. It is strict: an accepted form has a decision, no other field
+// than the form's, each once, and only values that the form allows. Anything else is ErrBadAnswer.
 func (f Form) Read(result json.RawMessage) (Answer, error) {
-	found, err := readMembers(result)
+	answer, err := f.read(result)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%w: %v", ErrBadAnswer, err)
 	}
-	if err := found.checkNames([]string{"action", "content", "_meta"}); err != nil {
-		return Answer{}, fmt.Errorf("%w: %v", ErrBadAnswer, err)
-	}
-	action, _ := found.text("action")
-	switch Action(action) {
-	case Decline, Cancel:
-		return Answer{Action: Action(action)}, nil
-	case Accept:
-		values, err := f.readContent(found.get("content"))
-		if err != nil {
-			return Answer{}, fmt.Errorf("%w: %v", ErrBadAnswer, err)
-		}
-		return Answer{Action: Accept, Values: values}, nil
-	}
-	return Answer{}, fmt.Errorf("%w: its action is neither accept, decline nor cancel", ErrBadAnswer)
+	return answer, nil
 }
 
-func (f Form) readContent(raw json.RawMessage) (map[string]string, error) {
+func (f Form) read(result json.RawMessage) (answer Answer, err error) {
+	found, err := readMembers(result)
+	if err == nil {
+		err = found.checkNames([]string{"action", "content", "_meta"})
+	}
+	if err != nil {
+		return answer, err
+	}
+	action, _ := found.text("action")
+	switch answer.Action = Action(action); answer.Action {
+	case Decline, Cancel:
+	case Accept:
+		err = f.readContent(found.get("content"), &answer)
+	default:
+		err = errors.New("its action is neither accept, decline nor cancel")
+	}
+	return answer, err
+}
+
+func (f Form) readContent(raw json.RawMessage, into *Answer) error {
 	if raw == nil {
-		return nil, errors.New("it was accepted without content")
+		return errors.New("it was accepted without content")
 	}
 	content, err := readMembers(raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	values := make(map[string]string, len(f.Fields))
-	for _, given := range content {
-		i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == given.name })
-		if i < 0 {
-			return nil, fmt.Errorf("the form has no field %.40q", given.name)
+	given := map[string]string{}
+	for _, field := range content {
+		_, twice := given[field.name]
+		text, ok := unquote(field.value)
+		switch {
+		case field.name != decision && field.name != reason:
+			return fmt.Errorf("the form has no field %.40q", field.name)
+		case twice:
+			return fmt.Errorf("%q is given twice", field.name)
+		case !ok:
+			return fmt.Errorf("%q is not a string", field.name)
+		case field.name == decision && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == text }):
+			return fmt.Errorf("%q is not one of the values to choose from", field.name)
+		case field.name == reason && utf8.RuneCountInString(text) > maxReason:
+			return fmt.Errorf("%q is longer than %d characters", field.name, maxReason)
 		}
-		if _, twice := values[given.name]; twice {
-			return nil, fmt.Errorf("%q is given twice", given.name)
-		}
-		if values[given.name], err = f.Fields[i].read(given.value); err != nil {
-			return nil, err
-		}
+		given[field.name] = text
 	}
-	for _, field := range f.Fields {
-		if _, given := values[field.Name]; field.Required && !given {
-			return nil, fmt.Errorf("%q is missing", field.Name)
-		}
-	}
-	return values, nil
-}
-
-func (f Field) read(raw json.RawMessage) (string, error) {
-	text, ok := unquote(raw)
-	if !ok {
-		return "", fmt.Errorf("%q is not a string", f.Name)
-	}
-	if len(f.Options) > 0 {
-		if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Value == text }) {
-			return "", fmt.Errorf("%q is not one of the values to choose from", f.Name)
-		}
-		return text, nil
-	}
-	if utf8.RuneCountInString(text) > f.maxLength() {
-		return "", fmt.Errorf("%q is longer than %d characters", f.Name, f.maxLength())
-	}
-	return text, nil
-}
-
-func (f Field) maxLength() int {
-	if f.MaxLength > 0 {
-		return f.MaxLength
-	}
-	return defaultMaxLength
-}
-
-// check finds what would make a form that cannot be answered.
-func (f Form) check() error {
-	if f.Message == "" || len(f.Fields) == 0 {
-		return errors.New("a form needs a message and a field")
-	}
-	if !utf8.ValidString(f.Message) {
-		return errors.New("the message of a form is not valid UTF-8")
-	}
-	names := make(map[string]bool)
-	for _, field := range f.Fields {
-		if field.Name == "" || names[field.Name] {
-			return fmt.Errorf("the form's field names must be unique and not empty: %q", field.Name)
-		}
-		names[field.Name] = true
-		values := make(map[string]bool)
-		for _, option := range field.Options {
-			if option.Value == "" || values[option.Value] {
-				return fmt.Errorf("the options of %q must be unique and not empty: %q", field.Name, option.Value)
-			}
-			values[option.Value] = true
-		}
+	if into.Decision, into.Reason = given[decision], given[reason]; into.Decision == "" {
+		return fmt.Errorf("%q is missing", decision)
 	}
 	return nil
 }
@@ -183,26 +130,34 @@ func (f Form) params(revision string) elicitParams {
 
 // schema is the form as the subset of JSON Schema that a revision allows.
 func (f Form) schema(revision string) json.RawMessage {
-	var properties members
-	required := []string{}
-	for _, field := range f.Fields {
-		properties = append(properties, member{field.Name, encode(field.property(revision))})
-		if field.Required {
-			required = append(required, field.Name)
+	type properties struct {
+		Decision property `json:"decision"`
+		Reason   property `json:"reason"`
+	}
+	p := properties{
+		property{Type: "string", Title: "Decision", Description: "What the call may do."},
+		property{Type: "string", Title: "Reason", Description: "Yours, if you like; it reaches the agent.", MaxLength: maxReason},
+	}
+	for _, option := range f.Options {
+		if revision >= titledOptions {
+			p.Decision.OneOf = append(p.Decision.OneOf, titledConst(option))
+			continue
 		}
+		p.Decision.Enum = append(p.Decision.Enum, option.Value)
+		p.Decision.EnumNames = append(p.Decision.EnumNames, option.Title)
 	}
 	return encode(struct {
-		Type       string          `json:"type"`
-		Properties json.RawMessage `json:"properties"`
-		Required   []string        `json:"required"`
-	}{"object", properties.object(), required})
+		Type       string     `json:"type"`
+		Properties properties `json:"properties"`
+		Required   []string   `json:"required"`
+	}{"object", p, []string{decision}})
 }
 
 // property is a field as a primitive schema definition.
 type property struct {
 	Type        string        `json:"type"`
-	Title       string        `json:"title,omitempty"`
-	Description string        `json:"description,omitempty"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
 	MaxLength   int           `json:"maxLength,omitempty"`
 	OneOf       []titledConst `json:"oneOf,omitempty"`
 	Enum        []string      `json:"enum,omitempty"`
@@ -210,27 +165,69 @@ type property struct {
 }
 
 type titledConst struct {
-	Const string `json:"const"`
+	Value string `json:"const"`
 	Title string `json:"title"`
 }
 
-func (f Field) property(revision string) property {
-	p := property{Type: "string", Title: f.Title, Description: f.Description}
-	if len(f.Options) == 0 {
-		p.MaxLength = f.maxLength()
-		return p
+// questionKey names our one question in inputRequests.
+const questionKey = "operator"
+
+// InputRequired has a call of revision 2026-07-28 end with a question. The client is expected, but not sure, to send
+// the same call again with the answer: see [Resumption].
+type InputRequired struct {
+	Form Form
+	// State comes back with the answer. It passes through the client, which can read, keep, alter and replay it: what
+	// it carries has to be authenticated by who makes it. At most MaxState bytes, required.
+	State string
+}
+
+// MaxState bounds [InputRequired.State] and [Resumption.State], in bytes.
+const MaxState = 16 << 10
+
+// Resumption is what a call of revision 2026-07-28 says to have been asked and answered before. The bridge has judged
+// neither: both can be forged.
+type Resumption struct {
+	// State is the requestState as sent; empty if there was none.
+	State string
+	// Answer is the reply to the form, for [Form.Read]; nil if there was none. Replies to anything else have been dropped.
+	Answer json.RawMessage
+}
+
+// check finds what must not be sent to that caller.
+func (i *InputRequired) check(caller Caller) error {
+	switch {
+	case !caller.Modern || !caller.CanElicit:
+		return errors.New("the client cannot be asked with a result")
+	case i.State == "" || len(i.State) > MaxState:
+		return fmt.Errorf("the state of a question must have 1 to %d bytes", MaxState)
 	}
-	for _, option := range f.Options {
-		title := option.Title
-		if title == "" {
-			title = option.Value
-		}
-		if revision >= titledOptions {
-			p.OneOf = append(p.OneOf, titledConst{option.Value, title})
-			continue
-		}
-		p.Enum = append(p.Enum, option.Value)
-		p.EnumNames = append(p.EnumNames, title)
+	return nil
+}
+
+// readResumption takes what a call of 2026-07-28 says about an earlier question; nil if it says nothing. Earlier
+// revisions have no such thing.
+func readResumption(params members, caller Caller) (*Resumption, *rpcError) {
+	state, responses := params.get("requestState"), params.get("inputResponses")
+	if !caller.Modern || (state == nil && responses == nil) {
+		return nil, nil
 	}
-	return p
+	r := &Resumption{}
+	if state != nil {
+		var ok bool
+		if r.State, ok = unquote(state); !ok || len(r.State) > MaxState {
+			return nil, errorf(codeInvalidParams, `"requestState" must be a string of at most %d bytes`, MaxState)
+		}
+	}
+	if responses == nil {
+		return r, nil
+	}
+	answers, err := readMembers(responses)
+	if err == nil {
+		err = answers.checkNames([]string{questionKey})
+	}
+	if err != nil {
+		return nil, errorf(codeInvalidParams, `bad "inputResponses": %v`, err)
+	}
+	r.Answer = answers.get(questionKey)
+	return r, nil
 }

@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"math"
+	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,8 +32,7 @@ type HTTPOptions struct {
 	// MaxConnections bounds the connections that Serve holds; 0 means 1,024. One client address may have half of
 	// them, and a quarter may be such that no request on them has shown a token.
 	MaxConnections int
-	// MaxBody is the longest request body; 0 means 16 MiB. What one principal has in flight holds at most four times
-	// that.
+	// MaxBody is the longest request body; 0 means 16 MiB. What one principal has in flight holds at most four times that.
 	MaxBody int64
 	// RequestsPerSecond and Burst limit each client: a protocol session, or a connection without one. 0 means 100 and
 	// 400. All clients of one principal together have ten times that.
@@ -105,16 +107,17 @@ func StaticToken(token, principal string) func(string) (string, bool) {
 // HTTPHandler serves MCP over HTTP: Streamable HTTP of both eras at /mcp, and the SSE transport at /sse and /message
 // if that was asked for. It checks every request itself, whatever is in front of it.
 type HTTPHandler struct {
-	server   *Server
-	options  HTTPOptions
-	sessions *sessionTable
-	quotas   *quotaTable
-	conns    *connTable
+	server  *Server
+	options HTTPOptions
+	conns   *connTable
+
+	mu         sync.Mutex
+	principals map[string]*principal
 
 	// calls is done when calls are to end, streams when streams without a call are.
 	calls, streams       context.Context
 	stopCalls, endStream context.CancelFunc
-	closing              sync.Once
+	closed               atomic.Bool
 	// running has a place for each request that runs; calls can outlive the connection that brought them.
 	running *pool
 }
@@ -126,11 +129,9 @@ func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 	if options.Authenticate == nil {
 		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate; use StaticToken for a fixed token")
 	}
-	h := &HTTPHandler{server: s, options: options.withDefaults()}
-	h.sessions = newSessionTable(h.options.MaxSessions, h.options.SessionIdle, s.disconnected, s.config.Busy)
-	h.quotas = newQuotaTable(h.options)
+	h := &HTTPHandler{server: s, options: options.withDefaults(), principals: make(map[string]*principal)}
 	h.conns = newConnTable(h.options.MaxConnections)
-	h.running = newPool(poolLimit{reserved: math.MaxInt, bytes: math.MaxInt})
+	h.running = newPool(poolLimit{places: math.MaxInt, bytes: math.MaxInt})
 	h.calls, h.stopCalls = context.WithCancel(context.Background())
 	h.streams, h.endStream = context.WithCancel(context.Background())
 	return h, nil
@@ -138,26 +139,27 @@ func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 
 // Close ends all streams and sessions and cancels all calls.
 func (h *HTTPHandler) Close() {
-	h.closing.Do(func() {
-		h.endStream()
-		h.stopCalls()
-		h.sessions.closeAll()
-	})
+	h.closed.Store(true)
+	h.endStream()
+	h.stopCalls()
+	for _, p := range h.all() {
+		p.close()
+	}
 }
 
 // ServeHTTP checks the request and passes it to its transport.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	principal, ok := h.check(w, r)
-	if !ok {
+	p := h.check(w, r)
+	if p == nil {
 		return
 	}
 	switch r.URL.Path {
 	case "/mcp":
-		h.serveMCP(w, r, principal)
+		h.serveMCP(w, r, p)
 	case "/sse":
-		h.serveSSE(w, r, principal)
+		h.serveSSE(w, r, p)
 	case "/message":
-		h.serveMessage(w, r, principal)
+		h.serveMessage(w, r, p)
 	}
 }
 
@@ -167,14 +169,14 @@ func (h *HTTPHandler) serves(path string) bool {
 	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message")
 }
 
-func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, principal string) {
+func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, p *principal) {
 	switch r.Method {
 	case http.MethodPost:
-		h.servePost(w, r, principal)
+		h.servePost(w, r, p)
 	case http.MethodGet:
-		h.serveStream(w, r, principal)
+		h.serveStream(w, r, p)
 	case http.MethodDelete:
-		h.serveDelete(w, r, principal)
+		h.serveDelete(w, r, p)
 	default:
 		methodNotAllowed(w, "GET, POST, DELETE")
 	}
@@ -183,4 +185,69 @@ func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, principal
 func methodNotAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
 	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+}
+
+const (
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
+)
+
+// Serve serves HTTP/1.1 on a listener, which may be a TLS one, until ctx is done. Then it ends the streams, lets
+// calls go on for the drain time, cancels them, and returns nil. The handler is closed afterwards.
+func (h *HTTPHandler) Serve(ctx context.Context, listener net.Listener) error {
+	defer h.Close()
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: h.options.ReadTimeout,
+		ReadTimeout:       h.options.ReadTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         h.conns.watch,
+		ConnContext:       withConn,
+		Protocols:         new(http.Protocols),
+	}
+	server.Protocols.SetHTTP1(true) // with HTTP/2 a connection would be many
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		h.shutdown(server)
+	})
+	err := server.Serve(listener)
+	if stop() {
+		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
+	}
+	<-stopped
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
+}
+
+func (h *HTTPHandler) shutdown(server *http.Server) {
+	h.endStream()
+	for _, p := range h.all() {
+		p.silence() // no new request is let in, so no answer either
+	}
+	patience, cancel := context.WithTimeout(context.Background(), h.options.Drain)
+	defer cancel()
+	if server.Shutdown(patience) == nil && h.allEnded(patience) {
+		return
+	}
+	h.stopCalls()
+	grace, cancelGrace := context.WithTimeout(context.Background(), drainGrace)
+	defer cancelGrace()
+	if server.Shutdown(grace) != nil || !h.allEnded(grace) {
+		h.server.log.Warn().Msg("calls did not end in time at shutdown")
+		_ = server.Close() // the connections are given up
+	}
+}
+
+// allEnded waits for the calls, which can outlive their connections. No further one begins.
+func (h *HTTPHandler) allEnded(patience context.Context) bool {
+	select {
+	case <-h.running.close():
+		return true
+	case <-patience.Done():
+		return false
+	}
 }

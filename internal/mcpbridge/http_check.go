@@ -13,36 +13,38 @@ import (
 	"time"
 )
 
-// check lets a request through or answers it. The order matters: a page that rebound its name to us, or a foreign
-// origin, learns nothing but 403, and nothing of the body is read for who is not known.
-func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (principal string, ok bool) {
+// check lets a request through and says whose it is, or answers it. The order matters: a page that rebound its name to
+// us, or a foreign origin, learns nothing but 403, and nothing of the body is read for who is not known.
+func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
 	if !h.hostAllowed(r) {
 		h.turnAway(w, "forbidden: this Host is not served; add it to http.allowed_hosts in the settings", http.StatusForbidden)
-		return "", false
+		return nil
 	}
 	if !h.checkOrigin(w, r) {
-		return "", false
+		return nil
 	}
 	if !h.serves(r.URL.Path) {
 		h.turnAway(w, "not found: MCP is served at /mcp", http.StatusNotFound)
-		return "", false
+		return nil
 	}
-	if principal, ok = h.options.Authenticate(bearerToken(r)); !ok || principal == "" {
+	name, ok := h.options.Authenticate(bearerToken(r))
+	if !ok || name == "" {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="orchestra-mcp"`)
 		h.turnAway(w, "unauthorized: send Authorization: Bearer with the token that the server shows at its start", http.StatusUnauthorized)
-		return "", false
+		return nil
 	}
 	h.conns.know(r.Context())
 	if r.ContentLength == 0 {
 		// What is left of the deadline would be taken for the client's leaving.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	if !h.quotas.of(principal).allow(h.clientOf(r, principal)) {
+	p := h.of(name)
+	if !p.allow(p.clientOf(r)) {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many requests; wait a second", http.StatusTooManyRequests)
-		return "", false
+		return nil
 	}
-	return principal, true
+	return p
 }
 
 // turnAway answers a request that has shown no token, and ends its connection. What it announced is not waited for;
@@ -130,30 +132,26 @@ func bearerToken(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// readBody reads the message of a POST within the limits, and reserves what it takes in the principal's quota. On
-// failure the request has been answered. Otherwise held must be released when the message is done with.
-func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, q *quota) (body []byte, held place, ok bool) {
-	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+// readBody reads the message of a POST within the limits, and reserves what it takes among the principal's. On failure
+// the request has been answered. Otherwise held must be released when the message is done with.
+func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, p *principal) (body []byte, held place, ok bool) {
+	announced := r.ContentLength
+	if announced < 0 {
+		announced = h.options.MaxBody
+	}
+	switch mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); {
+	case err != nil || mediaType != "application/json":
 		http.Error(w, "unsupported media type: send Content-Type: application/json", http.StatusUnsupportedMediaType)
-		return nil, place{}, false
-	}
-	if r.ContentLength > h.options.MaxBody {
+	case announced > h.options.MaxBody:
 		tooLarge(w)
-		return nil, place{}, false
+	default:
+		if held, ok = p.places.reserve(int(announced)); !ok {
+			tooMuch(w)
+		} else if body, ok = h.readAll(w, r); !ok {
+			held.release()
+		}
 	}
-	held = place{pool: q.places, size: int(r.ContentLength)}
-	if r.ContentLength < 0 {
-		held.size = int(h.options.MaxBody)
-	}
-	if !q.places.reserve(held.size) {
-		tooMuch(w)
-		return nil, place{}, false
-	}
-	if body, ok = h.readAll(w, r); !ok {
-		held.release()
-		return nil, place{}, false
-	}
-	return body, held, true
+	return body, held, ok
 }
 
 func (h *HTTPHandler) readAll(w http.ResponseWriter, r *http.Request) ([]byte, bool) {

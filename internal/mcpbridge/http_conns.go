@@ -1,11 +1,14 @@
 package mcpbridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -59,63 +62,48 @@ func (t *connTable) watch(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// add takes a connection in and returns the one that has to make room, if any.
+// add takes a connection in and returns the one that has to make room, if any: the new one where no other can be given up.
 func (t *connTable) add(conn net.Conn) (surplus net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now++
 	added := &heldConn{conn: conn, client: clientOf(conn.RemoteAddr()), since: t.now}
 	t.by[conn] = added
-	var ofClient, anonymous int
-	for _, held := range t.by {
-		if held.client == added.client {
-			ofClient++
-		}
+	all := slices.Collect(maps.Values(t.by))
+	ofClient := slices.DeleteFunc(slices.Clone(all), func(held *heldConn) bool { return held.client != added.client })
+	anonymous := 0
+	for _, held := range all {
 		if !held.known {
 			anonymous++
 		}
 	}
-	all := func(*heldConn) bool { return true }
-	var given *heldConn
 	switch {
-	case ofClient > t.max/clientShare:
-		given = t.give(added, func(held *heldConn) bool { return held.client == added.client })
-	case len(t.by) > t.max || anonymous > t.max/anonymousShare:
-		given = t.give(added, all)
-	default:
+	case len(ofClient) > t.max/clientShare:
+		all = ofClient
+	case len(all) <= t.max && anonymous <= t.max/anonymousShare:
 		return nil
+	}
+	given := added
+	for _, kind := range []func(*heldConn) bool{
+		func(held *heldConn) bool { return !held.known },
+		func(held *heldConn) bool { return held.idle },
+	} {
+		able := slices.DeleteFunc(slices.Clone(all), func(held *heldConn) bool { return held == added || !kind(held) })
+		if len(able) == 0 {
+			continue
+		}
+		count := make(map[netip.Prefix]int)
+		for _, held := range able {
+			count[held.client]++
+		}
+		// Of the client that has most of the kind, the oldest.
+		given = slices.MinFunc(able, func(a, b *heldConn) int {
+			return cmp.Or(count[b.client]-count[a.client], cmp.Compare(a.since, b.since))
+		})
+		break
 	}
 	delete(t.by, given.conn)
 	return given.conn
-}
-
-// give chooses among those that qualify, and the added one if none can be given up: of the client that has most of
-// the kind, the oldest.
-func (t *connTable) give(added *heldConn, among func(*heldConn) bool) *heldConn {
-	anonymous := func(held *heldConn) bool { return !held.known }
-	idle := func(held *heldConn) bool { return held.idle }
-	for _, kind := range []func(*heldConn) bool{anonymous, idle} {
-		count := make(map[netip.Prefix]int)
-		for _, held := range t.by {
-			if held != added && kind(held) && among(held) {
-				count[held.client]++
-			}
-		}
-		var chosen *heldConn
-		for _, held := range t.by {
-			if held == added || !kind(held) || !among(held) {
-				continue
-			}
-			if chosen == nil || count[held.client] > count[chosen.client] ||
-				count[held.client] == count[chosen.client] && held.since < chosen.since {
-				chosen = held
-			}
-		}
-		if chosen != nil {
-			return chosen
-		}
-	}
-	return added
 }
 
 func (t *connTable) turn(conn net.Conn, idle bool) {

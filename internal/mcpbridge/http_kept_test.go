@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,8 +58,7 @@ func recorded(handler http.Handler, r *http.Request) (p *page, leave func()) {
 	return p, cancel
 }
 
-// A call whose stream nobody resumes ends after five minutes, not before; an answer that nobody came for is kept as
-// long.
+// A call whose stream nobody resumes ends after five minutes, not before; an answer that nobody came for is kept as long.
 func TestResumingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
@@ -144,4 +144,127 @@ func TestSilentCallsShowThatTheyRun(t *testing.T) {
 			check.That(t, strings.Contains(p.String(), "done"), "got %s", p)
 		}
 	})
+}
+
+func TestLegacySessions(t *testing.T) {
+	h := newHandler(t)
+	w := startWeb(t, h, mcpbridge.HTTPOptions{})
+	id := w.initialize()
+	call := callLine(1, "whoami", "{}")
+	for _, test := range []struct {
+		name  string
+		edits []func(*http.Request)
+		want  int
+	}{
+		{"own session", []func(*http.Request){session(id)}, 200},
+		{"own session with its revision", []func(*http.Request){session(id), header("Mcp-Protocol-Version", "2025-11-25")}, 200},
+		{"unknown revision", []func(*http.Request){session(id), header("Mcp-Protocol-Version", "2001-01-01")}, 400},
+		{"no session", nil, 400},
+		{"invented session", []func(*http.Request){session("mcp-session-" + id)}, 404},
+		{"another principal's session", []func(*http.Request){session(id), as(bobToken)}, 404},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			check.Equal(t, w.do(w.request(call, test.edits...)).status, test.want, "status")
+		})
+	}
+	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+		got := w.do(w.request("", method(verb), session(id), as(bobToken)))
+		check.That(t, got.status == 404, "%s on another principal's session: %d", verb, got.status)
+	}
+	check.Equal(t, w.do(w.request(`{"jsonrpc":"2.0","id":1,"result":{}}`, session(id))).status, 202, "an answer to nothing")
+	broken := strings.Replace(initialize, `"protocolVersion":"2025-11-25"`, `"protocolVersion":7`, 1)
+	got := w.do(w.request(broken))
+	check.That(t, got.status == 400 && got.header.Get("Mcp-Session-Id") == "", "a broken initialize: %+v", got)
+	if got := w.do(w.request(initialized, session(id))); got.status != 202 || got.body != "" {
+		t.Errorf("a notification: %+v", got)
+	}
+	check.Equal(t, w.do(w.request("", method(http.MethodDelete), session(id))).status, 204, "DELETE")
+	check.Equal(t, w.do(w.request(call, session(id))).status, 404, "after DELETE")
+	first, second := h.calls()[0].Caller, h.calls()[1].Caller
+	check.That(t, first.Connection != "" && first.Connection != id && first == second, "callers %+v and %+v", first, second)
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{MaxSessions: 3})
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	use := func(id string, want int, edits ...func(*http.Request)) {
+		t.Helper()
+		check.Equal(t, w.do(w.request(list, append(edits, session(id))...)).status, want, "status")
+	}
+	bobs := w.initialize(as(bobToken))
+	oldest, second := w.initialize(), w.initialize()
+	use(oldest, 200)
+	use(second, 200)
+	var idle string
+	for range 10 { // of who only opens them, each makes room for the next
+		idle = w.initialize()
+	}
+	use(oldest, 200)
+	use(second, 200)
+	use(idle, 200)
+	w.initialize()
+	use(oldest, 404) // idle longest
+	use(second, 200)
+	use(idle, 200)
+	use(bobs, 200, as(bobToken))
+}
+
+// A session that is in use never makes room for another: not while it has a call, also one whose stream was lost, nor
+// a stream, nor a command behind it. Where all are in use, the next is told so.
+func TestSessionsInUseStay(t *testing.T) {
+	h := newHandler(t)
+	running, ended := waiting(h)
+	var busy atomic.Pointer[string]
+	config := bridgeConfig(h)
+	config.Busy = func(connection string) bool { who := busy.Load(); return who != nil && *who == connection }
+	w := startWebWith(t, config, mcpbridge.HTTPOptions{MaxSessions: 4, SSE: true})
+	calling, lost, streaming, behind := w.initialize(), w.initialize(), w.initialize(), w.initialize()
+
+	w.do(w.request(callLine(1, "whoami", "{}"), session(behind)))
+	arrived := h.calls()
+	busy.Store(&arrived[0].Caller.Connection)
+	w.start(w.request(callLine(1, "wait", `{"by":1}`), session(calling)))
+	receive(t, running, `{"by":1}`)
+	stream := w.stream(w.request(callLine(1, "wait", `{"by":2}`), session(lost)))
+	receive(t, running, `{"by":2}`)
+	stream.event(t)
+	stream.leave()
+	own := w.stream(w.request("", method(http.MethodGet), session(streaming), header("Accept", "text/event-stream")))
+	defer own.leave()
+
+	for range 3 {
+		if got := w.do(w.request(initialize)); got.status != 503 || got.header.Get("Mcp-Session-Id") != "" || !strings.Contains(got.body, "DELETE") {
+			t.Errorf("one too many: %+v", got)
+		}
+		one := w.stream(w.request("", path("/sse"), method(http.MethodGet)))
+		if one.leave(); one.status != 503 {
+			t.Errorf("one SSE stream too many: %d", one.status)
+		}
+	}
+	if got := w.initialize(as(bobToken)); got == "" {
+		t.Error("the other principal got none")
+	}
+	nothing(t, ended)
+	for _, id := range []string{calling, lost, streaming, behind} {
+		got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(id)))
+		check.That(t, got.status == 200, "a session in use answers %d", got.status)
+	}
+	busy.Store(nil)
+	w.initialize()
+	got := w.do(w.request(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, session(behind)))
+	check.That(t, got.status == 404, "the session whose command has ended answers %d", got.status)
+}
+
+func TestProgressStreamsOnThePost(t *testing.T) {
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{})
+	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":5}}}`
+	id := w.initialize()
+	got := w.do(w.request(call, session(id)))
+	messages := got.messages(t)
+	check.That(t, len(messages) == 4 && messages[0].Method == "notifications/progress" && messages[3].text(t) == "done", "got %+v", got)
+	check.Equal(t, got.header.Get("X-Accel-Buffering"), "no", "a proxy may buffer the stream")
+	plain := w.do(w.request(call, session(id), header("Accept", "application/json")))
+	if messages := plain.messages(t); len(messages) != 1 || messages[0].text(t) != "done" {
+		t.Errorf("a client that takes no stream got %+v", plain)
+	}
 }

@@ -18,14 +18,13 @@ const (
 )
 
 // servePost serves a POST to the MCP endpoint: one message, answered on the response.
-func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principal string) {
-	q := h.quotas.of(principal)
-	body, held, ok := h.readBody(w, r, q)
+func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, p *principal) {
+	body, held, ok := h.readBody(w, r, p)
 	if !ok {
 		return
 	}
 	held = held.shrink(len(body)) // what is not announced was reserved in full
-	post := &post{h: h, w: w, r: r, quota: q, principal: principal, held: held}
+	post := &post{principal: p, w: w, r: r, held: held}
 	defer post.release()
 	m, failure := parseMessage(body)
 	var declared meta
@@ -48,27 +47,25 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, principa
 
 // post is one POST, with what it holds until it is answered, or until the call that it began has ended.
 type post struct {
-	h         *HTTPHandler
-	w         http.ResponseWriter
-	r         *http.Request
-	quota     *quota
-	principal string
-	held      place
-	session   *session // nil where there is none
-	began     bool     // a call has what is held, and gives it back
+	*principal
+	w     http.ResponseWriter
+	r     *http.Request
+	held  place
+	in    *session // nil where there is none
+	began bool     // a call has what is held, and gives it back
 }
 
 // release gives back what no call has taken over.
 func (p *post) release() {
 	if !p.began {
-		p.leave()
+		p.leaveSession()
 		p.held.release()
 	}
 }
 
-func (p *post) leave() {
-	if p.session != nil {
-		p.h.sessions.leave(p.session)
+func (p *post) leaveSession() {
+	if p.in != nil {
+		p.leave(p.in)
 	}
 }
 
@@ -94,7 +91,7 @@ func (p *post) modern(m message, declared meta) {
 		writeError(w, http.StatusNotFound, m.id, errorf(codeMethodNotFound, "%s is not part of revision %s", m.method, declared.version))
 		return
 	}
-	p.answer(m, declared)
+	p.answer(newPeer(), m, declared)
 }
 
 // checkModernHeaders holds the headers that mirror the body to it: what a proxy decided on must be what is run.
@@ -110,8 +107,8 @@ func checkModernHeaders(header http.Header, m message, declared meta) *rpcError 
 	if failure := checkVersionHeader(header, declared); failure != nil {
 		return failure
 	}
-	names, _ := servedParams(m.method)
-	if err := mcp.ValidateStandardHeaders(header.Get, declared.version, mcp.MCPMethod(m.method), m.params.only(names)); err != nil {
+	params := m.params.only(servedParams[m.method])
+	if err := mcp.ValidateStandardHeaders(header.Get, declared.version, mcp.MCPMethod(m.method), params); err != nil {
 		return errorf(codeHeaderMismatch, "%v", err)
 	}
 	return nil
@@ -130,18 +127,18 @@ func checkVersionHeader(header http.Header, declared meta) *rpcError {
 func (p *post) legacy(m message, declared meta) {
 	w, r := p.w, p.r
 	if m.kind == requestMessage && m.method == "initialize" {
-		p.h.open(w, m, p.principal)
+		p.initialize(w, m)
 		return
 	}
 	if version := r.Header.Get(headerVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
 		writeError(w, http.StatusBadRequest, m.id, unsupportedVersion(version))
 		return
 	}
-	s, ok := p.h.session(w, r, p.principal)
+	s, ok := p.session(w, r)
 	if !ok {
 		return
 	}
-	p.session = s
+	p.in = s
 	switch m.kind {
 	case notificationMessage:
 		if m.method == "notifications/cancelled" {
@@ -152,20 +149,20 @@ func (p *post) legacy(m message, declared meta) {
 		s.peer.answered(m)
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		p.h.sessions.works(s)
-		p.answer(m, declared)
+		s.worked.Store(true)
+		p.answer(s.peer, m, declared)
 	}
 }
 
-// open serves initialize.
-func (h *HTTPHandler) open(w http.ResponseWriter, m message, principal string) {
-	p := newPeer()
-	answer, ok := h.server.initialize(h.calls, m, p, principal)
+// initialize opens a session.
+func (p *principal) initialize(w http.ResponseWriter, m message) {
+	from := newPeer()
+	answer, ok := p.h.server.initialize(p.h.calls, m, from, p.name)
 	if !ok {
 		writeJSON(w, http.StatusBadRequest, answer)
 		return
 	}
-	s, ok := h.sessions.open(principal, p, nil)
+	s, ok := p.open(from, nil)
 	if !ok {
 		noSession(w, m.id)
 		return
@@ -182,15 +179,15 @@ func noSession(w http.ResponseWriter, id json.RawMessage) {
 }
 
 // session finds the session of a request, or answers it. Who gets it leaves it.
-func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request, principal string) (*session, bool) {
+func (p *principal) session(w http.ResponseWriter, r *http.Request) (*session, bool) {
 	ids := r.Header.Values(headerSession)
 	if len(ids) != 1 {
 		http.Error(w, "bad request: send initialize first, then its "+headerSession+" with each request", http.StatusBadRequest)
 		return nil, false
 	}
-	s := h.sessions.use(ids[0], principal)
+	s := p.use(ids[0])
 	if s != nil && s.conn != nil {
-		h.sessions.leave(s)
+		p.leave(s)
 		s = nil
 	}
 	if s == nil {
@@ -200,29 +197,21 @@ func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request, principal 
 	return s, true
 }
 
-// peer is nil where there is no session.
-func (p *post) peer() *peer {
-	if p.session == nil {
-		return nil
-	}
-	return p.session.peer
-}
-
 // answer runs a request and answers it. A call can go on when this returns.
-func (p *post) answer(m message, declared meta) {
+func (p *post) answer(from *peer, m message, declared meta) {
 	to := &line{w: p.w, ended: make(chan struct{})}
 	out := newCallStream(p.r, to)
 	if !out.json && !out.events {
 		http.Error(p.w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	req, failure := p.h.server.admit(m, declared, p.peer(), p.principal)
+	req, failure := p.h.server.admit(m, declared, from, p.name)
 	if failure == nil && !p.join(req) {
 		tooMuch(p.w)
 		return
 	}
 	if failure == nil {
-		failure = p.begin(req, out)
+		failure = p.begin(from, req, out)
 	}
 	if failure != nil {
 		out.finish(failureStatus(failure, declared.modern), encodeError(m.id, failure))
@@ -233,13 +222,13 @@ func (p *post) answer(m message, declared meta) {
 
 // join counts the request among those of its client.
 func (p *post) join(req *request) (ok bool) {
-	client := p.h.clientOf(p.r, p.principal)
-	if agent := p.h.server.config.Agent; req.caller.Modern && req.call != nil && agent != nil {
-		if name := agent(req.call.call.Arguments); name != "" {
+	client := p.clientOf(p.r)
+	if req.caller.Modern && req.call != nil {
+		if name := req.incoming.Agent(); name != "" {
 			client = "agent " + name
 		}
 	}
-	p.held, ok = p.quota.join(p.held, client)
+	p.held, ok = p.held.join(client, p.h.options.MaxInFlight)
 	return ok
 }
 
@@ -249,41 +238,40 @@ func tooMuch(w http.ResponseWriter) {
 }
 
 // begin starts a request, which gives back what it holds when it has ended.
-func (p *post) begin(req *request, out *callStream) *rpcError {
-	from, server := p.peer(), p.h.server
-	if !p.h.running.reserve(0) {
+func (p *post) begin(from *peer, req *request, out *callStream) *rpcError {
+	running, ok := p.h.running.reserve(0)
+	if !ok {
 		return errorf(codeBusy, "the server is ending")
 	}
-	f, failure := from.begin(p.h.calls, req)
+	f, failure := from.begin(p.h.calls, p.h.server, req)
 	if failure != nil {
-		p.h.running.release(0)
+		running.release()
 		return failure
 	}
-	out.wanted, out.cancel = func() bool { return from.wanted(f) }, f.cancel
-	if from != nil && req.call != nil && out.events {
-		out.tape = p.quota.tapes.open(out, from, req.caller.ProtocolVersion, req.token != nil)
+	out.cancel = f.cancel
+	if p.in != nil && req.call != nil && out.events {
+		p.kept.add(out, from, req.caller.ProtocolVersion, req.token != nil)
 	}
-	if failure = server.arrive(req, out, f, p.held, newElicitor(req, from, out, f, p.held)); failure != nil {
-		from.end(req, f)
-		out.tape.forget()
-		p.h.running.release(0)
+	// A client that takes a JSON object only gets the answer.
+	f.held, f.send, f.asks, f.fragile = p.held, out.send, out.events, out.fragile()
+	if failure = f.arrive(); failure != nil {
+		from.end(f)
+		out.kept.forget(out)
+		running.release()
 		return failure
 	}
 	if req.call != nil {
 		out.open()
-		if out.tape != nil && !out.tape.primes {
-			req.call.progress.report("started", 0, 0) // the event to resume from
+		if out.kept != nil && !out.primes {
+			f.progress.report("started", 0, 0) // the event to resume from
 		}
 	}
 	p.began = true
 	go func() {
-		defer p.h.running.release(0)
+		defer running.release()
 		defer p.held.release()
-		answer := server.serve(f.ctx, req)
-		if !from.end(req, f) {
-			answer = nil
-		}
-		p.leave() // first, so that who has the answer finds the session free
+		answer := f.serve()
+		p.leaveSession() // first, so that who has the answer finds the session free
 		out.finish(http.StatusOK, answer)
 	}()
 	return nil
@@ -298,16 +286,16 @@ func failureStatus(failure *rpcError, modern bool) int {
 	return http.StatusOK
 }
 
-func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request, principal string) {
+func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request, p *principal) {
 	if mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
 		methodNotAllowed(w, "POST")
 		return
 	}
-	s, ok := h.session(w, r, principal)
+	s, ok := p.session(w, r)
 	if !ok {
 		return
 	}
-	defer h.sessions.leave(s)
-	h.sessions.end(s)
+	defer p.leave(s)
+	p.end(s)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -122,72 +122,37 @@ func (a answer) progress(t testing.TB) string {
 
 const slowCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait","_meta":{"progressToken":5}}}`
 
-// Whoever takes event streams has one while the call still runs and says nothing.
+// Whoever takes event streams has one while the call still runs and says nothing, and no time passes before it opens: what
+// keeps a silent one open would open it too, half a minute later.
 func TestTheStreamOpensAtOnce(t *testing.T) {
-	h := newHandler(t)
-	running, say, _ := told(h)
-	w := startWeb(t, h, mcpbridge.HTTPOptions{})
-	old := strings.Replace(initialize, "2025-11-25", "2025-06-18", 1)
-	oldSession := w.do(w.request(old)).header.Get("Mcp-Session-Id")
-	silent := callLine(1, "wait", "{}")
-	for _, test := range []struct {
-		name    string
-		request *http.Request
-		fragile string
-		first   func(block) bool
-	}{
-		{"2025-11-25", w.request(silent, session(w.initialize())), "false", func(b block) bool { return b.id != "" && b.data == "" }},
-		{"2025-06-18", w.request(silent, session(oldSession)), "true", func(b block) bool { return b.id == "" && b.comment != "" }},
-		{"2026-07-28", w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")), "true", func(b block) bool { return b.id == "" && b.comment != "" }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := w.stream(test.request)
-			receive(t, running, test.fragile)
-			b, err := s.next()
-			check.That(t, err == nil && test.first(b), "first came %+v, %v", b, err)
-			say <- "end"
-			all := s.rest(t)
-			check.That(t, len(all) == 1 && parseAnswer(t, all[0].data).text(t) == "done", "then came %+v", all)
-		})
-	}
-	t.Run("2025-06-18 with progress", func(t *testing.T) {
-		s := w.stream(w.request(slowCall, session(oldSession)))
-		receive(t, running, "false")
-		b := s.event(t)
-		check.That(t, b.id != "" && parseAnswer(t, b.data).Method == "notifications/progress", "first came %+v", b)
-		say <- "end"
-		s.rest(t)
-	})
-	t.Run("who takes anything gets what is simplest", func(t *testing.T) {
-		_, done := w.start(w.request(silent, session(w.initialize()), header("Accept", "*/*")))
-		receive(t, running, "true")
-		say <- "end"
-		got := <-done
-		check.That(t, got.header.Get("Content-Type") == "application/json" && got.messages(t)[0].text(t) == "done", "got %+v", got)
-	})
-}
-
-// No time passes before the stream opens: what keeps a silent one open would open it too, half a minute later.
-func TestTheStreamWaitsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
-		_, say, _ := told(h)
+		running, say, _ := told(h)
 		handler := unserved(t, h)
 		w := web{t, "http://localhost"}
 		open := func(version string) func(*http.Request) {
 			p, _ := recorded(handler, w.request(strings.Replace(initialize, "2025-11-25", version, 1)))
 			return session(p.header.Get("Mcp-Session-Id"))
 		}
-		for name, r := range map[string]*http.Request{
-			"2025-11-25":               w.request(callLine(1, "wait", "{}"), open("2025-11-25")),
-			"2025-06-18":               w.request(callLine(1, "wait", "{}"), open("2025-06-18")),
-			"2025-06-18 with progress": w.request(slowCall, open("2025-06-18")),
-			"2026-07-28":               w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")),
+		silent := callLine(1, "wait", "{}")
+		for name, test := range map[string]struct {
+			request        *http.Request
+			fragile, first string
+		}{
+			"2025-11-25":                  {w.request(silent, open("2025-11-25")), "false", "id: "},
+			"2025-06-18":                  {w.request(silent, open("2025-06-18")), "true", ": open\n\n"},
+			"2025-06-18 with progress":    {w.request(slowCall, open("2025-06-18")), "false", ": open\n\nid: "},
+			"2026-07-28":                  {w.request(modernLine(1, "wait", "{}"), modern("tools/call", "wait")), "true", ": open\n\n"},
+			"who takes what is simplest":  {w.request(silent, open("2025-11-25"), header("Accept", "*/*")), "true", ""},
+			"who takes nothing but JSON:": {w.request(silent, open("2025-11-25"), header("Accept", "application/json")), "true", ""},
 		} {
-			p, _ := recorded(handler, r)
-			check.That(t, p.String() != "", "%s: nothing came while the call runs", name)
+			p, _ := recorded(handler, test.request)
+			receive(t, running, test.fragile)
+			check.That(t, strings.HasPrefix(p.String(), test.first) && (p.String() == "") == (test.first == ""), "%s: first came %q", name, p)
 			say <- "end"
 			synctest.Wait()
+			check.That(t, strings.Contains(p.String(), `"text":"done"`), "%s: then came %q", name, p)
+			check.Equal(t, p.header.Get("Content-Type") == "application/json", test.first == "", "%s: JSON", name)
 		}
 	})
 }
@@ -230,8 +195,7 @@ func TestResume(t *testing.T) {
 	nothing(t, ended)
 }
 
-// Who asks for a stream again gets it from the connection that has it: the server may not know yet that this one is
-// dead.
+// Who asks for a stream again gets it from the connection that has it: the server may not know yet that this one is dead.
 func TestResumeTakesOver(t *testing.T) {
 	h := newHandler(t)
 	running, say, _ := told(h)

@@ -1,73 +1,64 @@
 package mcpbridge
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// listTTL is how long clients of 2026-07-28 may keep the lists, in milliseconds. They do not change while the process
-// lives.
+// listTTL is how long clients of 2026-07-28 may keep the lists, in milliseconds. They do not change while the process lives.
 const listTTL = 60_000
 
-// offer is what the lists show.
-type offer struct {
-	identity  mcp.Implementation
-	tools     func() ([]mcp.Tool, error) // made when somebody asks
-	prompts   []mcp.Prompt
-	resources []mcp.Resource
-	templates []mcp.ResourceTemplate
-}
-
-// result runs a request of any method but tools/call.
-func (s *Server) result(ctx context.Context, r *request) (mcp.ResultMetadata, *rpcError) {
-	if len(s.config.Prompts) == 0 && strings.HasPrefix(r.method, "prompts/") ||
-		len(s.config.Resources)+len(s.config.ResourceTemplates) == 0 && strings.HasPrefix(r.method, "resources/") ||
-		s.config.Complete == nil && r.method == "completion/complete" {
-		return nil, errorf(codeMethodNotFound, "%s is not supported", r.method)
-	}
+// result runs a request of any method but initialize and tools/call.
+func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetadata, failure *rpcError) {
+	defer s.survive(r.method, &failure)
 	switch r.method {
-	case "initialize":
-		params, failure := paramsOf[mcp.InitializeParams](r)
-		return &mcp.InitializeResult{
-			ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.offer.identity, Capabilities: s.capabilities(), Instructions: s.instructions(),
-		}, failure
 	case "ping":
 		if r.caller.Modern {
 			return nil, errorf(codeMethodNotFound, "%q was removed in protocol version %s", r.method, mcp.ProtocolVersion20260728)
 		}
-		return &mcp.Result{}, nil
+		result = &mcp.Result{}
 	case "server/discover":
 		if !r.caller.Modern {
 			return nil, errorf(codeMethodNotFound, "%q requires protocol version %s or later", r.method, mcp.ProtocolVersion20260728)
 		}
-		return &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: s.capabilities(), Instructions: s.instructions()}, nil
+		result = &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities(), Instructions: s.config.Instructions()}
 	case "tools/list":
-		tools, err := s.offer.tools()
+		tools, err := s.listed()
 		if err != nil {
 			return nil, errorf(codeInternal, "internal error: %v", err)
 		}
-		return &mcp.ListToolsResult{Tools: tools}, nil
+		result = &mcp.ListToolsResult{Tools: tools}
 	case "prompts/list":
-		return &mcp.ListPromptsResult{Prompts: s.offer.prompts}, nil
+		result = &mcp.ListPromptsResult{Prompts: s.prompts()}
 	case "resources/list":
-		return &mcp.ListResourcesResult{Resources: s.offer.resources}, nil
+		result = &mcp.ListResourcesResult{Resources: s.resources()}
 	case "resources/templates/list":
-		return &mcp.ListResourceTemplatesResult{ResourceTemplates: s.offer.templates}, nil
+		result = &mcp.ListResourceTemplatesResult{ResourceTemplates: s.templates}
 	case "prompts/get":
-		return s.getPrompt(ctx, r)
+		result, failure = s.getPrompt(r)
 	case "resources/read":
-		return s.readResource(ctx, r)
+		result, failure = s.readResource(ctx, r)
 	case "completion/complete":
-		return s.complete(ctx, r)
+		result, failure = s.complete(r)
 	}
-	return nil, errorf(codeMethodNotFound, "Method %s not found", r.method)
+	if failure == nil && r.caller.Modern {
+		s.identify(result, r.method)
+	}
+	return result, failure
+}
+
+// handshake is the result of initialize.
+func (s *Server) handshake(r *request) (result *mcp.InitializeResult, failure *rpcError) {
+	defer s.survive(r.method, &failure)
+	params, failure := paramsOf[mcp.InitializeParams](r)
+	return &mcp.InitializeResult{
+		ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.identity, Capabilities: capabilities(), Instructions: s.config.Instructions(),
+	}, failure
 }
 
 func paramsOf[T any](r *request) (params T, failure *rpcError) {
@@ -83,7 +74,7 @@ func paramsOf[T any](r *request) (params T, failure *rpcError) {
 // identify adds to a result what 2026-07-28 wants in each.
 func (s *Server) identify(result mcp.ResultMetadata, method string) {
 	result.SetResultType(mcp.ResultTypeComplete)
-	result.EnsureResultMeta().SetServerInfo(s.offer.identity)
+	result.EnsureResultMeta().SetServerInfo(s.identity)
 	cacheable, is := result.(mcp.CacheHintSetter)
 	switch {
 	case !is:
@@ -94,33 +85,20 @@ func (s *Server) identify(result mcp.ResultMetadata, method string) {
 	}
 }
 
-func (s *Server) instructions() string {
-	if s.config.Instructions == nil {
-		return ""
-	}
-	return s.config.Instructions()
-}
-
-func (s *Server) capabilities() (has mcp.ServerCapabilities) {
+func capabilities() (has mcp.ServerCapabilities) {
 	has.Tools = &struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
-	if len(s.config.Prompts) > 0 {
-		has.Prompts = has.Tools
-	}
-	if len(s.config.Resources)+len(s.config.ResourceTemplates) > 0 {
-		has.Resources = &struct {
-			Subscribe   bool `json:"subscribe,omitempty"`
-			ListChanged bool `json:"listChanged,omitempty"`
-		}{}
-	}
-	if s.config.Complete != nil {
-		has.Completions = &struct{}{}
-	}
+	has.Prompts = has.Tools
+	has.Resources = &struct {
+		Subscribe   bool `json:"subscribe,omitempty"`
+		ListChanged bool `json:"listChanged,omitempty"`
+	}{}
+	has.Completions = &struct{}{}
 	return has
 }
 
-func (s *Server) getPrompt(ctx context.Context, r *request) (mcp.ResultMetadata, *rpcError) {
+func (s *Server) getPrompt(r *request) (mcp.ResultMetadata, *rpcError) {
 	params, failure := paramsOf[mcp.GetPromptParams](r)
 	if failure != nil {
 		return nil, failure
@@ -130,11 +108,8 @@ func (s *Server) getPrompt(ctx context.Context, r *request) (mcp.ResultMetadata,
 		return nil, errorf(codeInvalidParams, "prompt '%s' not found: prompt not found", params.Name)
 	}
 	prompt := s.config.Prompts[i]
-	text, err := prompt.Get(ctx, r.caller, params.Arguments)
-	if err != nil {
-		return nil, failed(err, codeInvalidParams)
-	}
-	return mcp.NewGetPromptResult(prompt.Description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
+	text := mcp.NewTextContent(prompt.Get(params.Arguments))
+	return mcp.NewGetPromptResult(prompt.Description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, text)}), nil
 }
 
 func (s *Server) readResource(ctx context.Context, r *request) (mcp.ResultMetadata, *rpcError) {
@@ -142,31 +117,38 @@ func (s *Server) readResource(ctx context.Context, r *request) (mcp.ResultMetada
 	if failure != nil {
 		return nil, failure
 	}
-	contents := func(mimeType, text string, err error) (mcp.ResultMetadata, *rpcError) {
-		if err != nil {
-			return nil, failed(err, notFoundCode(r.caller))
-		}
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: params.URI, MIMEType: mimeType, Text: text}}}, nil
+	resource, variables := s.resource(params.URI)
+	if resource == nil {
+		return nil, errorf(notFoundCode(r.caller), "handler not found for resource URI '%s': resource not found", params.URI)
 	}
-	for _, resource := range s.config.Resources {
-		if resource.URI == params.URI {
-			text, err := resource.Read(ctx, r.caller)
-			return contents(resource.MIMEType, text, err)
+	text, err := resource.Read(ctx, variables)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, errorf(notFoundCode(r.caller), "%v", err)
+	case err != nil:
+		return nil, errorf(codeInternal, "%v", err)
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: params.URI, MIMEType: resource.MIMEType, Text: text}}}, nil
+}
+
+// resource finds what is offered under a URI, and the variables of a template.
+func (s *Server) resource(uri string) (*Resource, map[string]string) {
+	for i, resource := range s.config.Resources {
+		if resource.URI == uri {
+			return &s.config.Resources[i], nil
 		}
 	}
-	for i, template := range s.config.ResourceTemplates {
-		pattern := s.offer.templates[i].URITemplate
-		if !pattern.Regexp().MatchString(params.URI) {
+	for i, template := range s.templates {
+		if !template.URITemplate.Regexp().MatchString(uri) {
 			continue
 		}
 		variables := map[string]string{}
-		for name, value := range pattern.Match(params.URI) {
+		for name, value := range template.URITemplate.Match(uri) {
 			variables[name] = strings.Join(value.V, ",")
 		}
-		text, err := template.Read(ctx, r.caller, params.URI, variables)
-		return contents(template.MIMEType, text, err)
+		return &s.config.ResourceTemplates[i], variables
 	}
-	return nil, errorf(notFoundCode(r.caller), "handler not found for resource URI '%s': resource not found", params.URI)
+	return nil, nil
 }
 
 // notFoundCode is the code of a resource that does not exist, in the caller's revision.
@@ -177,67 +159,44 @@ func notFoundCode(caller Caller) int {
 	return codeResourceNotFound
 }
 
-// failed is the error of a handler; notFound is the code where it says that what was asked for is not there.
-func failed(err error, notFound int) *rpcError {
-	if errors.Is(err, ErrNotFound) {
-		return errorf(notFound, "%v", err)
-	}
-	return errorf(codeInternal, "%v", err)
-}
-
 // maxCompletions is the protocol's limit.
 const maxCompletions = 100
 
-func (s *Server) complete(ctx context.Context, r *request) (mcp.ResultMetadata, *rpcError) {
+func (s *Server) complete(r *request) (mcp.ResultMetadata, *rpcError) {
 	params, failure := paramsOf[mcp.CompleteParams](r)
 	if failure != nil {
 		return nil, failure
 	}
-	asked := CompletionRequest{Argument: params.Argument.Name, Value: params.Argument.Value, Known: params.Context.Arguments}
-	switch ref := params.Ref.(type) {
-	case mcp.PromptReference:
-		asked.Prompt = ref.Name
-	case mcp.ResourceReference:
-		asked.URITemplate = ref.URI
-	}
-	values, err := s.config.Complete(ctx, r.caller, asked)
-	if err != nil {
-		return nil, errorf(codeInternal, "%v", err)
-	}
+	values := s.config.Complete(params.Argument.Name, params.Argument.Value)
 	shown := append([]string{}, values[:min(len(values), maxCompletions)]...)
 	return &mcp.CompleteResult{Completion: mcp.Completion{Values: shown, Total: len(values), HasMore: len(values) > len(shown)}}, nil
 }
 
-// offering makes the lists. Those but the tools are in order of name.
-func offering(config Config) (offer, error) {
-	o := offer{identity: mcp.Implementation{Name: config.Name, Version: config.Version, Title: config.Title}, tools: listed(config.Tools)}
-	slices.SortStableFunc(config.Prompts, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(config.Resources, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(config.ResourceTemplates, func(a, b ResourceTemplate) int { return cmp.Compare(a.Name, b.Name) })
-	for _, p := range config.Prompts {
-		if p.Name == "" || p.Get == nil {
-			return o, fmt.Errorf("mcpbridge: prompt %q needs a name and a Get", p.Name)
-		}
+func (s *Server) prompts() (list []mcp.Prompt) {
+	for _, p := range s.config.Prompts {
 		definition := mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
 		for _, a := range p.Arguments {
 			definition.Arguments = append(definition.Arguments, mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 		}
-		o.prompts = append(o.prompts, definition)
+		list = append(list, definition)
 	}
-	o.resources, o.templates = []mcp.Resource{}, []mcp.ResourceTemplate{}
-	for _, r := range config.Resources {
-		if r.URI == "" || r.Name == "" || r.Read == nil {
-			return o, fmt.Errorf("mcpbridge: resource %q needs a URI, a name and a Read", r.URI)
-		}
-		o.resources = append(o.resources, mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+	return list
+}
+
+func (s *Server) resources() []mcp.Resource {
+	list := []mcp.Resource{}
+	for _, r := range s.config.Resources {
+		list = append(list, mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
 	}
-	for _, t := range config.ResourceTemplates {
-		if t.URITemplate == "" || t.Name == "" || t.Read == nil {
-			return o, fmt.Errorf("mcpbridge: resource template %q needs a URI template, a name and a Read", t.URITemplate)
-		}
-		definition := mcp.NewResourceTemplate(t.URITemplate, t.Name, mcp.WithTemplateDescription(t.Description), mcp.WithTemplateMIMEType(t.MIMEType))
-		definition.Title = t.Title
-		o.templates = append(o.templates, definition)
+	return list
+}
+
+func templatesOf(resources []Resource) []mcp.ResourceTemplate {
+	list := []mcp.ResourceTemplate{}
+	for _, r := range resources {
+		template := mcp.NewResourceTemplate(r.URI, r.Name, mcp.WithTemplateDescription(r.Description), mcp.WithTemplateMIMEType(r.MIMEType))
+		template.Title = r.Title
+		list = append(list, template)
 	}
-	return o, nil
+	return list
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// peer is the other end of a connection: the standard streams, an HTTP session of the initialize era, or an SSE
-// stream. It holds what initialize said, and what is in flight in both directions, so that only the peer that sent a
-// request can cancel it, and only the one that was asked can answer. Requests of 2026-07-28 over HTTP have no peer.
+// peer is the other end of a connection: the standard streams, an HTTP session of the initialize era, an SSE stream, or
+// one request of 2026-07-28 over HTTP. It holds what initialize said, and what is in flight in both directions, so that
+// only the peer that sent a request can cancel it, and only the one that was asked can answer.
 type peer struct {
 	connection string
 
@@ -20,14 +20,6 @@ type peer struct {
 	inFlight    map[string]*flight
 	questions   map[string]chan message // that we have asked, by id
 	mute        bool                    // no answer can come any more
-}
-
-// flight is a request that has no answer yet.
-type flight struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	// abandoned: the peer cancelled the request, and must hear no more of it. Guarded by the peer's mutex.
-	abandoned bool
 }
 
 func newPeer() *peer {
@@ -48,28 +40,15 @@ func (p *peer) initialize(client Client, canElicit bool, version string) {
 	p.client, p.canElicit, p.version = client, canElicit, version
 }
 
-// caller describes the peer as the sender of an initialize-era request. A nil peer is one that never initialized.
+// caller describes the peer as the sender of an initialize-era request.
 func (p *peer) caller() (Caller, bool) {
-	if p == nil {
-		return Caller{}, false
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Caller{
-		Connection:      p.connection,
-		Client:          p.client,
-		CanElicit:       p.canElicit,
-		ProtocolVersion: p.version,
-	}, p.initialized
+	return Caller{Connection: p.connection, Client: p.client, CanElicit: p.canElicit, ProtocolVersion: p.version}, p.initialized
 }
 
 // begin enters a request as in flight; two of one id are an error.
-func (p *peer) begin(ctx context.Context, r *request) (*flight, *rpcError) {
-	f := &flight{}
-	f.ctx, f.cancel = context.WithCancel(ctx)
-	if p == nil {
-		return f, nil
-	}
+func (p *peer) begin(ctx context.Context, s *Server, r *request) (*flight, *rpcError) {
 	key, err := idKey(r.id)
 	if err != nil {
 		return nil, errorf(codeInvalidRequest, "bad id: %v", err)
@@ -77,32 +56,27 @@ func (p *peer) begin(ctx context.Context, r *request) (*flight, *rpcError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, taken := p.inFlight[key]; taken {
-		f.cancel()
 		return nil, errorf(codeInvalidRequest, "a request with this id is still in flight; ids must be unique")
 	}
+	f := &flight{request: r, server: s, from: p, key: key, over: make(chan struct{})}
+	f.ctx, f.cancel = context.WithCancel(ctx)
 	p.inFlight[key] = f
 	return f, nil
 }
 
 // end takes a request out and tells whether its answer is still wanted.
-func (p *peer) end(r *request, f *flight) bool {
+func (p *peer) end(f *flight) bool {
 	f.cancel()
-	if p == nil {
-		return true
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if key, err := idKey(r.id); err == nil && p.inFlight[key] == f {
-		delete(p.inFlight, key)
+	if p.inFlight[f.key] == f {
+		delete(p.inFlight, f.key)
 	}
 	return !f.abandoned
 }
 
-// wanted tells whether the peer still wants to hear of the request.
-func (p *peer) wanted(f *flight) bool {
-	if p == nil {
-		return f.ctx.Err() == nil
-	}
+// wants tells whether the peer still wants to hear of the request.
+func (p *peer) wants(f *flight) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !f.abandoned
@@ -129,5 +103,50 @@ func (p *peer) cancelAll() {
 	defer p.mu.Unlock()
 	for _, f := range p.inFlight {
 		f.cancel()
+	}
+}
+
+// open enters a question. It is not ok when the peer can no longer answer.
+func (p *peer) open(id string) (<-chan message, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mute {
+		return nil, false
+	}
+	q := make(chan message, 1) // its one answer, so that the reader never waits
+	p.questions[id] = q
+	return q, true
+}
+
+// forget takes a question out: an answer that comes later is dropped.
+func (p *peer) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.questions, id)
+}
+
+// answered passes a response on to the question of this peer that it answers. What answers none, or answers it again,
+// is dropped.
+func (p *peer) answered(m message) {
+	id, ok := unquote(m.id)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q, isOpen := p.questions[id]; isOpen {
+		delete(p.questions, id)
+		q <- m
+	}
+}
+
+// silence ends all questions: no answer can come any more.
+func (p *peer) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = true
+	for id, q := range p.questions {
+		delete(p.questions, id)
+		close(q)
 	}
 }

@@ -6,105 +6,168 @@ import (
 	"sync"
 )
 
-// pool runs jobs on goroutines of their own, started in the order in which they were submitted. It bounds how many
-// run at once, how many wait, and how many bytes of messages both hold. It never blocks who submits, and never runs a
-// job on their goroutine. A job that waits for a person can leave, and come back: what it held is then there for
-// others, and counted apart. One that waits for an earlier job keeps its place, and lets others run.
+// pool bounds what runs at once, what waits for its turn, and how many bytes of messages both hold. Turns are given in
+// the order in which they were asked for. It never blocks who submits, and never runs a job on their goroutine. A job
+// that waits for a person can leave, and come back: what it held is then there for others, and counted apart. One that
+// waits for an earlier job keeps its place, and lets others run.
 type pool struct {
-	mu       sync.Mutex
-	limit    poolLimit
-	reserved int // places given out, running or not
-	bytes    int // held by them
-	away     int // jobs that have left and will come back
-	awayHeld int // bytes held by them
-	running  int
-	waiting  []*job
-	closed   bool
-	idle     chan struct{} // closed when closed and nothing is reserved or away
+	mu      sync.Mutex
+	limit   poolLimit
+	all     use
+	by      map[string]*use // what each client has of it, where clients are told apart
+	running int
+	waiting []chan struct{} // each closed when its turn has come
+	closed  bool
+	idle    chan struct{} // closed when closed and nothing is used
 }
 
-// poolLimit are the limits of a pool. The bytes are those of the reserved places, and as many again of the jobs that
-// are away. A pool that runs nothing, running 0, only has places.
+// poolLimit are the limits of a pool. The bytes are those of the places, and as many again of the jobs that are away.
 type poolLimit struct {
-	running, reserved, bytes int
-	away                     int // jobs that are away; 0 means maxQuestions
+	running, places, bytes, away int
+}
+
+// use is what jobs have of a pool: places, running or not, and those of jobs that have left and will come back.
+type use struct {
+	places, bytes, away, awayBytes int
 }
 
 func newPool(limit poolLimit) *pool {
-	if limit.away == 0 {
-		limit.away = maxQuestions
+	return &pool{limit: limit, by: make(map[string]*use), idle: make(chan struct{})}
+}
+
+// place is what a message of a size holds in a pool, as one of a client where that is known.
+type place struct {
+	pool   *pool
+	size   int
+	client string
+}
+
+// reserve takes a place for a message. It is not ok when the pool is full or closed. One of any size always fits.
+func (p *pool) reserve(size int) (held place, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held = place{pool: p, size: size}
+	if p.closed || p.all.places >= p.limit.places || p.all.places > 0 && p.all.bytes+size > p.limit.bytes {
+		return held, false
 	}
-	return &pool{limit: limit, idle: make(chan struct{})}
+	held.count(1, 0)
+	return held, true
 }
 
-// reserve takes a place for a job whose message has that size. It is not ok when the pool is full or closed. One job
-// of any size always fits.
-func (p *pool) reserve(size int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed || p.reserved >= p.limit.reserved || (p.reserved > 0 && p.bytes+size > p.limit.bytes) {
-		return false
+// count adds to what is used, and needs the pool's lock.
+func (h place) count(places, away int) {
+	p := h.pool
+	own := p.by[h.client]
+	for _, u := range []*use{&p.all, own} {
+		if u != nil {
+			*u = use{u.places + places, u.bytes + places*h.size, u.away + away, u.awayBytes + away*h.size}
+		}
 	}
-	p.reserved++
-	p.bytes += size
-	return true
-}
-
-// free tells how many places there are for others, and for how many bytes.
-func (p *pool) free() (places, bytes int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.limit.reserved - p.reserved, p.limit.bytes - p.bytes
-}
-
-// release gives a place back.
-func (p *pool) release(size int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.reserved--
-	p.bytes -= size
+	if own != nil && own.places+own.away == 0 {
+		delete(p.by, h.client)
+	}
 	p.settle()
 }
 
-// leave gives a running job's place and turn to others. It is not ok, and nothing has changed, when as much as may be
-// is away already.
-func (p *pool) leave(size int) bool {
+// join counts a place as one of a client. It is not ok where the client has its share: it never gets more than most,
+// nor more than it leaves free, and so never all.
+func (h place) join(client string, most int) (place, bool) {
+	p := h.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away >= p.limit.away || (p.away > 0 && p.awayHeld+size > p.limit.bytes) {
-		return false
+	own := p.by[client]
+	if own == nil {
+		own = &use{}
 	}
-	p.away++
-	p.awayHeld += size
-	p.reserved--
-	p.bytes -= size
-	p.passOn()
-	return true
+	if own.places >= most || own.places > 0 && (own.places >= p.limit.places-p.all.places || own.bytes+h.size > p.limit.bytes-p.all.bytes) {
+		return h, false
+	}
+	own.places++
+	own.bytes += h.size
+	h.client, p.by[client] = client, own
+	return h, true
 }
 
-// comeBack takes a place again, at once, and waits for a turn, before all that has not run yet; but not longer than
-// until ctx is done, since who is cancelled only gives back what it holds.
-func (p *pool) comeBack(ctx context.Context, size int) {
+// shrink keeps what a message takes of what was reserved for it.
+func (h place) shrink(size int) place {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	h.pool.all.bytes -= h.size - size
+	h.size = size
+	return h
+}
+
+func (h place) release() {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	h.count(-1, 0)
+}
+
+// start runs a function in the place, on a goroutine of its own, as soon as its turn comes. Once ctx is done it runs at
+// once: who is cancelled only gives back what it holds, and others may wait for that.
+func (h place) start(ctx context.Context, run func()) {
+	p := h.pool
 	p.mu.Lock()
-	p.away--
-	p.awayHeld -= size
-	p.reserved++
-	p.bytes += size
-	p.resume(ctx)
+	turn := p.queue(len(p.waiting))
+	p.mu.Unlock()
+	go func() {
+		p.await(ctx, turn)
+		run()
+		p.pass()
+	}()
 }
 
-// resume waits for a turn. It is called with the lock, and gives it up.
-func (p *pool) resume(ctx context.Context) {
-	turn := &job{resume: make(chan struct{})}
-	if p.running < p.limit.running || p.limit.running == 0 {
-		p.running++
+// aside runs wait, which waits for a person, while the place and the turn are free for others. With ErrTooManyQuestions
+// it has not run: as much as may be is away already. It comes back to a place at once, and to a turn before all that has
+// not run yet.
+func (h place) aside(ctx context.Context, wait func()) error {
+	p := h.pool
+	p.mu.Lock()
+	own := p.by[h.client]
+	if p.all.away >= p.limit.away || p.all.away > 0 && p.all.awayBytes+h.size > p.limit.bytes || own != nil && own.away >= maxQuestions {
 		p.mu.Unlock()
-		return
+		return ErrTooManyQuestions
 	}
-	p.waiting = slices.Insert(p.waiting, 0, turn)
+	h.count(-1, 1)
+	p.next()
 	p.mu.Unlock()
+	defer h.comeBack(ctx, 1)
+	wait()
+	return nil
+}
+
+// parked runs wait, which waits for an earlier job, while the turn is free for others.
+func (h place) parked(ctx context.Context, wait func()) {
+	h.pool.pass()
+	defer h.comeBack(ctx, 0)
+	wait()
+}
+
+func (h place) comeBack(ctx context.Context, places int) {
+	p := h.pool
+	p.mu.Lock()
+	h.count(places, -places)
+	turn := p.queue(0)
+	p.mu.Unlock()
+	p.await(ctx, turn)
+}
+
+// queue asks for a turn, before those that wait from an index on. It needs the lock.
+func (p *pool) queue(at int) chan struct{} {
+	turn := make(chan struct{})
+	if p.running < p.limit.running {
+		p.running++
+		close(turn)
+	} else {
+		p.waiting = slices.Insert(p.waiting, at, turn)
+	}
+	return turn
+}
+
+// await waits for a turn, but not longer than until ctx is done.
+func (p *pool) await(ctx context.Context, turn chan struct{}) {
 	select {
-	case <-turn.resume:
+	case <-turn:
 		return
 	case <-ctx.Done():
 	}
@@ -116,162 +179,37 @@ func (p *pool) resume(ctx context.Context) {
 	}
 }
 
-// park gives a running job's turn to others, and keeps its place: it waits for an earlier job. unpark takes a turn
-// again, before all that has not run yet, or none where ctx is done: who is cancelled only gives back what it holds.
-func (p *pool) park() {
+func (p *pool) pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.passOn()
+	p.next()
 }
 
-func (p *pool) unpark(ctx context.Context) {
-	p.mu.Lock()
-	p.resume(ctx)
-}
-
-// passOn gives the turn of a running job to the next that waits.
-func (p *pool) passOn() {
-	j := p.take()
-	if j == nil {
-		return
-	}
-	go p.work(j)
-}
-
-// job is a function that waits for a place to run, or one that has come back.
-type job struct {
-	run    func()
-	resume chan struct{} // closed to have it go on; nil for a function
-}
-
-// start runs a function in a reserved place as soon as its turn comes.
-func (p *pool) start(run func()) *job {
-	j := &job{run: run}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running >= p.limit.running {
-		p.waiting = append(p.waiting, j)
-		return j
-	}
-	p.running++
-	go p.work(j)
-	return j
-}
-
-// expedite runs a job at once if it is still waiting: it has been cancelled, so it will only give back what it holds,
-// and others may wait for that.
-func (p *pool) expedite(j *job) {
-	p.mu.Lock()
-	i := slices.Index(p.waiting, j)
-	if i >= 0 {
-		p.waiting = slices.Delete(p.waiting, i, i+1)
-	}
-	p.mu.Unlock()
-	if i >= 0 {
-		j.run()
-	}
-}
-
-func (p *pool) work(j *job) {
-	for ; j != nil; j = p.next() {
-		j.run()
-	}
-}
-
-// next takes the job whose turn it is, or gives up the caller's turn.
-func (p *pool) next() *job {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.take()
-}
-
-// take takes a turn back: for the function that is next, which is returned, for a job that has come back, or for
-// nobody.
-func (p *pool) take() *job {
+// next gives a turn to the job that waits for one, or to nobody. It needs the lock.
+func (p *pool) next() {
 	if len(p.waiting) == 0 || p.running > p.limit.running {
 		p.running--
-		return nil
+		return
 	}
-	j := p.waiting[0]
+	close(p.waiting[0])
 	p.waiting = slices.Delete(p.waiting, 0, 1)
-	if j.resume != nil {
-		close(j.resume)
-		return nil
-	}
-	return j
 }
 
 // close lets no further job in; the channel is closed when the last is done.
 func (p *pool) close() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed {
-		p.closed = true
-		p.settle()
-	}
+	p.closed = true
+	p.settle()
 	return p.idle
 }
 
 func (p *pool) settle() {
-	if p.closed && p.reserved == 0 && p.away == 0 {
+	if p.closed && p.all.places+p.all.away == 0 {
 		select {
 		case <-p.idle:
 		default:
 			close(p.idle)
 		}
 	}
-}
-
-// place is what a message holds in a pool, and of the client's share in it where there is one.
-type place struct {
-	pool  *pool
-	size  int
-	share *share
-}
-
-func (h place) release() {
-	h.share.release(h.size)
-	h.pool.release(h.size)
-}
-
-// shrink keeps what a message takes of what was reserved for it.
-func (h place) shrink(size int) place {
-	h.pool.mu.Lock()
-	defer h.pool.mu.Unlock()
-	h.pool.bytes -= h.size - size
-	h.size = size
-	return h
-}
-
-func (h place) leave() bool {
-	if !h.share.leave(h.size) {
-		return false
-	}
-	if !h.pool.leave(h.size) {
-		h.share.comeBack(h.size)
-		return false
-	}
-	return true
-}
-
-func (h place) comeBack(ctx context.Context) {
-	h.share.comeBack(h.size)
-	h.pool.comeBack(ctx, h.size)
-}
-
-// parked runs wait while the turn is free for others.
-func (h place) parked(ctx context.Context, wait func()) {
-	h.pool.park()
-	defer h.pool.unpark(ctx)
-	wait()
-}
-
-// aside runs wait while the place is free for others.
-func (h place) aside(ctx context.Context, wait func()) error {
-	if !h.leave() {
-		return ErrTooManyQuestions
-	}
-	defer h.comeBack(ctx)
-	wait()
-	return nil
 }

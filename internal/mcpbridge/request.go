@@ -13,33 +13,28 @@ type request struct {
 	token  json.RawMessage // progress token, nil if none
 	asked  members         // the params as they came
 	params json.RawMessage // what the method takes of them
-	call   *pendingCall    // for tools/call
+	call   *Call           // for tools/call, and its arguments taken apart
+
+	incoming Incoming
 }
 
-// maxParams bounds what a request says, in bytes. The arguments of tool calls are not among it, and nothing else is
-// large.
+// maxParams bounds what a request says, in bytes. The arguments of tool calls are not among it, and nothing else is large.
 const maxParams = 64 << 10
 
-// servedParams returns the members of params that a method takes, beside _meta; it is not ok for a method that is not
-// served. What a tool call says is read by itself.
-func servedParams(method string) (names []string, ok bool) {
-	switch method {
-	case "initialize":
-		return []string{"protocolVersion", "capabilities", "clientInfo"}, true
-	case "ping", "server/discover":
-		return nil, true
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		return []string{"cursor"}, true
-	case "tools/call":
-		return []string{"name"}, true
-	case "prompts/get":
-		return []string{"name", "arguments"}, true
-	case "resources/read":
-		return []string{"uri"}, true
-	case "completion/complete":
-		return []string{"ref", "argument", "context"}, true
-	}
-	return nil, false
+// servedParams are the methods that are served, each with the members of params that it takes, beside _meta. What a tool
+// call says is read by itself.
+var servedParams = map[string][]string{
+	"initialize":               {"protocolVersion", "capabilities", "clientInfo"},
+	"ping":                     nil,
+	"server/discover":          nil,
+	"tools/list":               {"cursor"},
+	"prompts/list":             {"cursor"},
+	"resources/list":           {"cursor"},
+	"resources/templates/list": {"cursor"},
+	"tools/call":               {"name"},
+	"prompts/get":              {"name", "arguments"},
+	"resources/read":           {"uri"},
+	"completion/complete":      {"ref", "argument", "context"},
 }
 
 // worksUninitialized tells which methods an initialize-era peer may use before initialize. Discovery is among them
@@ -48,10 +43,9 @@ func worksUninitialized(method string) bool {
 	return method == "initialize" || method == "ping" || method == "server/discover"
 }
 
-// admit turns a message into a request, or says why not. Nothing has been run then. The peer is nil where there is
-// none, for 2026-07-28 over HTTP.
+// admit turns a message into a request, or says why not. Nothing has been run then.
 func (s *Server) admit(m message, declared meta, from *peer, principal string) (*request, *rpcError) {
-	names, served := servedParams(m.method)
+	names, served := servedParams[m.method]
 	if !served {
 		return nil, errorf(codeMethodNotFound, "method %.100q is not served here", m.method)
 	}
@@ -100,6 +94,7 @@ func (s *Server) readCall(r *request, params members, model string) *rpcError {
 	if failure != nil {
 		return failure
 	}
-	r.call = &pendingCall{call: Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}}
+	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}
+	r.incoming = s.config.Handler.Read(arguments)
 	return nil
 }

@@ -13,34 +13,26 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what a [Server] offers.
+// Config is what a [Server] offers. All of it is required but Title, Disconnected and Busy.
 type Config struct {
-	// Name and Version identify the server to clients; both are required.
-	Name, Version string
-	// Title is shown to people.
-	Title string
+	// Name and Version identify the server to clients; Title is shown to people.
+	Name, Version, Title string
 	// Instructions is asked at initialize and at server/discover for the text that tells the model how to use the
-	// server. It must be quick. Nil means none.
+	// server. It must be quick.
 	Instructions func() string
-	// Tools are listed in this order, the same for every caller.
-	Tools []Tool
-	// Handler runs the calls of all tools; required if there are any.
+	// Tools, Prompts, Resources and ResourceTemplates are listed in this order, the same for every caller.
+	Tools                        []Tool
+	Prompts                      []Prompt
+	Resources, ResourceTemplates []Resource
+	// Handler runs the calls of all tools.
 	Handler ToolHandler
-	// Prompts, Resources and ResourceTemplates are listed in order of name.
-	Prompts           []Prompt
-	Resources         []Resource
-	ResourceTemplates []ResourceTemplate
-	// Complete returns all values that fit, best first; the client is sent at most 100. Nil means no completion.
-	Complete func(ctx context.Context, caller Caller, request CompletionRequest) ([]string, error)
+	// Complete returns all values that fit an argument of that name, best first; the client is sent at most 100.
+	Complete func(argument, value string) []string
 	// Disconnected, if not nil, is called when a [Caller.Connection] has ended: no call will bear it again.
 	Disconnected func(connection string)
 	// Busy, if not nil, tells whether something runs for a [Caller.Connection] that has no call in flight: an HTTP
 	// session that is busy never makes room for another. It must be quick.
 	Busy func(connection string) bool
-	// Agent, if not nil, tells by the arguments of a call which of the agents behind one principal makes it, where
-	// the protocol does not say (HTTP in 2026-07-28): none of them may use all that the principal may. "" is an agent
-	// that cannot be told.
-	Agent func(arguments json.RawMessage) string
 	// Logger gets what an operator should know; never what was in a message.
 	Logger zerolog.Logger
 }
@@ -48,49 +40,32 @@ type Config struct {
 // Server serves one set of tools, prompts and resources over any number of connections. Its methods are safe for
 // concurrent use.
 type Server struct {
-	config Config
-	log    zerolog.Logger
-	tools  map[string]Tool
-	offer  offer
+	config    Config
+	identity  mcp.Implementation
+	log       zerolog.Logger
+	tools     map[string]Tool
+	listed    func() ([]mcp.Tool, error) // made when somebody asks: the schemas are many
+	templates []mcp.ResourceTemplate
 }
 
-// New makes a server, or says what is wrong with its configuration.
+// New makes a server, or says which of its tools cannot be offered.
 func New(config Config) (*Server, error) {
-	if config.Name == "" || config.Version == "" {
-		return nil, errors.New("mcpbridge: the server needs a name and a version")
+	s := &Server{
+		config: config, identity: mcp.Implementation{Name: config.Name, Version: config.Version, Title: config.Title},
+		log: config.Logger, tools: make(map[string]Tool), templates: templatesOf(config.ResourceTemplates),
 	}
-	s := &Server{config: config, log: config.Logger, tools: make(map[string]Tool)}
 	for _, tool := range config.Tools {
-		if _, taken := s.tools[tool.Name]; taken {
-			return nil, fmt.Errorf("mcpbridge: tool %q is there already; tool names must be unique", tool.Name)
-		}
-		if err := s.checkTool(tool); err != nil {
-			return nil, err
+		switch {
+		case tool.Name == "":
+			return nil, errors.New("mcpbridge: a tool needs a name")
+		case tool.InputSchema == nil:
+			return nil, fmt.Errorf("mcpbridge: tool %q has no input schema", tool.Name)
 		}
 		s.tools[tool.Name] = tool
 	}
-	var err error
-	s.offer, err = offering(config)
-	return s, err
-}
-
-func (s *Server) checkTool(tool Tool) error {
-	switch {
-	case tool.Name == "":
-		return errors.New("mcpbridge: a tool needs a name")
-	case s.config.Handler == nil:
-		return fmt.Errorf("mcpbridge: tool %q has no handler; set Config.Handler", tool.Name)
-	case tool.InputSchema == nil:
-		return fmt.Errorf("mcpbridge: tool %q has no input schema", tool.Name)
-	}
-	return nil
-}
-
-// listed makes the list of tools at the first call: their schemas are many.
-func listed(tools []Tool) func() ([]mcp.Tool, error) {
-	return sync.OnceValues(func() ([]mcp.Tool, error) {
+	s.listed = sync.OnceValues(func() ([]mcp.Tool, error) {
 		list := []mcp.Tool{}
-		for _, tool := range tools {
+		for _, tool := range config.Tools {
 			definition, err := tool.definition()
 			if err != nil {
 				return nil, fmt.Errorf("tool %q: %w", tool.Name, err)
@@ -99,6 +74,7 @@ func listed(tools []Tool) func() ([]mcp.Tool, error) {
 		}
 		return list, nil
 	})
+	return s, nil
 }
 
 func (t Tool) definition() (mcp.Tool, error) {
@@ -140,4 +116,158 @@ func checkObjectSchema(schema json.RawMessage) error {
 		return fmt.Errorf(`its root must have "type": "object", not %q`, root.Type)
 	}
 	return nil
+}
+
+// ErrNotFound is what a resource's Read returns (or wraps) for a thing that does not exist; the client is told so with
+// the error code of its era. Every other error is reported as an internal one, with its text.
+var ErrNotFound = errors.New("not found")
+
+// Tool is the definition of a tool as tools/list shows it.
+type Tool struct {
+	// Name identifies the tool; it is unique within a server.
+	Name string
+	// Title is shown to people, Description to the model.
+	Title, Description string
+	// InputSchema makes the JSON Schema of the arguments, when the tools are first listed. It is required, and the
+	// schema's root has "type": "object".
+	InputSchema func() json.RawMessage
+	// OutputSchema makes the JSON Schema of [Result.Structured], likewise; nil for none.
+	OutputSchema func() json.RawMessage
+	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of the same names. All four are always
+	// sent: the protocol's defaults for absent ones are not false.
+	ReadOnly, Destructive, Idempotent, OpenWorld bool
+}
+
+// Client is how a client names itself. It is unverified.
+type Client struct {
+	Name, Version string
+	// Model is what it says that it runs; "" if it says nothing.
+	Model string
+}
+
+// inCommon is what two clients behind one connection both call themselves.
+func (c Client) inCommon(other Client) Client {
+	switch {
+	case c == other:
+		return c
+	case c.Name == other.Name:
+		return Client{Name: c.Name}
+	}
+	return Client{}
+}
+
+// Caller is what is known about who sent a request.
+type Caller struct {
+	// Connection identifies the protocol session (HTTP) or the process's standard streams (stdio) of an
+	// initialize-era client. It is unguessable, never shown to the client, and empty for a 2026-07-28 request, which
+	// has no connection by the protocol's definition.
+	Connection string
+	// Modern is true for a request of revision 2026-07-28 or later.
+	Modern bool
+	// Principal is who the HTTP bearer token belongs to; empty on stdio.
+	Principal string
+	// Client is what the client calls itself; empty where clients of different names share a connection.
+	Client Client
+	// CanElicit is true if the client declared that it can show its user a form, in a revision that has forms.
+	CanElicit bool
+	// ProtocolVersion is the revision in use for this request.
+	ProtocolVersion string
+}
+
+// Call is one tools/call request.
+type Call struct {
+	Tool string
+	// Arguments are the bytes of params.arguments exactly as sent, a JSON object in valid UTF-8; `{}` if they were
+	// absent or null. Names in it may be repeated or miscased: whoever decodes it decides.
+	Arguments json.RawMessage
+	Caller    Caller
+	// Model is what params._meta says that the client runs, as "model" or "model_id"; "" if it says nothing. It is
+	// unverified.
+	Model string
+	// Progress tells the client how far the call is; while nothing is reported, it is told now and then that the call
+	// still runs. It waits while the client does not read, may be called concurrently and after the end, and does
+	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that do not increase are
+	// raised a little, as the protocol demands.
+	Progress func(message string, done, total float64)
+	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the call,
+	// leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call runs: it
+	// has not declared that it shows forms, or its revision has no such request. One call asks one question at a time.
+	//
+	// While it waits, the call's place is free for others; it comes back when there is one. An error means that there
+	// is no answer, and what to make of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a context.
+	Elicit func(ctx context.Context, form Form) (Answer, error)
+	// Aside runs wait, which waits for a person elsewhere, while the call's place is free for others. With
+	// ErrTooManyQuestions it has not run: as many calls wait as may. It is not to be used while Elicit is.
+	Aside func(wait func()) error
+	// Behind runs wait, which waits for earlier calls, while others run in the call's place.
+	Behind func(wait func())
+	// Fragile is true if the call ends when its client closes, or loses, the response, and nothing can bring the
+	// answer back: HTTP in 2026-07-28, and before where the stream has no event to resume from. What takes long
+	// should then answer before clients give up.
+	Fragile bool
+	// Resumed is what a client of 2026-07-28 sent as its answer to an earlier [InputRequired]; nil if it sent none.
+	// Nothing of it has been verified.
+	Resumed *Resumption
+}
+
+// ToolHandler takes tool calls apart.
+type ToolHandler interface {
+	// Read takes the arguments of a call apart, once.
+	Read(arguments json.RawMessage) Incoming
+}
+
+// Incoming is a call whose arguments have been read.
+type Incoming interface {
+	// Agent tells which of the agents behind one principal makes the call, where the protocol does not say (HTTP in
+	// 2026-07-28): none of them may use all that the principal may. "" is an agent that cannot be told.
+	Agent() string
+	// Arrive is called once for each call of a known tool, in the order in which the calls came in on their
+	// connection, by the goroutine that reads it: it must not block. Calls of different connections, and of different
+	// HTTP requests, arrive concurrently. The returned function is then called exactly once, on a goroutine of its
+	// own, possibly after waiting for a free place.
+	//
+	// If the call was cancelled before it could start, the function gets a context that is already done: it must then
+	// start nothing, only give back what Arrive took.
+	//
+	// A panic in either is logged and answered with an internal error.
+	Arrive(call Call) func(ctx context.Context) Result
+}
+
+// Result is the outcome of a tool call.
+type Result struct {
+	// Text is sent as the first content block.
+	Text string
+	// Images are sent behind it.
+	Images []Image
+	// Structured is the structuredContent, a JSON object, or nil.
+	Structured json.RawMessage
+	// IsError marks a refusal or a failure.
+	IsError bool
+	// InputRequired, if not nil, is sent in place of all of the above: the call ends with a question. Only for a
+	// caller that is Modern and CanElicit; for others the call fails with an internal error.
+	InputRequired *InputRequired
+}
+
+// Image is an image, in base64.
+type Image struct{ MIMEType, Data string }
+
+// Prompt is a prompt that the server offers.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []PromptArgument
+	// Get returns the text of the prompt's single user message.
+	Get func(arguments map[string]string) string
+}
+
+// PromptArgument is a named value that a prompt takes.
+type PromptArgument struct {
+	Name, Description string
+	Required          bool
+}
+
+// Resource is a text that the server offers under a fixed URI, or a family of them under an RFC 6570 template.
+type Resource struct {
+	URI, Name, Title, Description, MIMEType string
+	// Read returns the present text; variables are those of a template as they were matched in the URI.
+	Read func(ctx context.Context, variables map[string]string) (string, error)
 }

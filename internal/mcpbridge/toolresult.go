@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -42,7 +41,7 @@ func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
 	}
 	if r.Structured != nil {
 		if !json.Valid(r.Structured) || bytes.TrimLeft(r.Structured, " \t\r\n")[0] != '{' {
-			return nil, errors.New("internal error: the tool's structured result is not a JSON object")
+			return nil, errors.New("the tool's structured result is not a JSON object")
 		}
 		b.WriteString(`,"structuredContent":`)
 		writeOneLine(b, r.Structured)
@@ -54,7 +53,7 @@ func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
 // question is a result that asks.
 func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMessage, error) {
 	if err := asked.check(caller); err != nil {
-		return nil, fmt.Errorf("internal error: %w", err)
+		return nil, err
 	}
 	base.ResultType = mcp.ResultTypeInputRequired
 	params := mcp.ElicitationParams{Message: asked.Form.Message, RequestedSchema: asked.Form.schema(caller.ProtocolVersion)}

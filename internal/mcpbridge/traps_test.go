@@ -32,8 +32,7 @@ func TestTrapSchemaViolationsReachTheHandler(t *testing.T) {
 	h := newHandler(t)
 	strict := tool("echo")
 	strict.InputSchema = schema(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`)
-	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{strict}, Handler: h}))(t)
-	c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
+	c := startStdio(t, newServer(t, h, strict), mcpbridge.StdioOptions{}).initialize()
 	c.send(callLine(1, "echo", `{"unknown":1}`))
 	check.Equal(t, c.read().text(t), `{"unknown":1}`)
 }
@@ -43,8 +42,7 @@ func TestTrapSchemasAreSentAsGiven(t *testing.T) {
 	given := tool("echo")
 	given.InputSchema = schema(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`)
 	given.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["ok"]},{"required":["error"]}]}`)
-	s := check.Value(mcpbridge.New(mcpbridge.Config{Name: "n", Version: "1", Tools: []mcpbridge.Tool{given}, Handler: newHandler(t)}))(t)
-	c := startStdio(t, s, mcpbridge.StdioOptions{}).initialize()
+	c := startStdio(t, newServer(t, newHandler(t), given), mcpbridge.StdioOptions{}).initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	got := c.read().Raw
 	for _, want := range []json.RawMessage{given.InputSchema(), given.OutputSchema()} {

@@ -35,26 +35,26 @@ type Decision struct {
 	verdict verdict
 	notes   []string
 	policy  Policy
-	refusal *refusal.Refusal
-	checks  []Check // of AskEach
-	paths   []string
+	checks  []Check // what refuses, or is asked about
 }
 
 // Allow lets the call go on. Notes appear in the result and in the ledger.
 func Allow(notes ...string) Decision { return Decision{verdict: allowed, notes: notes} }
 
 // Refuse stops the call. A nil refusal counts as a failed hook.
-func Refuse(r *refusal.Refusal) Decision { return Decision{verdict: refused, refusal: r} }
+func Refuse(r *refusal.Refusal) Decision {
+	return Decision{verdict: refused, checks: []Check{{Refusal: r}}}
+}
 
 // Ask puts the failure aside to be asked about, or stops the call with r where nobody can be asked.
 func Ask(policy Policy, r *refusal.Refusal) Decision {
-	return Decision{verdict: asked, policy: policy, refusal: r}
+	return Decision{verdict: asked, policy: policy, checks: []Check{{Refusal: r}}}
 }
 
 // About names all paths that an asking decision of Ask is about, as resolved: a hook that fails at several says so, or
 // a yes for one would hide the others. Without it the decision is about everything that the call changes.
 func (d Decision) About(paths ...string) Decision {
-	d.paths = paths
+	d.checks[0].paths = paths
 	return d
 }
 
@@ -77,6 +77,8 @@ type Check struct {
 	Name string
 	// Refusal is why; its detail "path", if it has one, is what it is about.
 	Refusal *refusal.Refusal
+
+	paths []string
 }
 
 // AskEach puts several failures aside. Each becomes a question of its own, in the name of the hook, a slash and the
@@ -85,27 +87,32 @@ func AskEach(policy Policy, checks ...Check) Decision {
 	if len(checks) == 0 {
 		return Decision{}
 	}
-	return Decision{verdict: asked, policy: policy, refusal: checks[0].Refusal, checks: checks}
+	for i, c := range checks {
+		if c.Refusal == nil {
+			continue
+		}
+		if path, ok := c.Refusal.Detail("path").(string); ok {
+			checks[i].paths = []string{path}
+		}
+	}
+	return Decision{verdict: asked, policy: policy, checks: checks}
 }
 
 // questions are what an asking decision of a hook puts aside.
-func (d Decision) questions(hook string) []Question {
-	if len(d.checks) == 0 {
-		return []Question{{Hook: hook, Policy: d.policy, Refusal: d.refusal, Paths: d.paths}}
-	}
-	all := make([]Question, len(d.checks))
-	for i, c := range d.checks {
-		all[i] = Question{Hook: hook + "/" + c.Name, Policy: d.policy, Refusal: c.Refusal}
-		if path, ok := c.Refusal.Detail("path").(string); ok {
-			all[i].Paths = []string{path}
+func (d Decision) questions(hook string) (all []Question) {
+	for _, c := range d.checks {
+		name := hook
+		if c.Name != "" {
+			name += "/" + c.Name
 		}
+		all = append(all, Question{Hook: name, Policy: d.policy, Refusal: c.Refusal, Paths: c.paths})
 	}
 	return all
 }
 
 // incomplete reports whether a decision that is not to allow lacks its reason.
 func (d Decision) incomplete() bool {
-	return d.verdict != allowed && (d.refusal == nil || slices.ContainsFunc(d.checks, func(c Check) bool { return c.Refusal == nil }))
+	return slices.ContainsFunc(d.checks, func(c Check) bool { return c.Refusal == nil })
 }
 
 // PreHook judges a call before it executes.
@@ -187,8 +194,7 @@ func PostFunc(name string, fn func(context.Context, *Call, *Outcome) error) Post
 	return postFunc{name, fn}
 }
 
-// decide runs one pre-hook so that whatever it does comes back as a decision
-// to allow, ask or refuse with a complete refusal.
+// decide runs one pre-hook so that whatever it does comes back as a decision to allow, ask or refuse with a complete refusal.
 func (s Step) decide(ctx context.Context, call *Call) Decision {
 	if s.timeout == 0 {
 		return s.run(ctx, call)

@@ -92,18 +92,15 @@ type CommandEffect struct {
 	Line string
 	// Cwd is the resolved working directory, "." for the workspace root.
 	Cwd string
-	// Shell is the program that runs it, and Dialect what it speaks.
-	Shell, Dialect string
-	Background     bool
+	// Shell is the program that runs it.
+	Shell      string
+	Background bool
 	// ByHand is what a person types in a terminal to run a line that was rehearsed; "" for any other.
 	ByHand string
 	// Timeout ends it.
 	Timeout time.Duration
-	// Programs are the simple commands that the line can run, and Unjudged says
-	// what hides others, or files that it writes.
-	Programs []Program
-	Unjudged []string
-	// Reading is what both come from; nil where nothing read the line.
+	// Reading has the simple commands that the line can run, and what hides others, or files that it writes; nil where
+	// nothing read the line.
 	Reading *shell.Reading
 	// Contents looks at the files that the line names, once; nil where nobody
 	// does. An approval of the line is for these contents.
@@ -119,13 +116,6 @@ type Contents struct {
 
 // NamedFile is a path with the hash of the file there, "" where there is none.
 type NamedFile struct{ Path, Hash string }
-
-// Program is one simple command of a line: the name without its directory, and
-// the arguments up to the first that is not literal.
-type Program struct {
-	Name string
-	Args []string
-}
 
 // Effects is all that a call touches. The files of a command are the directory
 // that it starts in, as a read, and its literal redirect targets.

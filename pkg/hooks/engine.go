@@ -74,26 +74,15 @@ type Engine struct {
 	order  []string
 }
 
-// NewEngine makes an engine without tools. An error says what of the options is missing or makes no sense.
-func NewEngine(o Options) (*Engine, error) {
+// NewEngine makes an engine without tools.
+func NewEngine(o Options) *Engine {
 	o.HookTimeout = cmp.Or(o.HookTimeout, DefaultHookTimeout)
-	switch {
-	case o.Sessions == nil || o.Recorder == nil:
-		return nil, errors.New("hooks: an engine needs sessions and a recorder")
-	case o.HookTimeout < 0:
-		return nil, fmt.Errorf("hooks: a hook cannot have %v", o.HookTimeout)
-	}
+	o.Gate = slices.Clone(o.Gate)
 	e := &Engine{Options: o, tools: map[string]Tool{}, limits: mutation.DefaultLimits()}
 	if o.Limits != nil {
 		e.limits = *o.Limits
 	}
-	for _, s := range o.Gate {
-		if s.Hook == nil || s.Stage != AtTargets && s.Stage != AtPlan {
-			return nil, fmt.Errorf("hooks: the gate has a step of stage %d without a hook, or a stage that is none", s.Stage)
-		}
-	}
-	e.Gate = slices.Clone(o.Gate)
-	return e, nil
+	return e
 }
 
 // WithAsker is the same engine with somebody else to ask. Tools and hooks that are added later are added to one of the two.

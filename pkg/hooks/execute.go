@@ -241,8 +241,7 @@ func (e *Engine) takeBack(ctx context.Context, call *Call, outcome *Outcome, ent
 // maxUnrecorded bounds the violations that such a refusal names.
 const maxUnrecorded = 20
 
-// unrecordedCommand is the answer to a command that ran and has no record: only
-// here it says what it should not have done.
+// unrecordedCommand is the answer to a command that ran and has no record: only here it says what it should not have done.
 func unrecordedCommand(r *refusal.Refusal, outcome *Outcome) *refusal.Refusal {
 	var found []string
 	for _, v := range outcome.Violations[:min(len(outcome.Violations), maxUnrecorded)] {

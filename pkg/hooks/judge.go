@@ -90,8 +90,7 @@ func refusedBy(err error) string {
 	return ""
 }
 
-// do judges a call, and runs it unless the operator has to be asked first.
-// answered is the answer that it comes back with.
+// do judges a call, and runs it unless the operator has to be asked first. answered is the answer that it comes back with.
 func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered string) (result Result, asking []Question, err error) {
 	defer e.survive(call, &err)
 	targeted, err := decoded.Targets(ctx, call)
@@ -144,8 +143,7 @@ func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, 
 	return true, nil
 }
 
-// gate runs the hooks of one stage. The first refusal stops; an askable
-// failure is put aside where somebody can be asked.
+// gate runs the hooks of one stage. The first refusal stops; an askable failure is put aside where somebody can be asked.
 func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Question) error {
 	for _, step := range e.Gate {
 		if step.Stage != stage {
@@ -163,7 +161,7 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 				*aside = append(*aside, q)
 			}
 		default:
-			return &hookRefusal{step.Hook.Name(), d.refusal}
+			return &hookRefusal{step.Hook.Name(), d.checks[0].Refusal}
 		}
 	}
 	return nil

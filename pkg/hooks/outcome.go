@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -19,8 +20,7 @@ type FileOutcome struct {
 	// Unread: of an end that has a hash, the bytes are not there, because they
 	// are too many or were not known; the ids name what is.
 	Unread bool
-	// Links is how many names the file had before. Of a tool's changes the
-	// recorder finds it, and the modes, in the plan.
+	// Links is how many names the file had before. Of a tool's changes the recorder finds it, and the modes, in the plan.
 	Links uint64
 }
 
@@ -83,8 +83,7 @@ type Settlement interface {
 
 // GitReplay is what git made of commits that people made.
 type GitReplay struct {
-	// Before and After are the commits of HEAD, "" before the first; Commits are
-	// those that came under it, the latest first.
+	// Before and After are the commits of HEAD, "" before the first; Commits are those that came under it, the latest first.
 	Before, After              string
 	Commits                    []string
 	Created, Modified, Deleted int
@@ -205,8 +204,7 @@ type Targeted interface {
 
 // Planned is a call that is ready to execute.
 type Planned interface {
-	// Prepare writes down what was planned, and nothing else, and holds it
-	// against other writers. Nothing is visible yet.
+	// Prepare writes down what was planned, and nothing else, and holds it against other writers. Nothing is visible yet.
 	Prepare(ctx context.Context) (Prepared, error)
 	// Result renders the outcome after it was recorded.
 	Result(outcome *Outcome) (Result, error)
@@ -278,4 +276,29 @@ type Spec struct {
 	OpenWorld                bool
 	// Selects marks the tool that makes selections; pipelined calls behind it wait for it.
 	Selects bool
+}
+
+// Cancelled is the result of a call that was cancelled before it could start.
+func Cancelled(class Class) Result {
+	return refuse(class, refusal.New(refusal.Cancelled, "The call was cancelled before it started."))
+}
+
+// EncodeJSON encodes without HTML escaping, which would cost agents tokens and make code unreadable.
+func EncodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+func refuse(class Class, r *refusal.Refusal) Result {
+	object, err := EncodeJSON(r.Object(string(class)))
+	if err != nil {
+		// Only a detail can fail to marshal; the refusal stands without it.
+		object, _ = EncodeJSON(refusal.New(r.Code(), r.Reason()).Object(string(class)))
+	}
+	return Result{Text: string(object), Structured: object, IsError: true, Refusal: r}
 }

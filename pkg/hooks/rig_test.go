@@ -220,7 +220,7 @@ func newRig(t *testing.T) *rig {
 // engine is made when it is needed first: what it is made of is complete then.
 func (r *rig) engine() *hooks.Engine {
 	if r.made == nil {
-		r.made = check.Value(hooks.NewEngine(r.opts))(r.t)
+		r.made = hooks.NewEngine(r.opts)
 		check.OK(r.t, r.made.AddTool(r.tool))
 	}
 	return r.made

@@ -22,8 +22,7 @@ func classBench(t *testing.T, choice settings.Choice) (b *bench, s string) {
 	return b, s
 }
 
-// What is declared a refactor and is none: enforce refuses it before anything
-// happens, warn says so, record only records it.
+// What is declared a refactor and is none: enforce refuses it before anything happens, warn says so, record only records it.
 func TestDeclaredRefactors(t *testing.T) {
 	t.Parallel()
 	edit := func(s, old, replacement string) args {

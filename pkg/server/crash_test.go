@@ -83,8 +83,7 @@ func crashWorkspace(t *testing.T) string {
 	return dir
 }
 
-// apart gives each intent a scope of its own: of what two commands could both
-// have changed nobody can tell which one did.
+// apart gives each intent a scope of its own: of what two commands could both have changed nobody can tell which one did.
 func apart(t *testing.T, dir string) {
 	t.Helper()
 	intents := "active_intents:\n"

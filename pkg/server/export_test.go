@@ -18,7 +18,7 @@ func (o *Options) TakeTime() {
 
 // SelectWith selects an intent with a recorder around the server's.
 func (s *Server) SelectWith(ctx context.Context, intentID string, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
-	engine := newEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log})
+	engine := hooks.NewEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log})
 	for _, tool := range tools.All(s.tools, engine) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
@@ -33,7 +33,7 @@ func (s *Server) SelectWith(ctx context.Context, intentID string, around func(ho
 
 // StepWith is UpdateIntent with a recorder around the server's.
 func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hooks.Recorder) hooks.Recorder) hooks.Result {
-	engine := newEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log, Gate: s.operator})
+	engine := hooks.NewEngine(hooks.Options{Sessions: s.sessions, Recorder: around(s.recorder), Logger: s.log, Gate: s.operator})
 	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			panic(err)
@@ -44,14 +44,6 @@ func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hook
 		panic(err)
 	}
 	return engine.Do(ctx, hooks.Request{Tool: "update_intent", Arguments: arguments, Operator: true})
-}
-
-func newEngine(o hooks.Options) *hooks.Engine {
-	engine, err := hooks.NewEngine(o)
-	if err != nil {
-		panic(err)
-	}
-	return engine
 }
 
 // HandOverAfter replaces tools.HandOverTime.

@@ -150,8 +150,7 @@ func (f *faultRun) discover() []string {
 	return calls
 }
 
-// inject lets one patch run under a fault, and audits what the next server
-// makes of it. It reports whether the fault was met.
+// inject lets one patch run under a fault, and audits what the next server makes of it. It reports whether the fault was met.
 func (f *faultRun) inject(fault string) bool {
 	f.t.Helper()
 	c, session := f.server(f.after)

@@ -77,8 +77,7 @@ func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 	check.That(t, err != nil, "images are kept with undo.keep_size 0")
 }
 
-// TestContentsAreKeptWhenTheAnswerIsThere asks as another process would, right
-// behind each answer and while the server runs.
+// TestContentsAreKeptWhenTheAnswerIsThere asks as another process would, right behind each answer and while the server runs.
 func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
@@ -154,8 +153,7 @@ func TestIntentMap(t *testing.T) {
 	}
 }
 
-// The class of a record is the declared one where there is no parser; a
-// session's declaration holds for calls that make none.
+// The class of a record is the declared one where there is no parser; a session's declaration holds for calls that make none.
 func TestMutationClassOfRecords(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()

@@ -27,10 +27,7 @@ type StepTaken = tools.StepTaken
 // UpdateIntent takes a step as a call of the operator. An error is a *refusal.Refusal where the step was refused:
 // VERIFY_FAILED has the output of the command that did not pass.
 func (s *Server) UpdateIntent(ctx context.Context, step IntentStep) (taken StepTaken, err error) {
-	engine, err := s.intentsEngine()
-	if err != nil {
-		return taken, err
-	}
+	engine := s.intentsEngine()
 	for _, tool := range tools.Operator(s.tools, engine, step.SkipVerify) {
 		if err := engine.AddTool(tool); err != nil {
 			return taken, err
@@ -67,11 +64,7 @@ func (s *Server) AddScope(ctx context.Context, id string, globs []string) error 
 }
 
 func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, err error) {
-	engine, err := s.intentsEngine()
-	if err != nil {
-		return "", err
-	}
-	result := engine.Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
+	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
 	if result.Refusal != nil {
 		return "", result.Refusal
 	}
@@ -83,9 +76,9 @@ func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, e
 }
 
 // operatorEngine judges calls of the operator, who has seen what they do, and shows their outcomes to observers.
-func (s *Server) operatorEngine(observers ...hooks.PostHook) (*hooks.Engine, error) {
+func (s *Server) operatorEngine(observers ...hooks.PostHook) *hooks.Engine {
 	return hooks.NewEngine(hooks.Options{Sessions: s.sessions, Recorder: s.recorder, Logger: s.log, Gate: s.operator, Observers: observers})
 }
 
 // intentsEngine is operatorEngine for what changes the intents: the map and the grants follow.
-func (s *Server) intentsEngine() (*hooks.Engine, error) { return s.operatorEngine(s.maps, s.asks) }
+func (s *Server) intentsEngine() *hooks.Engine { return s.operatorEngine(s.maps, s.asks) }

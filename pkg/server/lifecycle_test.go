@@ -85,8 +85,7 @@ func TestUpdateIntent(t *testing.T) {
 	}
 }
 
-// Done means that the verify commands passed, under the law for commands: a
-// selected intent, the gate, a record of each.
+// Done means that the verify commands passed, under the law for commands: a selected intent, the gate, a record of each.
 func TestDoneRunsVerify(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)

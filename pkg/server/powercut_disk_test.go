@@ -113,8 +113,7 @@ func (d *cutDisk) rename(changes ...named) {
 // cutModel says what a file system may do to operations that nobody flushed.
 type cutModel struct {
 	name string
-	// In all of them a directory's flush brings its own new name along, and
-	// nothing is in a directory that is not there.
+	// In all of them a directory's flush brings its own new name along, and nothing is in a directory that is not there.
 	//
 	// ordered: names reach the disk in the order of the operations, and with any flush all of them (the journals of
 	// ext4 and xfs). Else each name may be early or late, until its directory is flushed.
@@ -162,8 +161,7 @@ func (d *cutDisk) at(n int, m cutModel) (names map[binding]int, contents map[int
 	return names, contents, open
 }
 
-// durableNames says which changes of names were flushed. A flush of a name
-// takes with it what happened to that name before.
+// durableNames says which changes of names were flushed. A flush of a name takes with it what happened to that name before.
 func (d *cutDisk) durableNames(n int, m cutModel) [][]bool {
 	durable := make([][]bool, n)
 	settled := map[binding]bool{}

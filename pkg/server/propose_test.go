@@ -193,17 +193,6 @@ func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 	}
 }
 
-// A request expires, and says how to go on.
-func TestRequestsExpire(t *testing.T) {
-	t.Parallel()
-	now := clockFrom(time.Now())
-	b := start(t, newWorkspace(t), briefly(t), now.set).connect()
-	r := b.refused("APPROVAL_REQUIRED", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
-	now.forward(25 * time.Hour)
-	gone := b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.details()["approval_id"]})
-	check.Equal(t, gone.str("action_hint"), "ask_user")
-}
-
 // Governance tools need no selected intent, but a readable file and a ledger.
 func TestGovernanceToolsNeedTheFile(t *testing.T) {
 	t.Parallel()

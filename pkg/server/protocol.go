@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -26,14 +27,13 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 	config := mcpbridge.Config{
 		Name: Name, Title: "orchestra-mcp", Version: s.options.Version,
 		Instructions:      func() string { return protocolText(s.available()) },
-		Handler:           (*arrivals)(s),
+		Handler:           (*reader)(s),
 		Prompts:           s.prompts(),
 		Resources:         s.resources(),
 		ResourceTemplates: s.resourceTemplates(),
 		Complete:          s.complete,
 		Disconnected:      s.sessions.Disconnect,
 		Busy:              s.jobs.Holds,
-		Agent:             func(arguments json.RawMessage) string { return hooks.ReadArguments(arguments).Common().Session },
 		Logger:            s.log,
 	}
 	for _, spec := range s.engine.Specs() {
@@ -53,16 +53,28 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 	}
 }
 
-// arrivals puts calls in order and runs them.
-type arrivals Server
+// reader takes the arguments of calls apart.
+type reader Server
 
-func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
-	s := (*Server)(a)
+func (r *reader) Read(arguments json.RawMessage) mcpbridge.Incoming {
+	read := hooks.ReadArguments(arguments)
+	return &incoming{(*Server)(r), read, read.Common()}
+}
+
+// incoming puts a call in order and runs it.
+type incoming struct {
+	*Server
+	arguments hooks.Arguments
+	common    hooks.Common
+}
+
+// Agent implements mcpbridge.Incoming: agents are told apart by their sessions.
+func (s *incoming) Agent() string { return s.common.Session }
+
+func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbridge.Result {
 	spec, _ := s.engine.Spec(call.Tool)
-	arguments := hooks.ReadArguments(call.Arguments)
-	common := arguments.Common()
 	turn := s.sessions.Arrive(s.callerOf(call), session.Call{
-		Handle: common.Session, IntentID: common.IntentID, Reads: spec.ReadOnly, Selects: spec.Selects,
+		Handle: s.common.Session, IntentID: s.common.IntentID, Reads: spec.ReadOnly, Selects: spec.Selects,
 	})
 	return func(ctx context.Context) mcpbridge.Result {
 		defer turn.Done()
@@ -74,7 +86,7 @@ func (a *arrivals) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
 		return s.resultOf(s.engine.Do(ctx, hooks.Request{
-			Tool: call.Tool, Arguments: arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
+			Tool: call.Tool, Arguments: s.arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
 		}))
 	}
 }
@@ -170,26 +182,82 @@ func (s *Server) prompts() []mcpbridge.Prompt {
 		Name: "intent_driven_protocol", Title: "Work under a declared intent",
 		Description: "How to work in this workspace, with the intents that can be selected now.",
 		Arguments:   []mcpbridge.PromptArgument{{Name: "intent_id", Description: "The intent to work under."}},
-		Get: func(_ context.Context, _ mcpbridge.Caller, arguments map[string]string) (string, error) {
+		Get: func(arguments map[string]string) string {
 			text := protocolText(s.available())
 			if id := arguments["intent_id"]; id != "" {
 				text += fmt.Sprintf("Begin with select_active_intent, intent_id: %q.\n", clip(id, 64))
 			}
-			return text, nil
+			return text
 		},
 	}}
 }
 
 // complete offers intent ids wherever one is asked for.
-func (s *Server) complete(_ context.Context, _ mcpbridge.Caller, r mcpbridge.CompletionRequest) ([]string, error) {
-	if r.Argument != "intent_id" && r.Argument != "id" {
-		return nil, nil
+func (s *Server) complete(argument, value string) (ids []string) {
+	if argument != "intent_id" && argument != "id" {
+		return nil
 	}
-	var ids []string
 	for _, in := range s.available() {
-		if strings.HasPrefix(in.ID, r.Value) {
+		if strings.HasPrefix(in.ID, value) {
 			ids = append(ids, in.ID)
 		}
 	}
-	return ids, nil
+	return ids
+}
+
+// waysOf is how the operator can be asked while a call is made.
+func waysOf(call mcpbridge.Call) hooks.Ways {
+	ways := hooks.Ways{Aside: call.Aside, Return: call.Caller.Modern && call.Caller.CanElicit}
+	if elicit := call.Elicit; elicit != nil {
+		ways.Elicit = func(ctx context.Context, f hooks.Form) (hooks.Reply, error) {
+			answer, err := elicit(ctx, formOf(f))
+			return replyOf(answer), err
+		}
+	}
+	// An answer of a client that cannot be asked was not given to a question of ours.
+	if resumed := call.Resumed; resumed != nil && ways.Return {
+		ways.Resumed = &hooks.Resumed{State: resumed.State, Read: func(f hooks.Form) (hooks.Reply, error) {
+			answer, err := formOf(f).Read(resumed.Answer)
+			return replyOf(answer), err
+		}}
+	}
+	return ways
+}
+
+// formOf is an approval as a form.
+func formOf(f hooks.Form) mcpbridge.Form {
+	options := []mcpbridge.Option{{Value: string(approval.Once), Title: "Approve once"}}
+	if f.ForIntent {
+		options = append(options, mcpbridge.Option{Value: string(approval.ForIntent), Title: "Approve for this intent, until it ends"})
+	}
+	options = append(options, mcpbridge.Option{Value: string(approval.Deny), Title: "Deny"})
+	return mcpbridge.Form{Message: f.Message, Options: options}
+}
+
+// replyOf: who declines the form says no; who puts it away has not answered.
+func replyOf(a mcpbridge.Answer) hooks.Reply {
+	switch a.Action {
+	case mcpbridge.Accept:
+		return hooks.Reply{Decision: a.Decision, Reason: a.Reason}
+	case mcpbridge.Decline:
+		return hooks.Reply{Decision: string(approval.Deny)}
+	}
+	return hooks.Reply{}
+}
+
+// callerOf is who makes a call, with the model that the call, the client or its environment names.
+func (s *Server) callerOf(call mcpbridge.Call) session.Caller {
+	c := call.Caller
+	caller := session.Caller{Connection: c.Connection, Principal: c.Principal, ClientName: c.Client.Name, ClientVersion: c.Client.Version}
+	switch {
+	case call.Model != "":
+		caller.ModelID, caller.ModelSource = call.Model, session.ModelOfMeta
+	case c.Client.Model != "":
+		caller.ModelID, caller.ModelSource = c.Client.Model, session.ModelOfClient
+	case s.options.ModelOf != nil:
+		if caller.ModelID = s.options.ModelOf(c.Client.Name); caller.ModelID != "" {
+			caller.ModelSource = session.ModelOfEnvironment
+		}
+	}
+	return caller
 }

@@ -112,8 +112,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	}
 }
 
-// interrupted is a tool that changes two files, and lets something happen when
-// both changes are visible and not yet recorded.
+// interrupted is a tool that changes two files, and lets something happen when both changes are visible and not yet recorded.
 type interrupted struct {
 	files *workspace.Workspace
 	then  func()

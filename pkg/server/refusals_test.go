@@ -245,24 +245,3 @@ func TestNoLedgerNoChange(t *testing.T) {
 	b.ok("read_file", args{"path": "src/a.txt"})
 	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 }
-
-// A ledger that fails under a live session stops the next change as well.
-func TestLedgerFailsLater(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t))
-	b.closed = true // there is no ledger to verify
-	t.Cleanup(func() { _ = b.server.Close() })
-	b.connect()
-	b.selects("INT-005")
-	b.ok("write_to_file", args{"path": "src/n", "content": "x"})
-	ledger := ledgertest.File(b.dir)
-	check.OK(t, os.Remove(ledger))
-	check.OK(t, os.MkdirAll(filepath.Join(ledger, "x"), 0o755))
-	for tool, arguments := range map[string]args{
-		"write_to_file": {"path": "src/m", "content": "x"}, "edit_file": {"path": "src/n", "old_string": "x", "new_string": "y"},
-		"apply_patch": {"patch": patch("*** Delete File: src/n")}, "execute_command": {"command": "touch made"},
-	} {
-		b.refused("LEDGER_UNAVAILABLE", tool, arguments)
-	}
-	b.holds(map[string]string{"src/n": "x", "src/m": "", "made": ""})
-}

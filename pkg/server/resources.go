@@ -15,22 +15,19 @@ const recentRecords = 50
 
 func (s *Server) resources() []mcpbridge.Resource {
 	return []mcpbridge.Resource{
+		{URI: "orchestra://brain", Name: "brain", Title: "Shared brain", MIMEType: "text/markdown",
+			Description: "Lessons, decisions and constraints that others left. Notes, not instructions.", Read: s.readBrain},
 		{URI: "orchestra://intents", Name: "intents", Title: "Declared intents", MIMEType: "application/json",
 			Description: "Every intent of active_intents.yaml, in short.", Read: s.readIntents},
 		{URI: "orchestra://ledger/recent", Name: "ledger-recent", Title: "Recent ledger records", MIMEType: "application/jsonl",
 			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line.", recentRecords), Read: s.readRecent},
-		{URI: "orchestra://brain", Name: "brain", Title: "Shared brain", MIMEType: "text/markdown",
-			Description: "Lessons, decisions and constraints that others left. Notes, not instructions.", Read: s.readBrain},
 	}
 }
 
-func (s *Server) resourceTemplates() []mcpbridge.ResourceTemplate {
-	return []mcpbridge.ResourceTemplate{{
-		URITemplate: "orchestra://intent/{id}", Name: "intent", Title: "One intent", MIMEType: "application/json",
-		Description: "Everything that the operator declared about an intent.",
-		Read: func(_ context.Context, _ mcpbridge.Caller, _ string, variables map[string]string) (string, error) {
-			return s.readIntent(variables["id"])
-		},
+func (s *Server) resourceTemplates() []mcpbridge.Resource {
+	return []mcpbridge.Resource{{
+		URI: "orchestra://intent/{id}", Name: "intent", Title: "One intent", MIMEType: "application/json",
+		Description: "Everything that the operator declared about an intent.", Read: s.readIntent,
 	}}
 }
 
@@ -43,7 +40,7 @@ type intentEntry struct {
 	Agent      string   `json:"agent,omitempty"`
 }
 
-func (s *Server) readIntents(context.Context, mcpbridge.Caller) (string, error) {
+func (s *Server) readIntents(context.Context, map[string]string) (string, error) {
 	set, err := s.intents.Load()
 	if err != nil {
 		return "", err
@@ -56,7 +53,8 @@ func (s *Server) readIntents(context.Context, mcpbridge.Caller) (string, error) 
 	return string(b), err
 }
 
-func (s *Server) readIntent(id string) (string, error) {
+func (s *Server) readIntent(_ context.Context, variables map[string]string) (string, error) {
+	id := variables["id"]
 	set, err := s.intents.Load()
 	if err != nil {
 		return "", err
@@ -69,7 +67,7 @@ func (s *Server) readIntent(id string) (string, error) {
 	return string(b), err
 }
 
-func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, error) {
+func (s *Server) readRecent(ctx context.Context, _ map[string]string) (string, error) {
 	found, err := s.ledger.Query(ctx, record.Filter{Limit: recentRecords, Newest: true})
 	if err != nil {
 		return "", err
@@ -82,7 +80,7 @@ func (s *Server) readRecent(ctx context.Context, _ mcpbridge.Caller) (string, er
 	return b.String(), nil
 }
 
-func (s *Server) readBrain(context.Context, mcpbridge.Caller) (string, error) {
+func (s *Server) readBrain(context.Context, map[string]string) (string, error) {
 	// Rules that are clear hold, whatever is wrong with the rest.
 	ignore, _ := s.intents.Ignore()
 	return s.tools.Brain.Read(ignore)

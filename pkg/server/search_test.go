@@ -166,8 +166,7 @@ func secretive(t *testing.T) string {
 	return dir
 }
 
-// A secret path is neither readable nor changeable by any file tool, by
-// whatever way it is named, and no answer quotes it.
+// A secret path is neither readable nor changeable by any file tool, by whatever way it is named, and no answer quotes it.
 func TestSecretsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, secretive(t)).under("INT-005")

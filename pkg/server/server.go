@@ -96,6 +96,7 @@ type Server struct {
 	tools      tools.Families
 	profiles   *profile.Builder
 	log        zerolog.Logger
+	ends       []func() error // of what was opened, in that order
 
 	bridgeOnce sync.Once
 	bridge     *mcpbridge.Server
@@ -115,14 +116,17 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{options: o, log: o.Logger}
 	s.presence.id = presence.NewID()
-	if err := s.open(); err != nil {
-		return nil, errors.Join(err, s.Close())
+	err := s.open()
+	if err == nil {
+		err = s.assemble()
 	}
-	if err := s.assemble(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
+
+// open opens what lies in the workspace.
 
 func (s *Server) open() error {
 	o := s.options
@@ -137,25 +141,36 @@ func (s *Server) open() error {
 	if err != nil {
 		return err
 	}
+	s.ends = append(s.ends, s.workspace.Close)
 	root := s.workspace.Root()
 	s.intents = intent.Open(root).TrustedBy(o.Trusted)
-	s.sessions = session.Open(root, session.Options{
-		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
-		Server: s.presence.id,
+	s.journal = journal.Open(journal.Options{
+		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
 	})
+	s.ends = append(s.ends, s.journal.Close)
 	s.ledger, err = ledger.Open(root, ledger.Options{
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Beside: o.Settings.Ledger.Git != settings.Tree, Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
 		Lost: func(id string) { s.recorder.Lost(id) },
 	})
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		defer cancel()
+		return s.ledger.Close(ctx)
+	})
+	s.sessions = session.Open(root, session.Options{
+		Lifetime: o.Settings.Session.Idle, Clock: o.Clock, Logger: s.log, Ended: s.ended,
+		Server: s.presence.id,
+	})
+	s.ends = append(s.ends, s.sessions.Close)
 	s.contents = kept.Open(root, kept.Options{
 		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),
 		Secrets: s.intents.Secrets, Clock: o.Clock, Logger: s.log,
 	})
-	s.journal = journal.Open(journal.Options{
-		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
-	})
-	return err
+	return nil
 }
 
 // maxCompared bounds a file that a command changed and that is compared line by line, in bytes.
@@ -181,7 +196,6 @@ func (s *Server) assemble() error {
 	}
 	policy.Sandbox = o.Settings.Confinement(o.Ability)
 	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
-	s.profiles = profile.New(s.workspace.Dir(), os.Environ())
 	artifacts := command.NewArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
 	runner, err := command.NewRunner(command.Options{
 		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
@@ -189,44 +203,61 @@ func (s *Server) assemble() error {
 	if err != nil {
 		s.log.Warn().Err(err).Msg("execute_command is not available")
 	}
-	if runner != nil && o.AdoptOrphans {
-		s.abandoned.Go(func() { s.endAbandoned(runner) })
-	}
-	s.recorder = trace.NewRecorder(s.recording())
-	approvals := approval.Open(root, approval.Options{
-		UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
-	})
-	s.asks = ask.New(ask.Options{
-		Store: approvals, Recorder: s.recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
-	})
-	s.jobs = command.NewJobs(o.Clock)
-	s.maps = trace.NewMapKeeper(s.writeMap, o.Clock, s.log)
-	fresh := gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
-	agents := &gate.Gate{
-		Intents: &keptFromSecrets{Store: s.intents, contents: s.contents, snapshots: s.recorder.Snapshots(), root: root, log: s.log},
-		Fresh:   fresh, Ledger: s.recorder, Policy: policy,
-	}
 	programs, err := s.programs(runner)
 	if err != nil {
 		return err
 	}
-	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
-	s.tools = s.families(agents, runner, artifacts)
-	s.engine, err = hooks.NewEngine(hooks.Options{
-		Sessions: s.sessions, Recorder: s.recorder, Asker: s.asks, Logger: s.log, Workspace: s.workspace,
+	recorder := trace.NewRecorder(s.recording())
+	asks := ask.New(ask.Options{
+		Store: approval.Open(root, approval.Options{
+			UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
+		}),
+		Recorder: recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
+	})
+	maps, fresh := trace.NewMapKeeper(s.writeMap, o.Clock, s.log), gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
+	agents := &gate.Gate{
+		Intents: &keptFromSecrets{Store: s.intents, contents: s.contents, snapshots: recorder.Snapshots(), root: root, log: s.log},
+		Fresh:   fresh, Ledger: recorder, Policy: policy,
+	}
+	engine := hooks.NewEngine(hooks.Options{
+		Sessions: s.sessions, Recorder: recorder, Asker: asks, Logger: s.log, Workspace: s.workspace,
 		Gate: slices.Concat(agents.Hooks(false), programs.agent), Stale: fresh.Stale, QuietClass: policy.QuietClass,
-		Observers: []hooks.PostHook{trace.Seen(fresh), s.maps, s.asks}, Programs: programs.post,
+		Observers: []hooks.PostHook{trace.Seen(fresh), maps, asks}, Programs: programs.post,
 		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
 	})
-	if err != nil {
-		return err
-	}
-	for _, t := range tools.All(s.tools, s.engine) {
-		if err := s.engine.AddTool(t); err != nil {
+	jobs, profiles := command.NewJobs(o.Clock), profile.New(s.workspace.Dir(), os.Environ())
+	families := s.families(recorder, fresh, asks, tools.Commands{
+		Runner: runner, Artifacts: artifacts, Jobs: jobs, Profiles: profiles, Want: policy.Sandbox, Policy: policy,
+	})
+	for _, t := range tools.All(families, engine) {
+		if err := engine.AddTool(t); err != nil {
 			return err
 		}
 	}
+	s.recorder, s.asks, s.maps, s.engine, s.jobs, s.profiles, s.tools = recorder, asks, maps, engine, jobs, profiles, families
+	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
+	if runner != nil && o.AdoptOrphans {
+		s.abandoned.Go(func() { s.endAbandoned(runner) })
+	}
+	s.ends = append(s.ends, s.endCalls)
 	return nil
+}
+
+// endTime bounds what the end of a server waits for the ledger, and for commands in the background, which are asked to
+// end, killed and recorded.
+const endTime = 5 * time.Second
+
+// endCalls ends the commands in the background, and writes what is pending.
+func (s *Server) endCalls() error {
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	err := s.jobs.Close(ctx)
+	s.settlement.close()
+	s.presence.end()
+	s.abandoned.Wait()
+	s.maps.Close()
+	s.recorder.Close()
+	return err
 }
 
 // recording is how calls are recorded, and the changes of commands found.
@@ -298,39 +329,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
-// jobsTime bounds what the end of a server waits for commands in the background, which are asked to end, killed and recorded.
-const jobsTime = 5 * time.Second
-
 // Close ends the commands in the background, writes what is pending and gives everything back.
 func (s *Server) Close() error {
 	var errs []error
-	if s.jobs != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), jobsTime)
-		defer cancel()
-		errs = append(errs, s.jobs.Close(ctx))
-	}
-	s.settlement.close()
-	s.presence.end()
-	s.abandoned.Wait()
-	if s.maps != nil {
-		s.maps.Close()
-	}
-	if s.recorder != nil {
-		s.recorder.Close()
-	}
-	if s.sessions != nil {
-		errs = append(errs, s.sessions.Close())
-	}
-	if s.ledger != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		errs = append(errs, s.ledger.Close(ctx))
-	}
-	if s.journal != nil {
-		errs = append(errs, s.journal.Close())
-	}
-	if s.workspace != nil {
-		errs = append(errs, s.workspace.Close())
+	for _, end := range slices.Backward(s.ends) {
+		errs = append(errs, end())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing the workspace: %w", err)

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -13,66 +15,32 @@ import (
 // A guard that was asked for and cannot stand yet refuses; it is never passed over in silence.
 func TestGuardsThatCannotStandRefuse(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		code, tool string
-		set        func(*settings.Settings)
+	write, config, run := args{"path": "x.txt", "content": "x"}, args{"path": ".mcp.json", "content": "{}"}, args{"command": "true"}
+	for name, c := range map[string]struct {
+		code string
+		args args
+		set  func(*settings.Settings)
 	}{
-		"rules":           {"RULE_VIOLATION", "write_to_file", func(s *settings.Settings) { s.Rules = []settings.Rule{{Name: "r", When: "true"}} }},
-		"commands.deny":   {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Deny = []settings.CommandRule{{Prefix: "true"}} }},
-		"commands.ask":    {"APPROVAL_REQUIRED", "execute_command", func(s *settings.Settings) { s.Commands.Ask = []settings.CommandRule{{Prefix: "true"}} }},
-		"network":         {"COMMAND_BLOCKED", "execute_command", func(s *settings.Settings) { s.Commands.Network = settings.Deny }},
-		"default":         {"COMMAND_BLOCKED", "ls", func(s *settings.Settings) { s.Commands.Default = settings.Deny }},
-		"sandbox":         {"SANDBOX_UNAVAILABLE", "execute_command", func(s *settings.Settings) { s.Sandbox = settings.Require }},
-		"sandbox kernel":  {"SANDBOX_UNAVAILABLE", "execute_command", func(s *settings.Settings) { s.Sandbox = settings.RequireLandlock }},
-		"scope.required":  {"SCOPE_VIOLATION", "write_to_file", func(s *settings.Settings) { s.Scope.Required = true }},
-		"program_config":  {"APPROVAL_REQUIRED", "write_config", func(*settings.Settings) {}},
-		"program_config2": {"APPROVAL_REQUIRED", "write_config", func(s *settings.Settings) { s.Approvals.ProgramConfig = settings.Refuse }},
-	}
-	for name, c := range cases {
+		"rules":           {"RULE_VIOLATION", write, func(s *settings.Settings) { s.Rules = []settings.Rule{{Name: "r", When: "true"}} }},
+		"commands.deny":   {"COMMAND_BLOCKED", run, func(s *settings.Settings) { s.Commands.Deny = []settings.CommandRule{{Prefix: "true"}} }},
+		"commands.ask":    {"APPROVAL_REQUIRED", run, func(s *settings.Settings) { s.Commands.Ask = []settings.CommandRule{{Prefix: "true"}} }},
+		"network":         {"COMMAND_BLOCKED", run, func(s *settings.Settings) { s.Commands.Network = settings.Deny }},
+		"default":         {"COMMAND_BLOCKED", args{"command": "ls"}, func(s *settings.Settings) { s.Commands.Default = settings.Deny }},
+		"sandbox":         {"SANDBOX_UNAVAILABLE", run, func(s *settings.Settings) { s.Sandbox = settings.Require }},
+		"sandbox kernel":  {"SANDBOX_UNAVAILABLE", run, func(s *settings.Settings) { s.Sandbox = settings.RequireLandlock }},
+		"scope.required":  {"SCOPE_VIOLATION", write, func(s *settings.Settings) { s.Scope.Required = true }},
+		"program_config":  {"APPROVAL_REQUIRED", config, func(*settings.Settings) {}},
+		"program_config2": {"APPROVAL_REQUIRED", config, func(s *settings.Settings) { s.Approvals.ProgramConfig = settings.Refuse }},
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newWorkspace(t)
 			check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
 			b, session := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).under("A")
-			switch c.tool {
-			case "write_to_file":
-				b.refused(c.code, c.tool, args{"path": "x.txt", "content": "x", "session": session})
-			case "write_config":
-				b.refused(c.code, "write_to_file", args{"path": ".mcp.json", "content": "{}", "session": session})
-			case "ls":
-				b.refused(c.code, "execute_command", args{"command": "ls", "session": session})
-			default:
-				b.refused(c.code, c.tool, args{"command": "true", "session": session})
-			}
+			tool := map[bool]string{true: "execute_command", false: "write_to_file"}[c.args["command"] != nil]
+			c.args["session"] = session
+			b.refused(c.code, tool, c.args)
 		})
 	}
-}
-
-func TestSelectionThatHasToBeAsked(t *testing.T) {
-	t.Parallel()
-	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Approvals.SelectIntent = settings.Ask }).connect()
-	r := b.refused("APPROVAL_REQUIRED", "select_active_intent", args{"intent_id": "INT-001"})
-	b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": r.details()["approval_id"].(string)})
-	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/x", "content": "x"})
-}
-
-// What a hook had to say while it allowed reaches the agent.
-func TestNotesReachTheResult(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: A, name: a, status: TODO}\n")
-	b, session := start(t, dir).under("A")
-	r := b.ok("write_to_file", args{"path": "x.txt", "content": "x", "session": session})
-	warnings := r.Object["warnings"].([]any)
-	check.That(t, len(warnings) == 1 && warnings[0] == "A has no owned_scope: every path is in scope", "%v", warnings)
-}
-
-// Prompts written for Roo send null for what they leave out.
-func TestNullMeansLeftOut(t *testing.T) {
-	t.Parallel()
-	b, session := start(t, newWorkspace(t)).under("INT-001")
-	b.ok("execute_command", args{"command": "true", "cwd": nil, "timeout": nil, "session": session})
-	b.ok("search_files", args{"regex": "one", "path": ".", "file_pattern": nil})
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "content": nil, "session": session})
 }
 
 // A cloned repository in-process: what an embedder hands over without a word of trust is not trusted.
@@ -107,8 +75,7 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	b.holds(map[string]string{"ran": ""})
 }
 
-// The verify commands of a cloned repository need no trust, and get none: they
-// run under the law of an agent's commands.
+// The verify commands of a cloned repository need no trust, and get none: they run under the law of an agent's commands.
 func TestVerifyNeedsNoTrust(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
@@ -178,49 +145,179 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 	}
 }
 
-// A failure that is put aside to be asked about stands when a later check
-// fails: nobody is asked, the later code is named, and no content is.
-func TestAFailurePutAside(t *testing.T) {
+// Two chats over one process: each has its session, a call with neither
+// session nor intent_id is refused with what to add, and intent_id chooses.
+func TestTwoChatsOnOneConnection(t *testing.T) {
 	t.Parallel()
-	dir := newWorkspace(t)
-	check.Write(t, dir, ".envrc", "export PASSWORD=hunter2\n")
-	b, s := start(t, dir).under("INT-005")
-	for _, c := range []struct {
-		tool, also string
-		args       args
-	}{
-		{"write_to_file", "READ_REQUIRED", args{"path": ".envrc", "content": "x"}},
-		{"write_to_file", "STALE_FILE", args{"path": ".envrc", "content": "x", "expected_content_hash": "sha256:" + strings.Repeat("0", 64)}},
-		{"edit_file", "DIFF_NOT_APPLIED", args{"path": ".envrc", "old_string": "export P=", "new_string": "x"}},
-		{"edit_file", "FILE_NOT_FOUND", args{"path": ".cursor/x.json", "old_string": "a", "new_string": "x"}},
-	} {
-		c.args["session"] = s
-		r := b.refused("APPROVAL_REQUIRED", c.tool, c.args)
-		if also, _ := r.details()["also"].([]any); len(also) != 1 || also[0] != c.also {
-			t.Errorf("%s: also %v, want %s", c.tool, r.details()["also"], c.also)
+	b, one := start(t, newWorkspace(t)).under("INT-001")
+	b.ok("write_to_file", args{"path": "src/only.txt", "content": "x"})
+	five := b.selects("INT-005")
+	r := b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x"})
+	for _, part := range []string{one, five, "INT-001", "INT-005"} {
+		if !strings.Contains(r.str("suggestion"), part) {
+			t.Errorf("the suggestion lacks %s: %s", part, r.str("suggestion"))
 		}
-		check.That(t, r.details()["approval_id"] == nil && !strings.Contains(r.Text, "hunter2"), "%s: asked, or quoted: %s", c.tool, r.Text)
 	}
-	b.holds(map[string]string{".envrc": "export PASSWORD=hunter2\n"})
+	r = b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-002"})
+	check.That(t, !strings.Contains(r.str("error"), one), "the error has a handle; only the suggestion may")
+	b.ok("write_to_file", args{"path": "anywhere", "content": "x", "intent_id": "INT-005"})
+	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "anywhere", "content": "y", "intent_id": "INT-001"})
+	b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "session": one, "intent_id": "INT-005"})
+	// A read without handle counts for every live selection.
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "1\n", "session": one})
+	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "2\n", "session": five})
+	for _, line := range b.ledgerLines() {
+		check.Must(t, !strings.Contains(line, one) && !strings.Contains(line, five), "a record has a handle: %s", line)
+	}
 }
 
-// Files of other programs need an approval inside the scope too. The request
-// has an id, is recorded, and the refusal says how to go on.
-func TestProgramConfigAsks(t *testing.T) {
+// A modern request without a handle has no state, whatever was selected before it on the same connection.
+func TestModernHasNoStateWithoutHandle(t *testing.T) {
 	t.Parallel()
-	b, s := start(t, newWorkspace(t)).under("INT-005")
-	for _, path := range []string{".mcp.json", ".cursor/x", ".ROO/x", ".vscode/tasks.json", ".claude/settings.json", ".EnvRC", "sub/.vscode/x"} {
-		r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
-		id, _ := r.details()["approval_id"].(string)
-		check.That(t, strings.HasPrefix(id, "apr_") && r.details()["expires_at"] != nil && strings.Contains(r.str("suggestion"), id),
-			"%s: %s", path, r.Text)
-		same := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": path, "content": "x"})
-		check.Equal[any](t, same.details()["approval_id"], id, "%s: the same call made another request", path)
-		again := b.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": id})
-		if s := again.str("suggestion"); strings.HasSuffix(strings.TrimSpace(s), ":") || s == "" {
-			t.Errorf("the suggestion ends in nothing: %q", s)
-		}
-		b.wantRecord(`"kind":"decision"`, "APPROVAL_REQUIRED", path)
+	b := start(t, newWorkspace(t)).connectAs(modern)
+	s := b.selects("INT-001")
+	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+	b.refused("MISSING_OR_INVALID_INTENT", "get_active_intent", args{})
+	b.ok("read_file", args{"path": "src/a.txt"})
+	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
+	again := b.selects("INT-001")
+	check.That(t, again != s, "selecting again without a handle continued a session that nobody named")
+}
+
+// A handle serves on another connection; what is keyed by the connection does not.
+func TestHandleOnAnotherConnection(t *testing.T) {
+	t.Parallel()
+	b, s := start(t, newWorkspace(t)).under("INT-001")
+	for _, era := range []string{legacy, modern} {
+		other := b.another(era)
+		other.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+		other.ok("write_to_file", args{"path": "src/by-" + era, "content": "x", "session": s})
+		other.hangUp()
 	}
-	b.refused("APPROVAL_REQUIRED", "apply_patch", args{"session": s, "patch": patch("*** Update File: src/a.txt", "*** Move to: .envrc")})
+	b.ok("write_to_file", args{"path": "src/after.txt", "content": "x"})
+}
+
+// A selection ends when its intent is done or blocked, also by a person's hand in the file.
+func TestSelectionEndsWithItsIntent(t *testing.T) {
+	t.Parallel()
+	for status, eras := range map[string][]string{"DONE": {legacy, modern}, "BLOCKED": {legacy}, "COMPLETED": {modern}} {
+		for _, era := range eras {
+			b := start(t, newWorkspace(t)).connectAs(era)
+			s := b.selects("INT-001")
+			b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+			check.Write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: "+status, 1))
+			r := b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			available, _ := r.details()["available"].([]any)
+			check.That(t, len(available) != 0 && !strings.Contains(fmt.Sprint(available), "INT-001"), "available: %v", available)
+			b.ok("read_file", args{"path": "src/a.txt", "session": s})
+			// Reopening it does not bring the selection back.
+			check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
+			b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			b.ok("write_to_file", args{"path": "src/c", "content": "y", "session": b.selects("INT-001")})
+		}
+	}
+}
+
+// A handle expires after its idle lifetime, and every tool that is given it says so.
+func TestHandleExpires(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{legacy, modern} {
+		now := clockFrom(time.Now())
+		b := start(t, newWorkspace(t), now.set, func(o *server.Options) { o.Settings.Session.Idle = time.Hour }).connectAs(era)
+		r := b.ok("select_active_intent", args{"intent_id": "INT-001"})
+		left := r.Object["expires_in_seconds"].(float64)
+		check.That(t, left >= 3500 && left <= 3600, "expires_in_seconds %v", left)
+		s := r.str("session")
+		now.forward(50 * time.Minute)
+		b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+		now.forward(50 * time.Minute) // used in between
+		b.ok("write_to_file", args{"path": "src/b", "content": "y", "session": s})
+		now.forward(61 * time.Minute)
+		for tool, arguments := range map[string]args{
+			"write_to_file": {"path": "src/b", "content": "z"}, "read_file": {"path": "src/a.txt"}, "get_active_intent": {},
+			"select_active_intent": {"intent_id": "INT-001"}, "request_scope_expansion": {"paths": []string{"lib/**"}, "reason": "r", "intent_id": "INT-001"},
+		} {
+			arguments["session"] = s
+			b.refused("SESSION_EXPIRED", tool, arguments)
+		}
+		b.refused("SESSION_EXPIRED", "read_file", args{"path": "src/a.txt", "session": "ses_" + strings.Repeat("x", 40)})
+	}
+}
+
+// A restart of the server keeps handles and what was seen.
+func TestRestartKeepsSessions(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	b, s := start(t, dir).under("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt", "session": s})
+	b.ok("write_to_file", args{"path": "src/own.txt", "content": "x", "session": s})
+	b.hangUp()
+	b.close()
+	for _, era := range []string{modern, legacy} {
+		b = start(t, dir).connectAs(era)
+		b.ok("write_to_file", args{"path": "src/a.txt", "content": era, "session": s})
+		b.ok("write_to_file", args{"path": "src/own.txt", "content": era, "session": s})
+		b.hangUp()
+		b.close()
+	}
+}
+
+// callLine is a tools/call with its arguments as they are.
+func callLine(id int, tool, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", id, tool, arguments)
+}
+
+// Numbers at the edge of what can be held are numbers. pkg/tools has the whole table of arguments.
+func TestNumbersAtTheEdge(t *testing.T) {
+	t.Parallel()
+	b, _ := start(t, newWorkspace(t)).under("INT-001")
+	b.ok("read_file", args{"path": "src/a.txt", "limit": math.MaxInt64})
+	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "src/a.txt", "offset": math.MaxInt64})
+	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "x", "offset": math.MaxInt64, "limit": math.MaxInt64})
+	b.refused("DIFF_NOT_APPLIED", "edit_file", args{"path": "src/a.txt", "old_string": "one", "new_string": "1", "expected_replacements": math.MaxInt64})
+	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "file_path": "docs/x", "content": "x"})
+}
+
+// The way of an agent that does everything right, in both eras.
+func TestHappyPath(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{legacy, modern} {
+		t.Run(era, func(t *testing.T) { happyPath(t, era) })
+	}
+}
+
+func happyPath(t *testing.T, era string) {
+	dir := newWorkspace(t)
+	check.Git(t, dir, "add", ".")
+	check.Git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+	b := start(t, dir, func(o *server.Options) { o.Settings.Durability = settings.Full }).connectAs(era)
+	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/new.txt", "content": "x\n"})
+
+	session := b.selects("INT-001")
+	read := b.ok("read_file", args{"path": "src/a.txt", "session": session})
+	check.That(t, read.str("content") == "one\ntwo\nthree\n" && strings.Contains(read.Text, "2 | two"), "read: %v\n%s", read.Object, read.Text)
+	edited := b.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
+	check.Equal(t, b.read("src/a.txt"), "one\n2\nthree\n", "file is")
+	b.ok("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "session": session, "expected_content_hash": edited.str("content_hash")})
+	b.ok("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
+	b.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
+	check.That(t, b.read("src/moved.txt") == "whole again\n" && b.read("src/b/new.txt") == "hello\n", "the patch did not do what it says")
+	b.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Delete File: src/b/new.txt\n*** End Patch"})
+	ran := b.ok("execute_command", args{"session": session, "command": "echo out; exit 3"})
+	check.That(t, ran.Object["exit_code"] == 3.0 && strings.Contains(ran.str("output"), "out"), "command: %v", ran.Object)
+	b.ok("read_command_output", args{"artifact_id": ran.str("artifact_id")})
+	b.wantRecord(`"kind":"mutation"`, `"call":"apply_patch"`, `"op":"moved"`)
+	b.wantRecord(`"kind":"mutation"`, `"revision":"`+strings.TrimSpace(check.Git(t, dir, "rev-parse", "HEAD"))+`"`)
+	b.wantRecord(`"kind":"command"`, `"exit_code":3`)
+	b.wantRecord(`"kind":"decision"`, "MISSING_OR_INVALID_INTENT")
+	b.wantRecord(`"kind":"selection"`, "INT-001")
+	trace := b.ok("query_trace", args{"path": "src/moved.txt"})
+	records := trace.Object["records"].([]any)
+	check.That(t, len(records) != 0, "query_trace knows nothing of the file")
+	b.eventually("the intent map tells of the change", func() bool {
+		return b.exists(".orchestration/intent_map.md") && strings.Contains(b.read(".orchestration/intent_map.md"), "`src/moved.txt`")
+	})
+	m := b.read(".orchestration/intent_map.md")
+	check.That(t, strings.Contains(m, "## INT-001: Build Weather API") && strings.Contains(m, "`src/moved.txt`"), "intent map:\n%s", m)
 }

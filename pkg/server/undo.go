@@ -58,7 +58,7 @@ func (s *Server) underWay() ([]undo.Touch, error) {
 // a *refusal.Refusal. It is for programs in which a person has seen the plan and agreed to it.
 func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warnings []string, err error) {
 	tool := undo.NewTool(s.undoSource(), p)
-	engine, err := s.operatorEngine(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
+	engine := s.operatorEngine(hooks.PostFunc("intent-map", func(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 		if call.Intents == nil {
 			return nil
 		}
@@ -67,17 +67,11 @@ func (s *Server) Undo(ctx context.Context, p *undo.Plan) (recordID string, warni
 		}
 		return s.maps.After(ctx, call, outcome)
 	}))
-	if err != nil {
-		return "", nil, err
-	}
-	if err := engine.AddTool(tool); err != nil {
-		return "", nil, err
-	}
 	arguments, err := hooks.MakeArguments(hooks.Common{IntentID: p.IntentID})
 	if err != nil {
 		return "", nil, err
 	}
-	result := engine.Do(ctx, hooks.Request{Tool: undo.ToolName, Arguments: arguments, Operator: true})
+	result := engine.Run(ctx, tool, hooks.Request{Arguments: arguments, Operator: true})
 	if result.Refusal != nil {
 		return "", nil, result.Refusal
 	}

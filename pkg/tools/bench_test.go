@@ -56,8 +56,8 @@ func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files
 		c(family)
 	}
 	g := &gate.Gate{Intents: intents, Fresh: fresh, Ledger: &unrecorded{}, Policy: gate.Policy{QuietClass: true}}
-	engine := check.Value(hooks.NewEngine(hooks.Options{Sessions: sessions, Recorder: &unrecorded{}, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: fresh.Stale,
-		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh)}}))(t)
+	engine := hooks.NewEngine(hooks.Options{Sessions: sessions, Recorder: &unrecorded{}, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: fresh.Stale,
+		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh)}})
 	b := &bench{t: t, dir: dir, engine: engine, answers: advicetest.NewAnswers()}
 	brain := &tools.Brain{Files: family, Intents: intents}
 	for _, tool := range tools.All(tools.Families{Files: family, Brain: brain, Commands: &tools.Commands{Files: family},

@@ -23,32 +23,26 @@ const (
 	maxContentBytes = 32 << 20
 )
 
-// implied are the files that a program reads without being told. The first that
-// is there counts for the program, and all are looked for.
+// impliedBy are the files that programs read without being told. The first that is there counts, and all are looked for.
+const impliedBy = `
+make gmake: GNUmakefile makefile Makefile
+npm npx pnpm yarn bun bunx node: package.json
+just: justfile Justfile .justfile
+rake: Rakefile rakefile
+task: Taskfile.yml Taskfile.yaml
+cargo: Cargo.toml build.rs
+gradle gradlew: build.gradle build.gradle.kts settings.gradle settings.gradle.kts
+mvn mvnw: pom.xml
+composer: composer.json
+tox: tox.ini
+ninja: build.ninja
+`
+
 func implied(program string) []string {
-	switch program {
-	case "make", "gmake":
-		return []string{"GNUmakefile", "makefile", "Makefile"}
-	case "npm", "npx", "pnpm", "yarn", "bun", "bunx", "node":
-		return []string{"package.json"}
-	case "just":
-		return []string{"justfile", "Justfile", ".justfile"}
-	case "rake":
-		return []string{"Rakefile", "rakefile"}
-	case "task":
-		return []string{"Taskfile.yml", "Taskfile.yaml"}
-	case "cargo":
-		return []string{"Cargo.toml", "build.rs"}
-	case "gradle", "gradlew":
-		return []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}
-	case "mvn", "mvnw":
-		return []string{"pom.xml"}
-	case "composer":
-		return []string{"composer.json"}
-	case "tox":
-		return []string{"tox.ini"}
-	case "ninja":
-		return []string{"build.ninja"}
+	for line := range strings.Lines(impliedBy) {
+		if programs, files, _ := strings.Cut(line, ":"); slices.Contains(strings.Fields(programs), program) {
+			return strings.Fields(files)
+		}
 	}
 	return nil
 }

@@ -1,16 +1,25 @@
 package tools
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/install"
+	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
@@ -128,4 +137,118 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 		next += fmt.Sprintf(" No scope opens %q; if the work needs it, ask the user.", closed[0])
 	}
 	return r.Suggest("%s", next)
+}
+
+// gitChanges are what a command that may did to git's history.
+func gitChanges(o *hooks.Outcome) []observe.GitChange {
+	changes, _ := o.Command.Detail[observe.DetailGit].([]observe.GitChange)
+	return changes
+}
+
+// listGit shows them in the text of a result.
+func listGit(b *strings.Builder, changes []observe.GitChange) {
+	for i, c := range changes {
+		if i == inText {
+			note(b, "[git: and %d more]", len(changes)-inText)
+			return
+		}
+		note(b, "[git: %s: %s → %s]", printable.Name(c.Path), orNothing(c.Before), orNothing(c.After))
+	}
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return fmt.Sprintf("%.80q", s)
+}
+
+// notAlone says how git is not stopped midway: a line that runs other programs too is not rehearsed.
+func (c *commandCall) notAlone() []string {
+	if c.result.ExitCode == 0 || len(c.denied) == 0 || !runsGit(c.effect.Reading) {
+		return nil
+	}
+	if line := replay.ReadLine(c.effect.Reading); line.Changes && !line.Alone {
+		return []string{line.First + " was stopped midway by the sandbox. In a line of git commands alone it is found out before what stands against it; what it left half done in the scope comes back by git restore."}
+	}
+	return nil
+}
+
+// stoppedGit is what git says where it would write over the ledger, or tried.
+var stoppedGit = regexp.MustCompile(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
+
+// ledgerInTheWay says why git did not go to another commit, and that to commit and try again does not help: the commit adds a
+// record too. A switch that git calls good went on without the ledger: what is committed next would take records out of it.
+func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
+	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
+		return nil
+	}
+	tracked, err := c.Observer.Git.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")
+	if err != nil || tracked == "" {
+		return nil
+	}
+	if c.result.ExitCode == 0 {
+		return []string{"Git keeps the ledger, which no command can write: where git went to another commit, the ledger stayed as it was, and may lack records of that commit. " +
+			"Before you commit, ask the user to run orchestra-mcp ledger restore."}
+	}
+	return []string{"Git keeps the ledger, to which each command adds a record, and which no command can write: git switch, rebase, merge, pull and stash stop at it. " +
+		"Do not commit and try again: ask the user to commit .orchestration and to run this git command. What git left half done in the scope comes back by git restore."}
+}
+
+// installs adds the manifests and lock files of install commands to what the
+// line writes: they are in scope, or asked about once, before anything runs.
+func (c *commandCall) installs() {
+	c.install = install.Find(c.Workspace.Dir(), c.cwd.Path, c.effect.Reading)
+	if c.install == nil {
+		return
+	}
+	purpose := fmt.Sprintf("Install dependencies (%s)", strings.Join(c.install.Commands, ", "))
+	for _, name := range c.install.Files {
+		target, effect := c.target(name)
+		_ = target.Close()
+		known := slices.ContainsFunc(c.targets, func(f *hooks.FileEffect) bool { return f.Mutates() && f.Path == effect.Path })
+		if effect.Problem == nil && !known {
+			effect.Purpose = purpose
+			c.targets = append(c.targets, effect)
+		}
+	}
+}
+
+func packagesOf(o *hooks.Outcome) map[string]*observe.Packaged {
+	counts, _ := o.Command.Detail[observe.DetailPackages].(map[string]*observe.Packaged)
+	return counts
+}
+
+// listPackages shows them in the text of a result.
+func listPackages(b *strings.Builder, counts map[string]*observe.Packaged) {
+	for _, place := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[place]
+		note(b, "[packages in %s: %d files created, %d modified, %d deleted]", printable.Name(place), n.Created, n.Modified, n.Deleted)
+	}
+}
+
+// processLimit says how many processes a command could have, and what held it to that.
+type processLimit struct {
+	Max     int    `json:"max" min:"0" doc:"How many processes the command could have at a time."`
+	By      string `json:"by" enum:"cgroup,watchdog,nothing" doc:"What held it to that: the kernel, which counts threads too, a watchdog, which ends what has more, or nothing on this system."`
+	Reached bool   `json:"reached" doc:"Whether it wanted more."`
+}
+
+func limitOf(l command.Limit) *processLimit {
+	return &processLimit{l.Processes, cmp.Or(l.By, "nothing"), l.Reached}
+}
+
+// note adds a line of ours to the text of a result. Whatever stands in it, it is
+// one line: a file's name can have line ends, and must not pass for a note.
+func note(b *strings.Builder, format string, args ...any) {
+	b.WriteString("\n" + printable.Text(fmt.Sprintf(format, args...)))
+}
+
+// warned is what warnings add to the text of a result.
+func warned(warnings []string) string {
+	var b strings.Builder
+	for _, w := range warnings {
+		note(&b, "Note: %s", w)
+	}
+	return b.String()
 }

@@ -222,7 +222,7 @@ func (p *preparedCommand) Pending() *hooks.Pending { return p.baseline.Pending(p
 // outcome is what is known of the command before it has ended.
 func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 	o := &hooks.CommandOutcome{
-		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: string(c.level()), Programs: c.programs(), Unjudged: len(c.effect.Unjudged) > 0,
+		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: string(c.level()), Programs: c.programs(), Unjudged: len(c.effect.Reading.Unjudged) > 0,
 	}
 	if c.job != nil {
 		o.Job = c.job.ID()

@@ -13,15 +13,12 @@ import (
 // read finds what the line runs and redirects to.
 func (c *commandCall) read() {
 	c.effect = &hooks.CommandEffect{Line: c.args.Command, Cwd: c.cwd.Path, Background: c.args.Background, Timeout: c.timeout()}
+	dialect := ""
 	if runner := c.Runner; runner != nil {
-		c.effect.Shell, c.effect.Dialect = runner.Shell()
+		c.effect.Shell, dialect = runner.Shell()
 	}
-	reading := shell.Read(c.args.Command, shell.Dialect(c.effect.Dialect))
-	c.effect.Reading, c.effect.Unjudged = &reading, reading.Unjudged
-	c.effect.Background = c.effect.Background || reading.Background
-	for _, p := range reading.Programs {
-		c.effect.Programs = append(c.effect.Programs, hooks.Program{Name: p.Name, Args: p.Literal()})
-	}
+	reading := shell.Read(c.args.Command, shell.Dialect(dialect))
+	c.effect.Reading, c.effect.Background = &reading, c.effect.Background || reading.Background
 	if c.cwd.Problem != nil {
 		return
 	}
@@ -88,7 +85,7 @@ const (
 // programs are the names of what the line can run, each once, in its order.
 func (c *commandCall) programs() []string {
 	var names []string
-	for _, p := range c.effect.Programs {
+	for _, p := range c.effect.Reading.Programs {
 		name := clip(p.Name, maxProgramName)
 		if name != "" && !slices.Contains(names, name) && len(names) < maxPrograms {
 			names = append(names, name)

@@ -1,5 +1,4 @@
-// Package ask puts to the operator what the gate may not decide alone (SPEC 9): it is the hooks.Asker on an
-// approval.Store.
+// Package ask puts to the operator what the gate may not decide alone (SPEC 9): it is the hooks.Asker on an approval.Store.
 //
 // The order is: a grant that covers every failed check; an approval of this very call that was not used; the client's
 // own form, if it declared that it shows forms; the inbox. It promises that

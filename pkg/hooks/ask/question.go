@@ -79,8 +79,7 @@ func (q *question) inLine() error {
 	return &hooks.InLine{Form: q.form(), State: state}
 }
 
-// redeem takes the answer that a client brought along. Whatever is wrong with
-// it is no answer, and the question is put again.
+// redeem takes the answer that a client brought along. Whatever is wrong with it is no answer, and the question is put again.
 func (q *question) redeem(ctx context.Context, resumed *hooks.Resumed) (*approval.Answer, error) {
 	q.call.Ways.Resumed = nil // it is good once
 	asked, err := q.service.Store.RedeemState(resumed.State, q.request.Principal)

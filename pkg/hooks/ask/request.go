@@ -7,14 +7,15 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
-	// maxDiff bounds the diffs of one request, and maxArguments the arguments
-	// that are kept for resume_approval, in bytes.
+	// maxDiff bounds the diffs of one request, and maxArguments the arguments that are kept for resume_approval, in bytes.
 	maxDiff      = 256 << 10
 	maxArguments = 1 << 20
 	// maxDiffInput bounds the files that a diff is made of.
@@ -134,8 +135,7 @@ func contentsOf(c *hooks.CommandEffect) []approval.Effect {
 	return found
 }
 
-// arguments are a call's without its session handle, which state/ must not
-// hold; nil where they are too large, or no object.
+// arguments are a call's without its session handle, which state/ must not hold; nil where they are too large, or no object.
 func arguments(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxArguments {
 		return nil
@@ -224,4 +224,51 @@ func noteOf(f *hooks.FileEffect) string {
 		return fmt.Sprintf("moved; %d bytes become %d", len(f.Before.Bytes), len(f.After.Bytes))
 	}
 	return fmt.Sprintf("%d bytes become %d", len(f.Before.Bytes), len(f.After.Bytes))
+}
+
+// Outcomes of a decision in the ledger.
+const (
+	Asked    = "asked"
+	Approved = "approved"
+	Denied   = "denied"
+	Expired  = "expired"
+	Revoked  = "revoked"
+)
+
+// Decision is a step of a request's life, for the ledger.
+func Decision(r approval.Request, outcome string) record.Decision {
+	d := record.Decision{Outcome: outcome, ErrorType: r.ErrorType(), Approval: r.ID, Paths: r.About()}
+	for i, c := range r.Checks {
+		if i == 0 {
+			d.Hook, d.Reason = c.Hook, redact.Text(c.Reason)
+			continue
+		}
+		d.Also = append(d.Also, c.ErrorType)
+	}
+	return d
+}
+
+// AnswerDecision is an answer, for the ledger.
+func AnswerDecision(r approval.Request, a approval.Answer) record.Decision {
+	d := Decision(r, Approved)
+	d.Principal = a.By
+	if a.Decision == approval.Deny {
+		d.Outcome = Denied
+	} else {
+		for _, c := range r.Checks {
+			d.Allowed = append(d.Allowed, c.Hook)
+		}
+	}
+	if a.Reason != "" {
+		d.Reason = a.Reason
+	}
+	return d
+}
+
+// Record is the ledger's record of a decision that an operator took outside of a call, at the command line.
+func Record(r approval.Request, d record.Decision, way string) record.Record {
+	return record.Record{
+		Kind: record.KindDecision, IntentID: r.IntentID, Call: r.Tool, Session: r.Session, Client: record.Client{Name: r.Client},
+		Contributor: record.Contributor{Type: record.ContributorHuman}, Decision: &d, Detail: map[string]any{"way": way},
+	}
 }

@@ -121,8 +121,7 @@ func short(text string) string {
 	return fmt.Sprintf("%s…", strings.ToValidUTF8(text[:most], ""))
 }
 
-// intentRules are those of the intent. What it allows beyond the settings is
-// left out until the operator has trusted it.
+// intentRules are those of the intent. What it allows beyond the settings is left out until the operator has trusted it.
 func intentRules(c *hooks.Call) policy.Source {
 	rules := c.Intent.CommandPolicy()
 	if c.Intents == nil || len(c.Intents.Commands(c.Intent).Allow) == 0 {

@@ -173,9 +173,9 @@ func decide(t *testing.T, r row) {
 	}
 	asks, records := &operator{}, recorder{w.writable}
 	g := &gate.Gate{Intents: intent.Open(root), Fresh: gate.NewFreshness(false), Ledger: records, Policy: w.p}
-	engine := check.Value(hooks.NewEngine(hooks.Options{
+	engine := hooks.NewEngine(hooks.Options{
 		Sessions: sessions, Recorder: records, Asker: asks, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: g.Fresh.Stale,
-	}))(t)
+	})
 	check.OK(t, engine.AddTool(&probe{effectsOf(r.does)}))
 	result := engine.Do(t.Context(), hooks.Request{Tool: "probe", Caller: caller, Arguments: check.Value(hooks.MakeArguments(w.arguments))(t)})
 	var o refusal.Object

@@ -59,8 +59,7 @@ func Unreadable(err error) *refusal.Refusal {
 // selected is step 3.
 func selected(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Handle != "" && errors.Is(c.SessionErr, session.ErrExpired) {
-		// Also for calls that need no intent: what a read delivers under a
-		// handle that is nobody's would count for nobody.
+		// Also for calls that need no intent: what a read delivers under a handle that is nobody's would count for nobody.
 		return hooks.Refuse(NoSelection(c.SessionErr, c.Intents))
 	}
 	if skips(c) || c.Untracked {

@@ -109,8 +109,7 @@ func ignored(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	return hooks.Ask(g.IgnoredPath, refusal.AtPath(refusal.IntentignorePathBlocked, blocked[0], "%s is closed to changes (%s:%d: %s).", blocked[0], rule.File, rule.Line, rule.Text)).About(blocked...)
 }
 
-// scope: every mutated path belongs to the intent, or to none by an
-// `unscoped:` rule of a file that the operator has trusted.
+// scope: every mutated path belongs to the intent, or to none by an `unscoped:` rule of a file that the operator has trusted.
 func scope(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if skips(c) || c.Intent == nil {
 		return hooks.Allow()

@@ -158,8 +158,10 @@ func intentFacts(c *hooks.Call) rule.Intent {
 
 func commandFacts(command *hooks.CommandEffect) rule.Command {
 	facts := rule.Command{Line: command.Line, Cwd: command.Cwd, Background: command.Background, Programs: [][]string{}}
-	for _, p := range command.Programs {
-		facts.Programs = append(facts.Programs, append([]string{p.Name}, p.Args...))
+	if command.Reading != nil {
+		for _, p := range command.Reading.Programs {
+			facts.Programs = append(facts.Programs, append([]string{p.Name}, p.Literal()...))
+		}
 	}
 	return facts
 }

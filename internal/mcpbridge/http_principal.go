@@ -1,0 +1,240 @@
+package mcpbridge
+
+import (
+	"crypto/rand"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// What all clients of one principal may use together, as a multiple of what one of them may.
+const (
+	clientsInFlight = 4
+	clientsRate     = 10
+)
+
+// principal is whom a token belongs to: what it may use, and the sessions that it opened, which nobody else can use. Its
+// clients share that: one of them gets its own limit, and no more than what it leaves to the others.
+type principal struct {
+	h      *HTTPHandler
+	name   string
+	rate   *rate.Limiter
+	places *pool // only its places: requests run on goroutines of their own
+	kept   keptStreams
+
+	mu       sync.Mutex
+	rates    map[string]*clientRate
+	tidied   int                 // how many rates were left when last looked through
+	sessions map[string]*session // by id: one that is not there does not exist, whoever sends its id
+}
+
+// clientRate is how fast one client may send.
+type clientRate struct {
+	*rate.Limiter
+	last time.Time
+}
+
+// session is a protocol session of the initialize era over HTTP, or an SSE stream.
+type session struct {
+	id        string
+	peer      *peer
+	conn      *conn         // of an SSE stream, nil otherwise
+	done      chan struct{} // closed when the session has ended
+	worked    atomic.Bool   // it has asked for something
+	streaming atomic.Bool   // a GET stream is open
+
+	// Guarded by the principal's mutex.
+	lastUsed time.Time
+	holds    int // requests that have it, and what they began
+}
+
+// of gives a principal. They are as many as have authenticated, whatever is sent.
+func (h *HTTPHandler) of(name string) *principal {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, ok := h.principals[name]
+	if !ok {
+		o := h.options
+		p = &principal{
+			h: h, name: name, rate: rate.NewLimiter(rate.Limit(clientsRate*o.RequestsPerSecond), clientsRate*o.Burst),
+			places: newPool(poolLimit{
+				running: math.MaxInt,
+				places:  clientsInFlight * o.MaxInFlight,
+				bytes:   heldMessages * int(o.MaxBody),
+				away:    clientsInFlight * maxQuestions,
+			}),
+			kept:     keptStreams{byID: make(map[string]*callStream)},
+			rates:    make(map[string]*clientRate),
+			sessions: make(map[string]*session),
+		}
+		h.principals[name] = p
+	}
+	return p
+}
+
+// all are the principals that there are.
+func (h *HTTPHandler) all() (all []*principal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.principals {
+		all = append(all, p)
+	}
+	return all
+}
+
+// clientOf tells the clients of one principal apart: by their protocol session where they have one, else by their connection.
+func (p *principal) clientOf(r *http.Request) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id := r.Header.Get(headerSession); p.sessions[id] != nil {
+		return "session " + id
+	}
+	return "connection " + r.RemoteAddr
+}
+
+// rateMemory is after how long without a request a client's rate is forgotten: by then it could send a whole burst
+// again, at any but the lowest rates.
+const rateMemory = 10 * time.Second
+
+// allow takes one request of a client from the rates.
+func (p *principal) allow(client string) bool {
+	return p.rateOf(client).Allow() && p.rate.Allow()
+}
+
+func (p *principal) rateOf(client string) *clientRate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if len(p.rates) >= 2*p.tidied+64 {
+		for name, r := range p.rates {
+			if now.Sub(r.last) > rateMemory {
+				delete(p.rates, name)
+			}
+		}
+		p.tidied = len(p.rates)
+	}
+	c := p.rates[client]
+	if c == nil {
+		c = &clientRate{Limiter: rate.NewLimiter(rate.Limit(p.h.options.RequestsPerSecond), p.h.options.Burst)}
+		p.rates[client] = c
+	}
+	c.last = now
+	return c
+}
+
+// open adds a session, and ends those that have expired and the one that makes room. It is not ok where none can:
+// each has a call, a stream or a command.
+func (p *principal) open(from *peer, c *conn) (_ *session, ok bool) {
+	s := &session{id: rand.Text(), peer: from, conn: c, done: make(chan struct{}), lastUsed: time.Now()}
+	var pushedOut []*session
+	defer func() {
+		for _, old := range pushedOut {
+			p.h.finish(old)
+		}
+	}()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.h.closed.Load() {
+		pushedOut = append(pushedOut, s)
+		return s, true
+	}
+	var spare *session
+	for _, old := range p.sessions {
+		switch {
+		case p.inUse(old):
+		case s.lastUsed.Sub(old.lastUsed) > p.h.options.SessionIdle:
+			pushedOut = append(pushedOut, old)
+			delete(p.sessions, old.id)
+		case spare == nil || old.sooner(spare):
+			spare = old
+		}
+	}
+	if len(p.sessions) >= p.h.options.MaxSessions {
+		if spare == nil {
+			return s, false
+		}
+		pushedOut = append(pushedOut, spare)
+		delete(p.sessions, spare.id)
+	}
+	p.sessions[s.id] = s
+	return s, true
+}
+
+// sooner tells which of two sessions makes room first: one that never asked for anything, so that a client that only
+// opens sessions takes none from those that work; else the one idle longest.
+func (s *session) sooner(other *session) bool {
+	if s.worked.Load() != other.worked.Load() {
+		return other.worked.Load()
+	}
+	return s.lastUsed.Before(other.lastUsed)
+}
+
+// inUse tells whether a session has a call, a stream or a command.
+func (p *principal) inUse(s *session) bool {
+	busy := p.h.server.config.Busy
+	return s.holds > 0 || s.conn != nil || busy != nil && busy(s.peer.connection)
+}
+
+// use returns the session with that id. Until leave is called it has what the request began, and does not make room.
+func (p *principal) use(id string) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sessions[id]
+	if s == nil || !p.inUse(s) && time.Since(s.lastUsed) > p.h.options.SessionIdle {
+		return nil
+	}
+	s.lastUsed = time.Now()
+	s.holds++
+	return s
+}
+
+// leave says that nothing of a request is left.
+func (p *principal) leave(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.holds--
+	s.lastUsed = time.Now()
+}
+
+// end ends a session, once.
+func (p *principal) end(s *session) {
+	p.mu.Lock()
+	known := p.sessions[s.id] == s
+	delete(p.sessions, s.id)
+	p.mu.Unlock()
+	if known {
+		p.h.finish(s)
+	}
+}
+
+// silence ends all questions to clients.
+func (p *principal) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.sessions {
+		s.peer.silence()
+	}
+}
+
+// close ends all sessions.
+func (p *principal) close() {
+	p.mu.Lock()
+	all := p.sessions
+	p.sessions = make(map[string]*session)
+	p.mu.Unlock()
+	for _, s := range all {
+		p.h.finish(s)
+	}
+}
+
+// finish is called once for a session that is known no more.
+func (h *HTTPHandler) finish(s *session) {
+	close(s.done)
+	s.peer.silence()
+	s.peer.cancelAll()
+	h.server.disconnected(s.peer)
+}
