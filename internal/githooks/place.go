@@ -1,6 +1,7 @@
 package githooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,37 +31,18 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 }
 
 func find(ctx context.Context, workspace string) (place, error) {
-	ask := func(args ...string) (answer string, err error) {
-		if answer, err = git(ctx, workspace, args...); err != nil {
-			err = fmt.Errorf("%w: %w", ErrUnfit, err)
-		}
-		return answer, err
-	}
-	prefix, err := ask("rev-parse", "--show-prefix")
+	said, err := git(ctx, workspace, "rev-parse", "--show-prefix", "--git-path", "hooks", "--show-toplevel", "--git-common-dir")
 	if err != nil {
-		return place{}, err
+		return place{}, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	hooks, err := ask("rev-parse", "--git-path", "hooks")
-	if err != nil {
-		return place{}, err
-	}
-	top, err := ask("rev-parse", "--show-toplevel")
-	if err != nil {
-		return place{}, err
-	}
-	p := place{dir: absolute(workspace, hooks), workspace: strings.TrimSuffix(prefix, "/")}
-	if configured, _ := git(ctx, workspace, "config", "--type=path", "core.hooksPath"); configured != "" && !filepath.IsAbs(configured) {
-		p.dir = absolute(top, configured) // git looks for it where hooks run
-	}
-	if p.workspace == "" {
-		p.workspace = "."
-	}
-	if strings.ContainsAny(p.workspace, "\r\n") {
+	lines := strings.Split(said, "\n")
+	if len(lines) != 4 || strings.Contains(lines[0], "\r") {
 		return place{}, fmt.Errorf("%w: the path of the workspace has a line break", ErrUnfit)
 	}
-	common, err := ask("rev-parse", "--git-common-dir")
-	if err != nil {
-		return place{}, err
+	hooks, top, common := lines[1], lines[2], lines[3]
+	p := place{dir: absolute(workspace, hooks), workspace: cmp.Or(strings.TrimSuffix(lines[0], "/"), ".")}
+	if configured, _ := git(ctx, workspace, "config", "--type=path", "core.hooksPath"); configured != "" && !filepath.IsAbs(configured) {
+		p.dir = absolute(top, configured) // git looks for it where hooks run
 	}
 	return p, p.check(ctx, absolute(workspace, common), top)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 var update = flag.Bool("update", false, "write the envelope in testdata anew")
@@ -80,17 +79,14 @@ func TestMovesAndModes(t *testing.T) {
 	check.OK(t, os.Chmod(filepath.Join(a.dir, "src", "run.sh"), 0o755))
 	a.traced("src/known.sh", "true\n")
 	check.OK(t, os.Chmod(filepath.Join(a.dir, "src", "known.sh"), 0o755))
-	hash, id := string(workspace.HashOf([]byte("true\n"))), a.ledger.BlobID([]byte("true\n"))
-	a.record(record.Record{Kind: record.KindCommand, Call: "execute_command", Changes: []record.Change{{
-		Change: change.Change{
-			Op: change.Modified, Path: "src/known.sh", Before: change.Version{Hash: hash, OID: id, Mode: "0644"}, After: change.Version{Hash: hash, OID: id, Mode: "0755"},
-		},
-	}}})
+	before, after := a.version("true\n"), a.version("true\n")
+	before.Mode, after.Mode = "0644", "0755"
+	a.changed("execute_command", record.Change{Change: change.Change{Op: change.Modified, Path: "src/known.sh", Before: before, After: after}})
 	a.move("src/unchanged.txt", "src/renamed.txt")
 	a.move("src/old.txt", "src/small.txt")
 	a.traced("src/small.txt", "nothing is left of it\n")
 	a.commit("one")
-	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
+	r := a.judged(gitref.Withheld{})
 	if !r.Holds || len(r.Replay.Files) != 5 || len(r.Replay.Taken) != 1 || !strings.Contains(r.Replay.Taken[0].Reason, "and not to its mode 100755") {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -153,7 +149,7 @@ func TestNothingWasRecorded(t *testing.T) {
 	a := newAuthor(t, "sha1", false)
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
-	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
+	r := a.judged(gitref.Withheld{})
 	if !r.Holds || r.Statement.Predicate.Ledger.Lines != 0 || len(r.Replay.Taken) != 1 {
 		t.Errorf("holds %v (%q), %+v", r.Holds, r.Contradictions, r.Statement.Predicate)
 	}

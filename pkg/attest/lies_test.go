@@ -13,7 +13,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // signed makes an envelope by hand, as the DSSE specification has it, around a statement that may lie.
@@ -131,7 +130,7 @@ func TestRecordsThatWereKeptBack(t *testing.T) {
 	a := newAuthor(t, "sha1", true)
 	a.work()
 	a.commit("second")
-	r := check.Value(a.stranger(gitref.Withheld{Decisions: true}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
+	r := a.judged(gitref.Withheld{Decisions: true})
 	if r.Holds || len(r.Contradictions) > 0 || len(r.Unknown) == 0 || !strings.Contains(r.Unknown[0], "were kept back") {
 		t.Errorf("unknown %q, contradictions %q", r.Unknown, r.Contradictions)
 	}
@@ -148,7 +147,7 @@ func TestWhatThePersonDidIsNamed(t *testing.T) {
 	a.traced("src/twice.txt", "one\ntwo\n")
 	a.write("src/hand.txt", "by hand\n")
 	a.commit("one")
-	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
+	r := a.judged(gitref.Withheld{})
 	if !r.Holds || r.Replay.Exact || len(r.Replay.Taken) != 2 || len(r.Replay.Files) != 1 {
 		t.Errorf("holds %v (%q), replay %+v", r.Holds, r.Contradictions, r.Replay)
 	}
@@ -167,16 +166,12 @@ func TestARecordThatLies(t *testing.T) {
 	a := newAuthor(t, "sha1", true)
 	a.traced("src/new.txt", "one\n")
 	a.commit("one")
-	content := "one\ntwo\n"
-	a.write("src/new.txt", content)
-	lie := record.Change{
-		Change: change.Change{
-			Op: change.Modified, Path: "src/new.txt", Before: change.Version{Hash: string(workspace.HashOf([]byte("one\n"))), OID: a.ledger.BlobID([]byte("one\n"))}, After: change.Version{Hash: string(workspace.HashOf([]byte(content))), OID: a.ledger.BlobID([]byte(content))}, Hunks: [][4]int{{1, 1, 1, 1}},
-		},
-	}
-	a.record(record.Record{Kind: record.KindMutation, Call: "write_to_file", Changes: []record.Change{lie}})
+	a.write("src/new.txt", "one\ntwo\n")
+	a.changed("write_to_file", record.Change{Change: change.Change{
+		Op: change.Modified, Path: "src/new.txt", Before: a.version("one\n"), After: a.version("one\ntwo\n"), Hunks: [][4]int{{1, 1, 1, 1}},
+	}})
 	a.commit("two")
-	r := check.Value(a.stranger(gitref.Withheld{}).verify(a.attest(), attest.SealKey(a.key.Public())))(t)
+	r := a.judged(gitref.Withheld{})
 	if r.Holds || len(r.Contradictions) != 1 || !strings.Contains(r.Contradictions[0], "differ in other lines than the record says") {
 		t.Errorf("contradictions %q, replay %+v", r.Contradictions, r.Replay)
 	}

@@ -138,7 +138,7 @@ func (a *author) traced(path, content string) {
 	before, err := os.ReadFile(filepath.Join(a.dir, path))
 	c := record.Change{Change: change.Change{Op: change.Modified, Path: path, Hunks: edit.Hunks(string(before), content)}}
 	if err == nil {
-		c.Before.Hash, c.Before.OID = string(workspace.HashOf(before)), a.ledger.BlobID(before)
+		c.Before = a.version(string(before))
 	} else {
 		c.Op = change.Created
 	}
@@ -147,24 +147,31 @@ func (a *author) traced(path, content string) {
 		check.OK(a.t, os.Remove(filepath.Join(a.dir, path)))
 	} else {
 		a.write(path, content)
-		c.After.Hash, c.After.OID = string(workspace.HashOf([]byte(content))), a.ledger.BlobID([]byte(content))
+		c.After = a.version(content)
 		for _, r := range edit.ChangedRanges(content, c.Hunks) {
-			c.Ranges = append(c.Ranges, record.Range{StartLine: r.StartLine, EndLine: r.EndLine, ContentHash: r.ContentHash})
+			c.Ranges = append(c.Ranges, record.Range(r))
 		}
 	}
-	a.record(record.Record{Kind: record.KindMutation, Call: "write_to_file", Changes: []record.Change{c}})
+	a.changed("write_to_file", c)
+}
+
+// changed records a change of a file.
+func (a *author) changed(call string, c record.Change) {
+	a.t.Helper()
+	a.record(record.Record{Kind: record.KindMutation, Call: call, Changes: []record.Change{c}})
+}
+
+// version is a content as a record names it.
+func (a *author) version(content string) change.Version {
+	return change.Version{Hash: string(workspace.HashOf([]byte(content))), OID: a.ledger.BlobID([]byte(content))}
 }
 
 func (a *author) move(from, to string) {
 	a.t.Helper()
 	content := check.Value(os.ReadFile(filepath.Join(a.dir, from)))(a.t)
 	check.OK(a.t, os.Rename(filepath.Join(a.dir, from), filepath.Join(a.dir, to)))
-	hash, id := string(workspace.HashOf(content)), a.ledger.BlobID(content)
-	a.record(record.Record{Kind: record.KindMutation, Call: "move_file", Changes: []record.Change{{
-		Change: change.Change{
-			Op: change.Moved, Path: to, From: from, Before: change.Version{Hash: hash, OID: id}, After: change.Version{Hash: hash, OID: id},
-		},
-	}}})
+	same := a.version(string(content))
+	a.changed("move_file", record.Change{Change: change.Change{Op: change.Moved, Path: to, From: from, Before: same, After: same}})
 }
 
 func (a *author) record(rec record.Record) {
@@ -219,6 +226,12 @@ func (a *author) stranger(keep gitref.Withheld) *place {
 		check.OK(a.t, err)
 	}
 	return p
+}
+
+// judged is what a stranger finds of the author's statement.
+func (a *author) judged(keep gitref.Withheld) *attest.Result {
+	a.t.Helper()
+	return check.Value(a.stranger(keep).verify(a.attest(), attest.SealKey(a.key.Public())))(a.t)
 }
 
 func (p *place) verify(text []byte, keys ...attest.PublicKey) (*attest.Result, error) {

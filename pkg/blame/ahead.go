@@ -38,14 +38,13 @@ func (a *blameAhead) answer(path string, asked, lines int) (map[int]*Commit, boo
 	if a == nil || a.path != path {
 		return nil, false
 	}
-	if asked*fewLines < lines {
-		select {
-		case <-a.done:
-		default:
-			a.stop()
-			return nil, false
+	select {
+	case <-a.done:
+	default:
+		if asked*fewLines < lines {
+			a.cancel()
 		}
+		<-a.done
 	}
-	<-a.done
 	return a.commits, a.err == nil
 }

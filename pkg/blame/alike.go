@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -9,8 +8,8 @@ import (
 // chooseAlike decides between places that are alike, where not all of the older content is known: an agent copies a function
 // that nobody recorded, and both the function and its copy look like what the record says. The copy stands as far from
 // its neighbours as it did then.
-func (m *match) chooseAlike(hints func() []anchor) {
-	s := chooser{match: m, hints: hints, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
+func (m *match) chooseAlike() {
+	s := chooser{match: m, places: m.now.placesOf(m.lineTable), partners: make([]int, len(m.old.lines)), last: -1}
 	for now, from := range m.from {
 		if from >= 0 {
 			s.partners[from] = now
@@ -35,7 +34,6 @@ func (m *match) chooseAlike(hints func() []anchor) {
 
 type chooser struct {
 	*match
-	hints    func() []anchor
 	places   map[lineID][]int // of the newer content's lines, by their loose text
 	partners []int            // by line of the older content, as they were aligned
 	above    anchor           // the last one before the run at hand, or the beginning
@@ -58,22 +56,6 @@ func (s *chooser) findAnchors() (all []anchor) {
 // isLandmark reports whether a content has a line once, and no record had it more often.
 func (t *lineTable) isLandmark(c *cells, id lineID) bool {
 	return !t.isVague(id) && t.weight(id) > weakWeight && len(c.placesOf(t)[t.loose(id)]) == 1 && !t.all[t.loose(id)].twin
-}
-
-// hints gives the places of lines that stand once in what some step left and in a content, by the former. Where one content
-// of a file has nothing to go by, the others tell about how far its lines have moved.
-func (t *tracer) hints(leaves []int, now *cells) (all []anchor) {
-	for _, leaf := range leaves {
-		if old := t.after(leaf); t.anyVague(old.lines) {
-			for from, id := range old.lines {
-				if id = t.resolve(id); t.isLandmark(now, id) {
-					all = append(all, anchor{from, now.placesOf(t.lineTable)[t.loose(id)][0]})
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b anchor) int { return cmp.Compare(a.from, b.from) })
-	return all
 }
 
 // placing says where the lines of a run could stand: how many have a place, and how far the run is from where it is expected.
@@ -136,48 +118,19 @@ func (p placing) disagrees(other placing) bool {
 	return false
 }
 
-// maxDrift bounds how many lines somebody put between two that stood side by side.
-const maxDrift = 4
-
-// place gives the lines of a run their places, from a place on, also where a few lines were put between them since.
+// place gives the lines of a run their places, from a place on.
 func (s *chooser) place(run span, to int) placing {
 	p := placing{far: s.distance(run.first, to)}
 	last := s.last
-	for from := run.first; from < run.last; from++ {
-		drift, ok := s.drift(from, to, last)
-		if !ok {
-			p.at = append(p.at, -1)
-			to++
-			continue
-		}
-		last = to + drift
-		p.at = append(p.at, last)
-		p.fit++
-		to = last + 1
-	}
-	s.close(run, &p)
-	return p
-}
-
-// close gives lines without a place that of the line before the next one, if it is theirs: a brace goes with what it stands
-// before, where something was put between it and what it stood behind.
-func (s *chooser) close(run span, p *placing) {
-	k := len(p.at) // behind the nearest line above that has a place
-	for i := len(p.at) - 2; i >= 0; i-- {
-		if p.at[i] >= 0 || p.at[i+1] < 0 {
-			continue
-		}
-		last := s.last
-		for k = min(k, i); k > 0 && p.at[k-1] < 0; k-- {
-		}
-		if k > 0 {
-			last = p.at[k-1]
-		}
-		if to := p.at[i+1] - 1; s.fits(run.first+i, to, last) {
-			p.at[i] = to
+	for from := run.first; from < run.last; from, to = from+1, to+1 {
+		at := -1
+		if s.fits(from, to, last) {
+			at, last = to, to
 			p.fit++
 		}
+		p.at = append(p.at, at)
 	}
+	return p
 }
 
 func (s *chooser) put(run span, p placing) {
@@ -194,21 +147,6 @@ func (s *chooser) put(run span, p placing) {
 			s.sure[to] = p.far == 0 && !s.now.adrift || sum >= blockWeight
 		}
 	}
-}
-
-// drift is how much farther down than to a line stands.
-func (s *chooser) drift(from, to, last int) (int, bool) {
-	if s.fits(from, to, last) {
-		return 0, true
-	}
-	for n := 1; n <= maxDrift && s.weight(s.old.lines[from]) > weakWeight; n++ {
-		for _, d := range []int{n, -n} {
-			if s.fits(from, to+d, last) {
-				return d, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // allTwins reports whether a run has nothing but what stood elsewhere too: if it stands once, that can be the other.
@@ -231,19 +169,14 @@ func (s *chooser) distance(from, to int) int {
 	return d
 }
 
-// around gives what tells where a line is expected: the anchors beside it, else the nearest hint, else the beginning, if
-// it is that of the older content too.
+// around gives what tells where a line is expected: the anchors beside it, else the beginning, if it is that of the older
+// content too.
 func (s *chooser) around(from int) (near []anchor) {
 	if s.above.from >= 0 {
 		near = append(near, s.above)
 	}
 	if len(s.below) > 1 {
 		near = append(near, s.below[0])
-	}
-	if len(near) == 0 && s.hints != nil {
-		hints := s.hints()
-		i, _ := slices.BinarySearchFunc(hints, from, func(a anchor, from int) int { return cmp.Compare(a.from, from) })
-		near = hints[max(0, i-1):min(len(hints), i+1)]
 	}
 	if len(near) == 0 && !s.now.adrift {
 		return []anchor{s.above}

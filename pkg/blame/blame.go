@@ -72,14 +72,14 @@ type Touch struct {
 type Contents func(oid string) ([]byte, bool)
 
 // File tells for each line of the content now, at path, which of the records wrote it. records are those that changed
-// the file under this and its older names, the oldest first; others do no harm. contents may be nil. The errors are
-// the context's, and workspace.ErrBinary for what has no lines.
-func File(ctx context.Context, path string, now []byte, records []record.Entry, contents Contents) ([]Line, error) {
+// the file under this and its older names, the oldest first; others do no harm. Names of which no record tells that they are
+// older ones are given. contents may be nil. The errors are the context's, and workspace.ErrBinary for what has no lines.
+func File(ctx context.Context, path string, now []byte, records []record.Entry, contents Contents, older ...string) ([]Line, error) {
 	texts, err := textLines(now)
 	if err != nil {
 		return nil, fmt.Errorf("blame %s: %w", path, err)
 	}
-	return newHistory(path, records, contents).file(ctx, path, now, texts)
+	return newHistory(path, records, contents, older...).file(ctx, path, now, texts)
 }
 
 // file tells where the lines of a content come from; texts are those of now.

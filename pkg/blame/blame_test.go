@@ -144,23 +144,6 @@ func TestMergedBranches(t *testing.T) {
 	check.Equal(t, answers(t, w, "all"), "A:exact untracked untracked untracked untracked B:shifted")
 }
 
-// What a ledger line claims can be anything. The answer may be wrong then, it may not be a crash.
-func TestForgedHunks(t *testing.T) {
-	for _, hunks := range [][][4]int{
-		{{-5, -1, -3, -9}}, {{1 << 60, 1, 1, 1}}, {{1, 1 << 60, 1, 1 << 60}}, {{2, 1, 2, 1}, {1, 1, 1, 1}}, {{0, 0, 0, 0}}, {{1, 0, 5, 0}},
-	} {
-		w := emptyPaper()
-		w.record("A", w.fileOf("A", "alpha := first()", "bravo := second()"), w.path)
-		w.record("B", w.fileOf("B", "alpha := first()", "charlie := third()"), w.path)
-		w.records.entries[1].Changes[0].Hunks = hunks
-		w.records.entries[1].Changes[0].Ranges = []record.Range{{StartLine: 1, EndLine: 1 << 60, ContentHash: sum256("x")}}
-		answers(t, w, "none")
-		w.become(append(w.lines, w.fileOf("", "delta := fourth()")...))
-		answers(t, w, "none")
-		answers(t, w, "all")
-	}
-}
-
 func TestStory(t *testing.T) {
 	w := emptyPaper()
 	w.record("A", w.fileOf("A", "alpha", "bravo"), w.path)

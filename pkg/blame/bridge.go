@@ -21,7 +21,7 @@ func (q *question) atHead() *head {
 	for _, path := range q.names { // a move that is not committed yet leaves it under an older name
 		if _, texts, ok := q.at("HEAD", path); ok {
 			t := q.own.lineTable
-			return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)}, nil)}
+			return &head{path, compare(t, &cells{lines: t.idsOf(texts)}, &cells{lines: t.idsOf(q.texts)})}
 		}
 	}
 	return nil

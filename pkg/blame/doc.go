@@ -26,28 +26,24 @@
 //  3. After a merge of branches there are several such states, none an ancestor of another. The one that explains most
 //     lines comes first; what is left goes to the others, but only where a block or an unmistakable line says so.
 //
-// A state's content is what contents gives for its blob id. Where that is not known it is pieced together: an older
-// known content, with the hunks since applied to it; the lines that those added are recognised one by one by their
-// marks, and in blocks by the content hashes of their ranges. What remains unknown matches nothing. A mark names a text,
-// nearly always with its white space, and says whether it stood there twice. Lines that can be meant by several places go
-// where they stand as far from unmistakable lines as they did then, those of other records of the file if their own has
-// none; else they stay untracked. A line of a record stands once: what else seems to be it is a copy.
+// A state's content is what contents gives for its blob id. Where that is not known it is pieced together: an older known
+// content, with the hunks since applied to it; the lines that those added are recognised by their marks, or in blocks by the
+// hashes of their ranges. What remains unknown matches nothing. Lines that can be meant by several places go where they stand
+// as far from unmistakable lines as they did then, else they stay untracked. A line of a record stands once: what else seems
+// to be it is a copy.
 //
-// Lines are compared without their terminators, by [edit.Hunks] (patience diff, then Myers). Following lines through
-// successive differences, and moved blocks as an extra step behind the difference, are the way of git blame -M
+// Following lines through successive differences, and moved blocks as an extra step, are the way of git blame -M
 // (builtin/blame.c); that context and content together find lines where neither does alone is Reiss, "Tracking source
 // locations" (ICSE 2008) and Asaduzzaman et al., "LHDiff" (ICSM 2013).
 //
-// Records are in the order of their segments; the chain, and contents that meet, correct it where segments are of
-// several machines. Times alone order nothing: clocks differ. What an undo or a retraction brought back belongs to who
-// wrote it first.
+// Records are in the order of their segments; the chain, and contents that meet, correct it where segments are of several
+// machines. What an undo or a retraction brought back belongs to who wrote it first.
 //
 // # Git
 //
-// [Workspace] adds what git knows: contents of blobs by the ids in the records, which count only with the hash that the
-// record has, and for lines that are still unexplained the commit, path and line where git blame -w finds them. The
-// records of that path until that commit are then asked in the same way; a path that is no more is an older name of the
-// file, as is one with the same last name that records tell of. For what is left and not older than the ledger, git is
-// asked for moves within and between files (-M -C), if some record can have written it. What it cannot tell, as in a clone of
-// one commit, is looked for by the marks of what records wrote to other files.
+// [Workspace] adds what git knows: contents of blobs, which count only with the hash that the record has, and for lines that are
+// still unexplained the commit, path and line where git blame -w finds them. The records of that path until that commit are
+// then asked in the same way; a path that is no more is an older name of the file, as is one with the same last name that
+// records tell of. For what is left and can have been recorded, git is asked for moves (-M -C). What it cannot tell, as in a
+// clone of one commit, is looked for by the marks of what records wrote to other files.
 package blame

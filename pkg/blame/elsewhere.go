@@ -154,7 +154,7 @@ func (q *question) fromOther(name string, lines []Line, movable map[int]bool) er
 	now := &cells{lines: h.idsOf(q.texts), adrift: true}
 	var marks []mark
 	for i, id := range now.lines {
-		isCopy := stays[h.loose(id)] && h.weight(id) > weakWeight && !h.hadTwin(id)
+		isCopy := stays[h.loose(id)] && h.weight(id) > weakWeight && !h.all[h.loose(id)].twin
 		if !movable[i+1] || lines[i].Record != nil || isCopy {
 			now.lines[i] = unknown
 			continue

@@ -40,16 +40,12 @@ const (
 	wantRecall    = 0.95
 )
 
-// figures count lines by how they were answered.
+// figures count lines, and those that were answered.
 type figures struct {
 	answered, right, owned, lines int
-	by                            map[blame.Confidence][2]int // right, all
 }
 
-func (g *figures) add(confidence blame.Confidence, got, truth string) {
-	if g.by == nil {
-		g.by = map[blame.Confidence][2]int{}
-	}
+func (g *figures) add(got, truth string) {
 	g.lines++
 	if truth != "" {
 		g.owned++
@@ -60,12 +56,6 @@ func (g *figures) add(confidence blame.Confidence, got, truth string) {
 			g.right++
 		}
 	}
-	n := g.by[confidence]
-	if got == truth {
-		n[0]++
-	}
-	n[1]++
-	g.by[confidence] = n
 }
 
 func (g *figures) addAll(other *figures) {
@@ -76,11 +66,7 @@ func (g *figures) precision() float64 { return float64(g.right) / float64(max(g.
 func (g *figures) recall() float64    { return float64(g.right) / float64(max(g.owned, 1)) }
 
 func (g *figures) String() string {
-	s := fmt.Sprintf("precision %.4f recall %.4f (%d lines, %d of an intent)", g.precision(), g.recall(), g.lines, g.owned)
-	for _, c := range []blame.Confidence{blame.Exact, blame.Shifted, blame.Reformatted, blame.Moved, blame.Untracked} {
-		s += fmt.Sprintf("; %s %d/%d", c, g.by[c][0], g.by[c][1])
-	}
-	return s
+	return fmt.Sprintf("precision %.4f recall %.4f (%d lines, %d of an intent)", g.precision(), g.recall(), g.lines, g.owned)
 }
 
 func (g *figures) addLines(t testing.TB, lines []blame.Line, file simFile) {
@@ -94,6 +80,6 @@ func (g *figures) addLines(t testing.TB, lines []blame.Line, file simFile) {
 		if (got == "") != (l.Confidence == blame.Untracked) {
 			t.Fatalf("line %d has confidence %s and intent %q", l.Number, l.Confidence, got)
 		}
-		g.add(l.Confidence, got, file[i].owner)
+		g.add(got, file[i].owner)
 	}
 }

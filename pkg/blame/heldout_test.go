@@ -127,10 +127,10 @@ func (p *paper) step() {
 const guard = 6
 
 // branches edits the parts above and below a place on two branches, the second on a machine with another clock, and
-// joins them. between is told when the first branch begins (0) and ends (1), and the second one too (2, 3).
-func (p *paper) branches(n int, between func(stage int)) bool {
+// joins them.
+func (p *paper) branches(n int) {
 	if len(p.lines) < 40 {
-		return false
+		return
 	}
 	at := len(p.lines)/3 + p.rand.IntN(len(p.lines)/3)
 	base := p.lines
@@ -138,14 +138,11 @@ func (p *paper) branches(n int, between func(stage int)) bool {
 	skew := time.Duration(p.rand.IntN(360)-180) * time.Minute
 	heads := p.records.heads
 	first, second := upper, lower
-	between(0)
 	for range n {
 		first = p.branchStep(first, func(part simFile) simFile { return slices.Concat(part, middle, lower) })
 	}
-	between(1)
 	firstHeads := p.records.heads
 	p.lines, p.records.heads = base, heads
-	between(2)
 	p.records.clock = p.records.clock.Add(skew)
 	for range n {
 		second = p.branchStep(second, func(part simFile) simFile { return slices.Concat(upper, middle, part) })
@@ -154,9 +151,7 @@ func (p *paper) branches(n int, between func(stage int)) bool {
 	if len(firstHeads) > 0 && !slices.Equal(firstHeads, p.records.heads) {
 		p.records.heads = slices.Sorted(slices.Values(append(slices.Clone(firstHeads), p.records.heads...)))
 	}
-	between(3)
 	p.become(slices.Concat(first, middle, second))
-	return true
 }
 
 func (p *paper) branchStep(part simFile, whole func(simFile) simFile) simFile {
@@ -190,7 +185,7 @@ func heldOutRun(seed, n int, all map[string][]string) *paper {
 	}
 	for i := range n {
 		if i == n/3 || i == 2*n/3 {
-			p.branches(3, func(int) {})
+			p.branches(3)
 		}
 		p.step()
 	}

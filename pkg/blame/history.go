@@ -60,7 +60,6 @@ type history struct {
 	budget   int                 // of hashing lines, see cells.learn
 	compared int                 // lines, see hasStrong
 	renamed  map[string]string   // older names that no record tells of, to the present one
-	twins    map[[5]byte]bool    // see hadTwin
 	foreign  bool                // of another file than the one asked about: its lines are taken where they stand for themselves
 	*lineTable
 }
@@ -187,21 +186,6 @@ func (h *history) blob(oid, hash string) ([]lineID, bool) {
 		h.blobs[hash] = lines
 	}
 	return lines, lines != nil
-}
-
-// hadTwin reports whether a record says that a line stood in its file more than once.
-func (h *history) hadTwin(id lineID) bool {
-	if h.twins == nil {
-		h.twins = map[[5]byte]bool{}
-		for _, s := range h.steps {
-			for _, m := range s.change.Marks {
-				if m.Twin() {
-					h.twins[m.Bare()] = true
-				}
-			}
-		}
-	}
-	return h.twins[record.MarkOf(h.text(id)).Bare()]
 }
 
 // lineSet has a place for each id that there was when it was made.

@@ -29,17 +29,11 @@ type match struct {
 	sure     []bool // by line of the newer content: its neighbours decided where it comes from
 }
 
-// compare matches two contents. hints, if there are some, gives places of lines in other contents of the older file, as
-// ordered as they are.
-func compare(t *lineTable, old, now *cells, hints func() []anchor) match {
-	m := align(t, old, now, func(id lineID) lineID { return id })
-	if m.isReformatted() {
-		if loose := align(t, old, now, t.loose); loose.count() > m.count() {
-			m = loose
-		}
-	}
+// compare matches two contents.
+func compare(t *lineTable, old, now *cells) match {
+	m := align(t, old, now)
 	if m.vague = old.open || t.anyVague(old.lines); m.vague {
-		m.chooseAlike(hints)
+		m.chooseAlike()
 	}
 	m.dropIslands()
 	m.addWrapped()
@@ -117,13 +111,13 @@ func (m *match) weightOf(first, last int) (sum int) {
 	return sum
 }
 
-// align matches by the longest common sequence of what key makes of the lines.
-func align(t *lineTable, old, now *cells, key func(lineID) lineID) match {
+// align matches by the longest common sequence of the lines, without their white space.
+func align(t *lineTable, old, now *cells) match {
 	m := match{lineTable: t, old: old, now: now, from: make([]int, len(now.lines)), kind: make([]strength, len(now.lines)), sure: make([]bool, len(now.lines))}
 	for to := range m.from {
 		m.from[to] = -1
 	}
-	a, b, ids := common(t, old.lines, now.lines, key)
+	a, b, ids := common(t, old.lines, now.lines)
 	i, j := 0, 0
 	same := func(n int) {
 		for ; j < n; i, j = i+1, j+1 {
@@ -131,11 +125,7 @@ func align(t *lineTable, old, now *cells, key func(lineID) lineID) match {
 		}
 	}
 	for _, h := range edit.IDHunks(a.ids, b.ids, ids) {
-		begin := h[2] - 1
-		if h[3] == 0 {
-			begin = h[2]
-		}
-		same(begin)
+		same(h[2] - min(h[3], 1))
 		i, j = i+h[1], j+h[3]
 	}
 	same(len(b.ids))
@@ -150,23 +140,20 @@ type subsequence struct {
 
 // common leaves out what the other side has not: it cannot be matched, and what is not known is much of some contents.
 // In the place of each run stands one line that is like nothing else. It gives how many ids there are then.
-func common(t *lineTable, old, now []lineID, key func(lineID) lineID) (a, b subsequence, ids int) {
-	const inOld, inNow = 1, 2
-	in := make([]uint8, len(t.all))
+func common(t *lineTable, old, now []lineID) (a, b subsequence, ids int) {
+	inOld, inNow := make([]bool, len(t.all)), make([]bool, len(t.all))
 	for _, id := range old {
-		in[key(id)] |= inOld
+		inOld[t.loose(id)] = id != unknown
 	}
 	for _, id := range now {
-		in[key(id)] |= inNow
+		inNow[t.loose(id)] = true
 	}
-	in[unknown] = 0
 	ids = len(t.all)
 	pick := func(lines []lineID) (s subsequence) {
-		s = subsequence{make([]lineID, 0, len(lines)), make([]int, 0, len(lines))}
 		left := false
 		for i, id := range lines {
-			id = key(id)
-			kept := in[id] == inOld|inNow
+			id = t.loose(id)
+			kept := inOld[id] && inNow[id]
 			if !kept && left {
 				continue
 			}
@@ -192,15 +179,6 @@ func (m *match) pair(from, to int) {
 	}
 }
 
-func (m *match) count() (n int) {
-	for _, from := range m.from {
-		if from >= 0 {
-			n++
-		}
-	}
-	return n
-}
-
 func (m *match) unmatched(marks []mark) (left []mark) {
 	for _, k := range marks {
 		if m.from[k.at] < 0 {
@@ -210,40 +188,15 @@ func (m *match) unmatched(marks []mark) (left []mark) {
 	return left
 }
 
-// used tells which lines of the older content have a partner.
-func (m *match) used() []bool {
-	used := make([]bool, len(m.old.lines))
-	for _, from := range m.from {
-		if from >= 0 {
-			used[from] = true
-		}
-	}
-	return used
-}
-
-// isReformatted reports whether lines without partner differ only in their white space.
-func (m *match) isReformatted() bool {
-	loose, some := make([]bool, len(m.all)), false
-	for i, from := range m.from {
-		if id := m.now.lines[i]; from < 0 && m.weight(id) > weakWeight {
-			loose[m.loose(id)], some = true, true
-		}
-	}
-	if !some {
-		return false
-	}
-	for i, used := range m.used() {
-		if id := m.old.lines[i]; !used && id != unknown && loose[m.loose(id)] {
-			return true
-		}
-	}
-	return false
-}
-
 // addMoved finds blocks that stand out of order: without partner, but for weak lines that the alignment may have given
 // to their like elsewhere.
 func (m *match) addMoved() {
-	f := blockFinder{match: m, used: m.used(), places: map[lineID][]int{}}
+	f := blockFinder{match: m, used: make([]bool, len(m.old.lines)), places: map[lineID][]int{}}
+	for _, from := range m.from {
+		if from >= 0 {
+			f.used[from] = true
+		}
+	}
 	for i, used := range f.used {
 		if id := m.old.lines[i]; !used && m.weight(id) > weakWeight {
 			key := m.loose(id)

@@ -132,6 +132,17 @@ func moves() []operation {
 			p.papers = slices.Delete(p.papers, 1, 2)
 			p.commit()
 		}},
+		{name: "a block to another file", do: func(p *past) {
+			f, other := p.papers[0], p.papers[len(p.papers)-1]
+			if other == f || len(f.lines) < 40 || f.crlf != other.crlf {
+				return
+			}
+			from, at := p.rand.IntN(len(f.lines)-25), p.rand.IntN(len(other.lines)+1)
+			to := from + 5 + p.rand.IntN(20)
+			other.become(slices.Concat(other.lines[:at], f.lines[from:to], other.lines[at:]))
+			f.become(slices.Concat(f.lines[:from], f.lines[to:]))
+			p.commit()
+		}},
 		{name: "CRLF", do: func(p *past) {
 			f := p.some()
 			f.crlf = !f.crlf

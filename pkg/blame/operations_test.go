@@ -28,6 +28,10 @@ func (p *past) measure(got map[string]*figures) {
 		check.OK(p.t, l.Close(context.Background()))
 		check.OK(p.t, root.Close())
 	}
+	p.agent()
+	p.person()
+	p.write()
+	p.ask("workspace", got["workspace"], p.root, p.ledger, p.notes.contents("images")) // with changes that nobody has committed
 }
 
 func (p *past) ask(place string, g *figures, root *os.Root, l *ledger.Ledger, images blame.Contents) {

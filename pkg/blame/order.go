@@ -1,48 +1,24 @@
 package blame
 
-import "slices"
-
 // afterCauses moves steps behind those that they follow: by the chain, where the record that they name is here, and by
 // the hash of the content that they started from, where only later steps made it. Else the order stays. A circle, which
-// only a forged ledger has, is cut at its first step.
+// only a forged ledger has, is cut somewhere.
 func afterCauses(steps []step) []step {
-	next := make([][]int, len(steps)) // the steps that follow
-	waits := make([]int, len(steps))
-	late := false
-	for i, cause := range causes(steps) {
-		for _, c := range cause {
-			next[c] = append(next[c], i)
-			waits[i]++
-			late = late || c > i
-		}
-	}
-	if !late {
-		return steps
-	}
-	out := make([]step, 0, len(steps))
-	done := make([]bool, len(steps))
-	var ready []int // ascending: the first goes on
-	for i := range steps {
-		if waits[i] == 0 {
-			ready = append(ready, i)
-		}
-	}
-	for len(out) < len(steps) {
-		if len(ready) == 0 {
-			ready = append(ready, slices.Index(done, false))
-		}
-		i := ready[0]
-		if ready = ready[1:]; done[i] {
-			continue
+	before := causes(steps)
+	out, done := make([]step, 0, len(steps)), make([]bool, len(steps))
+	var add func(i int)
+	add = func(i int) {
+		if done[i] {
+			return
 		}
 		done[i] = true
-		out = append(out, steps[i])
-		for _, n := range next[i] {
-			if waits[n]--; waits[n] == 0 {
-				at, _ := slices.BinarySearch(ready, n)
-				ready = slices.Insert(ready, at, n)
-			}
+		for _, cause := range before[i] {
+			add(cause)
 		}
+		out = append(out, steps[i])
+	}
+	for i := range steps {
+		add(i)
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -223,14 +222,13 @@ func (t *tracer) contentOf(at state, marks []mark) *cells {
 
 // compareAll compares a state with the leaves that could explain it, the best match first.
 func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) []match {
-	hints := sync.OnceValue(func() []anchor { return t.hints(leaves, now) })
-	matches := []match{t.compare(leaves[0], name, now, hints)}
+	matches := []match{t.compare(leaves[0], name, now)}
 	left := matches[0].unmatched(marks)
 	for _, leaf := range leaves[1:] {
 		if !t.hasStrong(leaf, leaves[0], now, left) {
 			continue
 		}
-		m := t.compare(leaf, name, now, hints)
+		m := t.compare(leaf, name, now)
 		if matches = append(matches, m); len(m.unmatched(marks)) < len(left) {
 			last := len(matches) - 1
 			matches[0], matches[last] = matches[last], matches[0]
@@ -242,7 +240,7 @@ func (t *tracer) compareAll(name node, now *cells, leaves []int, marks []mark) [
 
 // compare compares the content of a state with what a leaf left: once, if all of both is known. Lines that git has from
 // several commits meet the same gaps.
-func (t *tracer) compare(leaf int, name node, now *cells, hints func() []anchor) match {
+func (t *tracer) compare(leaf int, name node, now *cells) match {
 	at := gapName{leaf, name}
 	if m, known := t.crossed[at]; known && len(m.from) == len(now.lines) {
 		return m
@@ -250,7 +248,7 @@ func (t *tracer) compare(leaf int, name node, now *cells, hints func() []anchor)
 	old := t.after(leaf)
 	t.learn(leaf, now)
 	t.compared += len(old.lines) + len(now.lines)
-	m := compare(t.lineTable, old, now, hints)
+	m := compare(t.lineTable, old, now)
 	m.step = leaf
 	if name.hash != "" && !t.anyVague(old.lines) && !t.anyVague(now.lines) {
 		t.crossed[at] = m

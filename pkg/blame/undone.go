@@ -50,7 +50,7 @@ func (t *tracer) backRestored(i int, hunks [][4]int, at state, marks []mark) ([]
 	} else {
 		return marks, nil
 	}
-	m := compare(t.lineTable, from.content, t.contentOf(at, marks), nil)
+	m := compare(t.lineTable, from.content, t.contentOf(at, marks))
 	var through []mark
 	marks = slices.DeleteFunc(marks, func(k mark) bool {
 		wrote := slices.ContainsFunc(hunks, func(h [4]int) bool { return h[3] > 0 && k.at+1 >= h[2] && k.at+1 < h[2]+h[3] })

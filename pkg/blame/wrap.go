@@ -7,32 +7,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// addWrapped finds lines that were broken into several, and several that were joined into one: between the same
-// neighbours, with the same text but for white space.
+// addWrapped finds lines that were broken into several: between the same neighbours, with the same text but for white space.
 func (m *match) addWrapped() {
 	if m.vague {
 		m.addBroken()
 	}
-	for _, g := range m.gaps() {
-		m.wrap(g, m.now, m.old, func(now, old int) { m.from[now], m.kind[now] = old, reformatted })
-		m.wrap(g.turned(), m.old, m.now, func(old, now int) {
-			if m.from[now] < 0 || m.weight(m.old.lines[old]) > m.weight(m.old.lines[m.from[now]]) {
-				m.from[now], m.kind[now] = old, reformatted
-			}
-		})
-	}
-}
-
-// span is the lines from first to before last.
-type span struct{ first, last int }
-
-// gap is what stands between two matches that follow each other.
-type gap struct{ parts, whole span }
-
-func (g gap) turned() gap { return gap{g.whole, g.parts} }
-
-// gaps gives the places where both sides have lines without partner: as parts the newer, as whole the older.
-func (m *match) gaps() (gaps []gap) {
 	from, to := 0, 0
 	for now := 0; now <= len(m.from); now++ {
 		old := len(m.old.lines)
@@ -43,29 +22,31 @@ func (m *match) gaps() (gaps []gap) {
 			continue
 		}
 		if from < old && to < now {
-			gaps = append(gaps, gap{span{to, now}, span{from, old}})
+			m.wrap(span{to, now}, span{from, old})
 		}
 		from, to = old+1, now+1
 	}
-	return gaps
 }
+
+// span is the lines from first to before last.
+type span struct{ first, last int }
 
 // maxParts bounds into how many lines one is broken.
 const maxParts = 64
 
-// wrap finds runs of g.parts that make one of g.whole, and gives their lines to pair.
-func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
+// wrap finds runs of parts, newer lines without partner, that make one of whole, the older ones in their place.
+func (m *match) wrap(parts, whole span) {
 	var long []int
-	for i := g.whole.first; i < g.whole.last; i++ {
-		if m.weight(whole.lines[i]) >= strongWeight && !m.mayBeTwin(whole.lines[i]) {
+	for i := whole.first; i < whole.last; i++ {
+		if m.weight(m.old.lines[i]) >= strongWeight && !m.mayBeTwin(m.old.lines[i]) {
 			long = append(long, i)
 		}
 	}
-	text := func(i int) string { return m.looseOf(whole.lines[i]) }
+	text := func(i int) string { return m.looseOf(m.old.lines[i]) }
 	slices.SortStableFunc(long, func(a, b int) int { return strings.Compare(text(a), text(b)) })
 	used := map[int]bool{}
-	for first := g.parts.first; first < g.parts.last; first++ {
-		part := m.looseOf(parts.lines[first])
+	for first := parts.first; first < parts.last; first++ {
+		part := m.looseOf(m.now.lines[first])
 		if part == "" {
 			continue
 		}
@@ -75,9 +56,9 @@ func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 			if !strings.HasPrefix(text(i), part) {
 				break
 			}
-			if last := m.partsEnd(parts, first, g.parts.last, text(i)); last > first+1 && !used[i] {
+			if last := m.partsEnd(first, parts.last, text(i)); last > first+1 && !used[i] {
 				for k := first; k < last; k++ {
-					pair(k, i)
+					m.from[k], m.kind[k] = i, reformatted
 				}
 				used[i], first = true, last-1
 				break
@@ -87,10 +68,10 @@ func (m *match) wrap(g gap, parts, whole *cells, pair func(part, whole int)) {
 }
 
 // partsEnd gives the end of the run of lines from first that is text, or 0.
-func (m *match) partsEnd(parts *cells, first, limit int, text string) int {
+func (m *match) partsEnd(first, limit int, text string) int {
 	for k := first; k < min(limit, first+maxParts); k++ {
-		rest, ok := strings.CutPrefix(text, m.looseOf(parts.lines[k]))
-		if m.isVague(parts.lines[k]) || !ok {
+		rest, ok := strings.CutPrefix(text, m.looseOf(m.now.lines[k]))
+		if m.isVague(m.now.lines[k]) || !ok {
 			return 0
 		}
 		if text = rest; text == "" {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -203,17 +204,13 @@ func (r *review) origins(c asked, content []byte, visit func(blame.Line)) error 
 	for i, rec := range c.records {
 		entries[i] = rec.Entry
 	}
-	found := map[int]bool{}
-	for _, path := range c.names {
-		lines, err := blame.File(r.ctx, path, content, entries, r.contents)
-		if err != nil {
-			return r.cause(err)
-		}
-		for _, l := range lines {
-			if l.Record != nil && !found[l.Number] {
-				found[l.Number] = true
-				visit(l)
-			}
+	lines, err := blame.File(r.ctx, c.names[0], content, entries, r.contents, c.names[1:]...)
+	if err != nil {
+		return cmp.Or(context.Cause(r.ctx), err) // the reason for which blame was ended
+	}
+	for _, l := range lines {
+		if l.Record != nil {
+			visit(l)
 		}
 	}
 	return nil
@@ -251,12 +248,4 @@ func (r *review) contents(id string) ([]byte, bool) {
 		return nil, false
 	}
 	return r.blobs.content(id)
-}
-
-// cause prefers the reason for which blame was ended.
-func (r *review) cause(err error) error {
-	if ended := context.Cause(r.ctx); ended != nil {
-		return ended
-	}
-	return err
 }

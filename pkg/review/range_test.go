@@ -100,33 +100,11 @@ func TestNothingToJudge(t *testing.T) {
 	check.That(t, errors.Is(err, review.ErrNotGoverned), "a repository without .orchestration: %v", err)
 }
 
+// Without git there is nothing to judge. What else cannot be judged are shapes.
 func TestCannotBeJudged(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
-	r.write("src/x", "x\n")
-	r.commit("more")
-	for _, opts := range []review.Options{{Base: "nothing"}, {Base: "main", Head: "nothing"}, {Base: "--all"}} {
-		if _, err := review.Run(t.Context(), r.root, opts); !errors.Is(err, review.ErrUnknownRevision) {
-			t.Errorf("%+v: %v", opts, err)
-		}
-	}
-	r.git("switch", "-q", "--orphan", "other")
-	r.git("commit", "-q", "--allow-empty", "-m", "other")
-	if _, err := review.Run(t.Context(), r.root, review.Options{Base: "main"}); !errors.Is(err, review.ErrUnrelated) {
-		t.Errorf("unrelated: %v", err)
-	}
-	clone := t.TempDir()
-	r.git("clone", "-q", "--depth=1", "--branch=work", "file://"+r.top, clone)
-	root := check.Value(os.OpenRoot(clone))(t)
-	defer root.Close()
-	if _, err := review.Run(t.Context(), root, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrShallow) || !strings.Contains(err.Error(), "fetch-depth") {
-		t.Errorf("shallow: %v", err)
-	}
 	none := check.Value(os.OpenRoot(t.TempDir()))(t)
 	defer none.Close()
-	if _, err := review.Run(t.Context(), none, review.Options{Base: "HEAD"}); !errors.Is(err, review.ErrNoRepository) {
-		t.Errorf("no repository: %v", err)
-	}
+	check.Fails(review.Run(t.Context(), none, review.Options{Base: "HEAD"}))(t, review.ErrNoRepository)
 }
 
 // A judge that knows one rule: who says "refactor" in the text keeps what it does.

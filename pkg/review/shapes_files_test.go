@@ -71,10 +71,6 @@ func fileShapes() []shape {
 			r.git("rm", "-q", "src/a.txt")
 			r.commit("by hand")
 		}},
-		{name: "a binary file of an agent", changed: 1, traced: 1, found: "nothing", do: func(r *repo) {
-			r.agent("src/a.bin", "\x00\x01\x02")
-			r.commit("work")
-		}},
 		{name: "a binary file that a person changed before the commit", changed: 1, found: "1 note untraced", do: func(r *repo) {
 			r.agent("src/a.bin", "\x00\x01\x02")
 			r.write("src/a.bin", "\x00\x01\x03")
@@ -92,12 +88,6 @@ func fileShapes() []shape {
 			})
 			check.OK(r.t, os.Chmod(filepath.Join(r.dir, "src/a.txt"), 0o755))
 			r.commit("work")
-		}},
-		{name: "a link and a submodule", changed: 2, found: "2 note untraced", do: func(r *repo) {
-			check.OK(r.t, os.Symlink("a.txt", filepath.Join(r.dir, "src/link")))
-			r.git("add", "-A")
-			r.git("update-index", "--add", "--cacheinfo", "160000,"+r.git("rev-parse", "HEAD")+",src/module")
-			r.git("commit", "-qm", "by hand")
 		}},
 	}
 }

@@ -144,6 +144,13 @@ func branchShapes() []shape {
 			r.commit("work")
 		}},
 		{name: "no commit", err: review.ErrEmptyRange, do: func(r *repo) {}},
+		{name: "an unknown base", opts: review.Options{Base: "nothing"}, err: review.ErrUnknownRevision, do: work},
+		{name: "an option for a base", opts: review.Options{Base: "--all"}, err: review.ErrUnknownRevision, do: work},
+		{name: "an unknown head", opts: review.Options{Head: "nothing"}, err: review.ErrUnknownRevision, do: work},
+		{name: "no history in common", err: review.ErrUnrelated, do: func(r *repo) {
+			r.git("switch", "-q", "--orphan", "other")
+			r.git("commit", "-q", "--allow-empty", "-m", "other")
+		}},
 		{name: "an empty commit", found: "nothing", do: func(r *repo) { r.commit("nothing") }},
 	}
 }

@@ -16,11 +16,10 @@
 // The plan is what was shown: [Source.Plan] changes nothing, and [Tool] refuses with STALE_FILE if a file is no longer
 // what the plan began from. Contents are believed only if their SHA-256 is the record's.
 //
-// # How a content is found
+// # Where things are found
 //
-// The present file, if it is the one; the image that the server kept (pkg/kept); the blob of git, which has what was
-// committed or staged. What is in none of them is gone, and the plan says so. Where several records of one file follow
-// each other without a gap, only the newest content and the oldest are needed.
+// A content is the present file's, that which the server kept (pkg/kept), or a blob of git. Where several records of one file
+// follow each other without a gap, only the newest content and the oldest are needed.
 //
 // A record names a file by the path that it had. Later records that moved it are followed, and git where it moved a file
 // that is missing. If it was moved on, its content is undone where it is now; a move itself is undone only while the file is

@@ -243,7 +243,8 @@ func (t *tree) result() []File {
 	gone := map[string]bool{}
 	for _, path := range t.paths() {
 		f := t.files[path]
-		if f.origin != "" && f.origin != path && f.now.Hash != "" && t.free(path) && t.vacated(f.origin) {
+		// A move goes where nothing is, from where nothing will be. Else it is the content that changes, of both paths.
+		if f.origin != "" && f.origin != path && f.now.Hash != "" && t.disk.at(path).Hash == "" && t.files[f.origin].now.Hash == "" {
 			files = append(files, t.change(f, change.Moved, path, f.origin))
 			gone[path], gone[f.origin] = true, true
 		}
@@ -265,12 +266,6 @@ func (t *tree) result() []File {
 }
 
 func (t *tree) paths() []string { return slices.Sorted(maps.Keys(t.files)) }
-
-// free: nothing stands at the path on disk. Then a move can go there.
-func (t *tree) free(path string) bool { return t.disk.at(path).Hash == "" }
-
-// vacated: nothing will stand at the path. Else it is the content that changes, of both paths.
-func (t *tree) vacated(path string) bool { return t.files[path].now.Hash == "" }
 
 func (t *tree) change(f *file, op change.Op, path, was string) File {
 	out := File{

@@ -28,13 +28,9 @@ func Line(e record.Entry, strict bool) ([]byte, error) {
 		return nil, fmt.Errorf("%w: its id is no UUID", ErrNotExportable)
 	}
 	line, err := record.Encode(e)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrNotExportable, err)
+	if err == nil && strict {
+		line, err = closed(line)
 	}
-	if !strict {
-		return line, nil
-	}
-	line, err = closed(line)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNotExportable, err)
 	}

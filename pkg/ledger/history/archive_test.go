@@ -33,9 +33,7 @@ func (r *repository) records(n int, call string) {
 func (r *repository) rotate() {
 	r.t.Helper()
 	before := len(r.archives())
-	l := check.Value(ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize}))(r.t)
-	check.OK(r.t, l.Rotate(context.Background()))
-	check.OK(r.t, l.Close(context.Background()))
+	r.rotateIfLong()
 	check.Must(r.t, len(r.archives()) != before, "nothing was rotated")
 }
 
@@ -163,7 +161,7 @@ func TestBranchesThatBothRotatedMerge(t *testing.T) {
 
 func (r *repository) rotateIfLong() {
 	r.t.Helper()
-	l := check.Value(ledger.Open(r.root, ledger.Options{SegmentSize: segmentSize}))(r.t)
+	l := check.Value(ledger.Open(r.root, ledger.Options{Layout: r.layout, SegmentSize: segmentSize}))(r.t)
 	check.OK(r.t, l.Rotate(context.Background()))
 	check.OK(r.t, l.Close(context.Background()))
 }
