@@ -55,7 +55,7 @@ func failure(ch change, kind error, reason string, args ...any) *FailedBlock {
 // describe adds the best match to f and shows it, or the start line where nothing is similar.
 func (p *placer) describe(f *FailedBlock, search []string) {
 	if len(search) > 0 {
-		if best, ok := p.compare(search).nearest(span{0, p.len()}); ok {
+		if best, ok := p.compare(search).nearest(); ok {
 			f.BestStart, f.BestEnd = best.start+1, min(p.len(), best.start+len(search))
 			f.Score = best.score
 			f.Difference = p.difference(search, best.start, false)
@@ -88,9 +88,5 @@ func (c *corpus) around(from, to int) string {
 		return ""
 	}
 	to = min(to, from+maxLinesShown)
-	lines := make([]string, 0, to-from)
-	for _, line := range c.text[from:to] {
-		lines = append(lines, shorten(line, maxLineShown))
-	}
-	return Numbered(lines, from+1)
+	return Numbered(each(c.text[from:to], func(line string) string { return shorten(line, maxLineShown) }), from+1)
 }

@@ -14,7 +14,7 @@ func Distance(a, b string) int { return newPattern(a).distance([]rune(b)) }
 func Similarity(text, search []string) (score, bound float64) {
 	c := corpusOf(textLines{text: text})
 	m := c.compare(search)
-	bounds, _ := m.bounds(span{0, 0})
+	bounds, _ := m.bounds()
 	score, _ = m.score(0)
 	return score, bounds[0]
 }

@@ -41,6 +41,9 @@ type merger struct {
 	clashes                []Clash
 }
 
+// span is a range of lines.
+type span struct{ from, to int }
+
 func (m *merger) run(ours, theirs []lcs.Diff) {
 	for len(ours) > 0 || len(theirs) > 0 {
 		n, k := group(ours, theirs)

@@ -104,7 +104,10 @@ func (p *placer) similar(readings []change) (placement, *FailedBlock) {
 	var best change
 	var windows []scored
 	for _, v := range readings {
-		found, complete := p.compare(v.old).above(span{0, p.len() - len(v.old)}, p.opt.Threshold)
+		if len(v.old) > p.len() {
+			continue
+		}
+		found, complete := p.compare(v.old).above(p.opt.Threshold)
 		if !complete {
 			return placement{}, p.missing(v, "the text is not in the file, and file and text are too large to look for a similar one.")
 		}
@@ -130,9 +133,6 @@ func (p *placer) similar(readings []change) (placement, *FailedBlock) {
 	pl.note("matched by similarity, %d%%", int(windows[0].score*100))
 	return pl, nil
 }
-
-// span is a range of window starts.
-type span struct{ from, to int }
 
 // contenders are the starts among which the choice is unclear. Windows come best first; those that overlap the best one
 // are the same place seen askew, unless they are as good. A start line decides if it names the best one.

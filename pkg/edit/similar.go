@@ -47,47 +47,46 @@ func joinLoose(lines []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return line == "" }), " ")
 }
 
-// above returns the windows starting in a span whose similarity reaches threshold, the most similar first. complete is
+// above returns the windows whose similarity reaches threshold, the most similar first. complete is
 // false if the budget did not allow to measure all that might.
-func (m *comparison) above(in span, threshold float64) (windows []scored, complete bool) {
-	bounds, complete := m.bounds(in)
+func (m *comparison) above(threshold float64) (windows []scored, complete bool) {
+	bounds, complete := m.bounds()
 	for _, at := range orderByBound(bounds) {
 		if bounds[at] < threshold {
 			break
 		}
-		score, exact := m.score(in.from + at)
+		score, exact := m.score(at)
 		complete = complete && exact
 		if score >= threshold {
-			windows = append(windows, scored{in.from + at, score})
+			windows = append(windows, scored{at, score})
 		}
 	}
 	slices.SortStableFunc(windows, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), a.start-b.start) })
 	return windows, complete
 }
 
-// nearest returns the most similar window starting in a span; ok is false if there is none with anything in common.
-func (m *comparison) nearest(in span) (best scored, ok bool) {
-	bounds, _ := m.bounds(in)
+// nearest returns the most similar window; ok is false if there is none with anything in common.
+func (m *comparison) nearest() (best scored, ok bool) {
+	bounds, _ := m.bounds()
 	for i, at := range orderByBound(bounds) {
 		if i == maxEvaluated || bounds[at] <= best.score {
 			break
 		}
-		if score, _ := m.score(in.from + at); score > best.score {
-			best = scored{in.from + at, score}
+		if score, _ := m.score(at); score > best.score {
+			best = scored{at, score}
 		}
 	}
 	return best, best.score > 0
 }
 
 // bounds gives for each window an upper bound of its similarity, from how often each letter occurs in it.
-func (m *comparison) bounds(in span) (bounds []float64, complete bool) {
+func (m *comparison) bounds() (bounds []float64, complete bool) {
 	loose, height := m.corpus.loose(), len(m.lines)
-	to := min(in.to, max(0, len(loose)-height))
 	var window histogram
-	for i := in.from; i < min(in.from+height-1, len(loose)); i++ {
-		window.add(loose[i], 1)
+	for _, line := range loose[:min(height-1, len(loose))] {
+		window.add(line, 1)
 	}
-	for start := in.from; start <= to; start++ {
+	for start := range max(0, len(loose)-height) + 1 {
 		if m.corpus.budget.scanned < 0 {
 			return bounds, false
 		}

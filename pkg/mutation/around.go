@@ -91,15 +91,12 @@ func searchInside(ctx context.Context, v *Verdict, files []File, around OtherFil
 // used says why a file could be included by another that uses its names, or "".
 func used(ctx context.Context, in verdict.Inside, files []File, around OtherFiles) string {
 	includes, names := NewWords([]string{path.Base(in.Path)}), NewWords(in.Names)
-	for _, f := range files {
-		for _, side := range [][]byte{f.After, f.Before} {
-			if _, _, found := includes.Find(side); !found || f.Path == in.Path {
-				continue
-			}
-			if at, word, found := names.Find(side); found {
-				return Mention{f.Path, 1 + bytes.Count(side[:at], []byte("\n")), word}.String()
-			}
-		}
+	found := mentionIn(files, names, func(f File, side []byte) bool {
+		_, _, includes := includes.Find(side)
+		return includes && f.Path != in.Path
+	})
+	if found != nil {
+		return found.String()
 	}
 	switch {
 	case around == nil:
@@ -130,16 +127,23 @@ func outside(v Verdict, files, together []File) Verdict {
 		in[f.Path] = true
 	}
 	words := NewWords(v.Outward)
+	if found := mentionIn(files, words, func(f File, _ []byte) bool { return !in[f.Path] }); found != nil {
+		v.Bound = found.String()
+	}
+	return v
+}
+
+// mentionIn looks for words in those sides of files that which takes.
+func mentionIn(files []File, words *Words, which func(f File, side []byte) bool) *Mention {
 	for _, f := range files {
-		if in[f.Path] {
-			continue
-		}
 		for _, side := range [][]byte{f.After, f.Before} {
+			if !which(f, side) {
+				continue
+			}
 			if at, word, found := words.Find(side); found {
-				v.Bound = Mention{f.Path, 1 + bytes.Count(side[:at], []byte("\n")), word}.String()
-				return v
+				return &Mention{f.Path, 1 + bytes.Count(side[:at], []byte("\n")), word}
 			}
 		}
 	}
-	return v
+	return nil
 }

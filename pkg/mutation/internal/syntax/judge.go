@@ -28,7 +28,7 @@ var parsers treesitter.Parsers
 // Prepare loads the parser of a language, which takes longer than most texts do.
 func Prepare(ctx context.Context, language string) {
 	if t := tables()[language]; t != nil && t.grammar != "go" {
-		_ = parsers.Prepare(ctx, treesitter.Language(t.grammar)) // who parses is told
+		_ = parsers.Prepare(ctx, t.grammar) // who parses is told
 	}
 }
 
@@ -173,7 +173,7 @@ func (t *table) parse(ctx context.Context, text []byte) (*treesitter.Tree, error
 	if t.grammar == "go" {
 		return goTree(text)
 	}
-	return parsers.Parse(ctx, treesitter.Language(t.grammar), text)
+	return parsers.Parse(ctx, t.grammar, text)
 }
 
 // side reads one version. A fault of this program is a fault of one call: the text is somebody else's.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
@@ -201,21 +202,9 @@ func (c *comparison) isLocal() bool {
 
 // quotes tells whether a line of a text could have one of the names in a literal.
 func quotes(text []byte, names ...string) bool {
-	for _, name := range names {
-		for from := 0; ; {
-			i := bytes.Index(text[from:], []byte(name))
-			if i < 0 {
-				break
-			}
-			start := bytes.LastIndexByte(text[:from+i], '\n') + 1
-			end := bytes.IndexByte(text[from+i:], '\n')
-			if end < 0 {
-				end = len(text) - from - i
-			}
-			if line := text[start : from+i+end]; bytes.ContainsAny(line, "'\"`/") && hasWord(line, name) {
-				return true
-			}
-			from += i + max(end, 1)
+	for line := range bytes.Lines(text) {
+		if slices.ContainsFunc(names, func(name string) bool { return hasWord(line, name) }) && bytes.ContainsAny(line, "'\"`/") {
+			return true
 		}
 	}
 	return false

@@ -149,7 +149,7 @@ func (n *naming) known(v *verdict.Verdict, d *def) error {
 		}
 	}
 	if kind == fileScope || kind == classScope {
-		if why := cmp.Or(n.before.reads(n.old, d), n.after.reads(n.new, d)); why != "" {
+		if why := cmp.Or(n.before.reads(), n.after.reads()); why != "" {
 			return n.fail(at, "%s", why)
 		}
 	}
@@ -201,7 +201,7 @@ func (s *side) isSet(i int) bool {
 
 // reads says what in the file can find out what a function or a class is
 // called, or "".
-func (s *side) reads(string, *def) string {
+func (s *side) reads() string {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		declared := func(d def) bool {

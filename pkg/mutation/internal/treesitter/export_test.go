@@ -1,7 +1,7 @@
 package treesitter
 
 // Module unpacks the WebAssembly of a language.
-func Module(language Language) ([]byte, error) { return module(language) }
+func Module(language string) ([]byte, error) { return module(language) }
 
 // Loaded tells which languages have compiled modules.
 func (p *Parsers) Loaded() int {

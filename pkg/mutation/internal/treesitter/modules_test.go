@@ -27,8 +27,8 @@ func TestModulesAreTheOnesSummed(t *testing.T) {
 	for _, language := range treesitter.Languages() {
 		binary := check.Value(treesitter.Module(language))(t)
 		sum := sha256.Sum256(binary)
-		if got := hex.EncodeToString(sum[:]); got != sums[string(language)+".wasm"] {
-			t.Errorf("%s: the embedded module has the sum %s, SHA256SUMS says %q", language, got, sums[string(language)+".wasm"])
+		if got := hex.EncodeToString(sum[:]); got != sums[language+".wasm"] {
+			t.Errorf("%s: the embedded module has the sum %s, SHA256SUMS says %q", language, got, sums[language+".wasm"])
 		}
 	}
 }

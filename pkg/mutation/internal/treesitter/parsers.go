@@ -47,7 +47,7 @@ type Parsers struct {
 	timer   *time.Timer
 
 	compiling sync.Mutex
-	grammars  map[Language]*compiled
+	grammars  map[string]*compiled
 
 	memories  memories
 	slots     chan struct{}
@@ -61,7 +61,7 @@ type compiled struct {
 
 // Parse parses one text. The errors are those of this package, wrapped. The
 // tree keeps the text. Not even a panic of the runtime gets out.
-func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (tree *Tree, err error) {
+func (p *Parsers) Parse(ctx context.Context, language string, text []byte) (tree *Tree, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			tree, err = nil, fmt.Errorf("%w: %v", ErrFault, fault)
@@ -98,7 +98,7 @@ func (p *Parsers) Parse(ctx context.Context, language Language, text []byte) (tr
 
 // Prepare compiles the module of a language, if that was not done yet. It takes longer than most texts do, on a busy
 // machine seconds: who limits the time of Parse should not count it.
-func (p *Parsers) Prepare(ctx context.Context, language Language) error {
+func (p *Parsers) Prepare(ctx context.Context, language string) error {
 	p.start()
 	defer p.guard.RUnlock()
 	_, err := p.compile(ctx, language)
@@ -129,7 +129,7 @@ func (p *Parsers) start() {
 		p.guard.Lock()
 		if p.runtime == nil {
 			p.runtime = newRuntime()
-			p.grammars = map[Language]*compiled{}
+			p.grammars = map[string]*compiled{}
 			p.timer = time.AfterFunc(idle, p.Release)
 		}
 		p.guard.Unlock()
@@ -164,7 +164,7 @@ func (p *Parsers) Release() {
 }
 
 // compile is called with guard read-locked.
-func (p *Parsers) compile(ctx context.Context, language Language) (*compiled, error) {
+func (p *Parsers) compile(ctx context.Context, language string) (*compiled, error) {
 	p.compiling.Lock()
 	defer p.compiling.Unlock()
 	if c := p.grammars[language]; c != nil {

@@ -10,20 +10,20 @@ import (
 )
 
 // hello has one small text of each language.
-func hello() map[treesitter.Language]string {
-	return map[treesitter.Language]string{
-		treesitter.C:          "int main(void) { return 0; }\n",
-		treesitter.CPlusPlus:  "namespace a { template <class T> T one(T t) { return t; } }\n",
-		treesitter.CSharp:     "class A { int B(int c) => c + 1; }\n",
-		treesitter.Java:       "class A { int b(int c) { return c + 1; } }\n",
-		treesitter.JavaScript: "const a = (b) => <p>{b}</p>;\n",
-		treesitter.Kotlin:     "fun main() { val a = 1; println(a) }\n",
-		treesitter.PHP:        "<?php function a($b) { return $b; }\n",
-		treesitter.Python:     "def a(b):\n    return b\n",
-		treesitter.Ruby:       "def a(b)\n  b.map { |c| c }\nend\n",
-		treesitter.Rust:       "fn main() { let a = 1; println!(\"{}\", a); }\n",
-		treesitter.TSX:        "const a = (b: string) => <p>{b}</p>;\n",
-		treesitter.TypeScript: "const a = <T,>(b: T): T => b;\n",
+func hello() map[string]string {
+	return map[string]string{
+		"c":          "int main(void) { return 0; }\n",
+		"cpp":        "namespace a { template <class T> T one(T t) { return t; } }\n",
+		"csharp":     "class A { int B(int c) => c + 1; }\n",
+		"java":       "class A { int b(int c) { return c + 1; } }\n",
+		"javascript": "const a = (b) => <p>{b}</p>;\n",
+		"kotlin":     "fun main() { val a = 1; println(a) }\n",
+		"php":        "<?php function a($b) { return $b; }\n",
+		"python":     "def a(b):\n    return b\n",
+		"ruby":       "def a(b)\n  b.map { |c| c }\nend\n",
+		"rust":       "fn main() { let a = 1; println!(\"{}\", a); }\n",
+		"tsx":        "const a = (b: string) => <p>{b}</p>;\n",
+		"typescript": "const a = <T,>(b: T): T => b;\n",
 	}
 }
 
