@@ -128,8 +128,8 @@ func (in *reindenter) keptRight() bool {
 // touchesEdge reports whether both parts of the block have a line without
 // indentation, as texts have whose common indentation was taken off.
 func (in *reindenter) touchesEdge() bool {
-	return slices.ContainsFunc(in.base, func(b indents) bool { return b.search == "" }) &&
-		slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) == "" })
+	written := in.written()
+	return slices.Contains(written[:len(in.base)], "") && slices.Contains(written[len(in.base):], "")
 }
 
 // hasTwins reports whether a line stands in the search more than once, and with several indentations in the file.
@@ -156,10 +156,17 @@ func (in *reindenter) flattened() bool {
 }
 
 // allFlat reports whether all lines of the block have the same indentation.
-func (in *reindenter) allFlat() bool {
-	level := in.base[0].search
-	return !slices.ContainsFunc(in.base, func(b indents) bool { return b.search != level }) &&
-		!slices.ContainsFunc(in.news, func(j int) bool { return in.wanted(j) != level })
+func (in *reindenter) allFlat() bool { return len(slices.Compact(in.written())) == 1 }
+
+// written are the indentations of the block's lines: those of the search, then those of the replacement.
+func (in *reindenter) written() (all []string) {
+	for _, b := range in.base {
+		all = append(all, b.search)
+	}
+	for _, j := range in.news {
+		all = append(all, in.wanted(j))
+	}
+	return all
 }
 
 // flat reports whether it is so with several lines, so that the block does not tell which of them stands inside which.
@@ -291,16 +298,7 @@ func (in *reindenter) mixesNothing(put string) bool {
 }
 
 // characters are those of which the indentation of the block is made.
-func (in *reindenter) characters() string {
-	var all strings.Builder
-	for _, b := range in.base {
-		all.WriteString(b.search)
-	}
-	for _, j := range in.news {
-		all.WriteString(in.wanted(j))
-	}
-	return charactersOf(all.String())
-}
+func (in *reindenter) characters() string { return charactersOf(strings.Join(in.written(), "")) }
 
 func charactersOf(indents string) (found string) {
 	for _, c := range []string{"\t", " "} {
@@ -350,18 +348,12 @@ func (in *reindenter) ratios(base []indents) []ratio {
 }
 
 // step is the greatest common divisor of the differences between the indentations of the block.
-func (in *reindenter) step() int {
-	step, from := 0, len(in.base[0].search)
-	add := func(indent string) {
-		for n := abs(len(indent) - from); n != 0; {
+func (in *reindenter) step() (step int) {
+	written := in.written()
+	for _, indent := range written {
+		for n := abs(len(indent) - len(written[0])); n != 0; {
 			step, n = n, step%n
 		}
-	}
-	for _, b := range in.base {
-		add(b.search)
-	}
-	for _, j := range in.news {
-		add(in.wanted(j))
 	}
 	return step
 }

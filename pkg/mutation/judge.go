@@ -128,7 +128,11 @@ func judgeLanguage(ctx context.Context, name string, files []File, around OtherF
 	switch {
 	case judge != nil:
 	case name != "":
-		judge = syntax.Judge(aroundOf(around))
+		var read verdict.Reader
+		if around != nil {
+			read = around.Read
+		}
+		judge = syntax.Judge(read)
 	default:
 		return Verdict{Evidence: Unsupported, Reason: "there is no parser for " + files[0].Path}
 	}
@@ -160,13 +164,6 @@ func tooLong(err error) error {
 		return errors.New("the comparison took too long and was given up")
 	}
 	return fmt.Errorf("the comparison was given up: %w", err)
-}
-
-func aroundOf(around OtherFiles) verdict.Reader {
-	if around == nil {
-		return nil
-	}
-	return around.Read
 }
 
 // judges are those of the languages that are no programs; internal/syntax has all others.

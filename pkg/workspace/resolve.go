@@ -42,7 +42,6 @@ func (w *Workspace) resolve(requested string) (*Target, error) {
 		r.closeLevels(nil)
 		return nil, pathError("resolve", requested, err)
 	}
-	t.requested = requested
 	return t, nil
 }
 

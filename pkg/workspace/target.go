@@ -43,7 +43,6 @@ func kindOf(mode fs.FileMode) Kind {
 // stay open until the change made through it is closed.
 type Target struct {
 	w          *Workspace
-	requested  string
 	path       string
 	kind       Kind
 	protection Protection
@@ -57,9 +56,6 @@ type Target struct {
 
 // Path is workspace-relative, separated by '/', with links resolved; "." is the workspace.
 func (t *Target) Path() string { return t.path }
-
-// Requested is the text that was resolved.
-func (t *Target) Requested() string { return t.requested }
 
 // Kind is what stood there when the target was resolved.
 func (t *Target) Kind() Kind { return t.kind }

@@ -263,17 +263,12 @@ func (t *table) readDefinition(fields []string) error {
 	if !slices.Contains([]string{"block", "function", "outer", "file", "class"}, d.region) {
 		return fmt.Errorf("%q is no region", d.region)
 	}
+	flags := map[string]*bool{"named": &d.named, "lone": &d.lone, "pinned": &d.pinned, "shown": &d.shown}
 	for i := 2; i < at; i++ {
-		switch fields[i] {
-		case "named":
-			d.named = true
-		case "lone":
-			d.lone = true
-		case "pinned":
-			d.pinned = true
-		case "shown":
-			d.shown = true
-		case "after":
+		switch flag := flags[fields[i]]; {
+		case flag != nil:
+			*flag = true
+		case fields[i] == "after":
 			i++
 			d.after = fields[min(i, at-1)]
 		default:

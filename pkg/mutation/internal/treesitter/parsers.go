@@ -84,7 +84,7 @@ func (p *Parsers) Parse(ctx context.Context, language string, text []byte) (tree
 	if err := p.takeSlot(ctx); err != nil {
 		return nil, err
 	}
-	defer p.leaveSlot()
+	defer func() { <-p.slots }()
 	err = p.instance(ctx, c.module, func(m api.Module) error {
 		nodes, err := parse(ctx, m, text)
 		tree = &Tree{Text: text, Nodes: nodes, Grammar: c.grammar}
@@ -114,8 +114,6 @@ func (p *Parsers) takeSlot(ctx context.Context) error {
 		return fmt.Errorf("%w: other texts were being parsed", ErrTime)
 	}
 }
-
-func (p *Parsers) leaveSlot() { <-p.slots }
 
 // start makes the runtime if there is none, and returns with guard read-locked.
 func (p *Parsers) start() {
