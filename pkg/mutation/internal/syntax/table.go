@@ -195,25 +195,23 @@ func (t *table) read(key, value string) (err error) {
 		t.at[bits] = t.at[bits].with(fields)
 		return nil
 	}
-	if to, ok := t.sets()[key]; ok {
+	switch to := t.entries()[key].(type) {
+	case *set:
 		*to = to.with(fields)
 		return nil
-	}
-	if to, ok := t.regexps()[key]; ok {
+	case **regexp.Regexp:
 		*to, err = regexp.Compile(value)
 		return err
-	}
-	if to, ok := t.flags()[key]; ok {
+	case *bool:
 		*to = true
+		return nil
+	case *string:
+		*to = value
 		return nil
 	}
 	switch key {
 	case "files":
 		t.extensions = fields
-	case "grammar":
-		t.grammar = value
-	case "family":
-		t.family = value
 	case "like":
 		t.like = value
 		text, err := files.ReadFile("tables/" + value + ".lang")
@@ -221,14 +219,8 @@ func (t *table) read(key, value string) (err error) {
 			return err
 		}
 		return t.readAll(string(text))
-	case "bound":
-		t.bound = value
 	case "or":
 		t.or = map[string]string{fields[0]: fields[1]}
-	case "static":
-		t.static = value
-	case "sigil":
-		t.sigil = value
 	case "lines":
 		rule, ok := map[string]lineRule{"end": linesEnd, "indent": linesIndent}[value]
 		if !ok {
@@ -280,18 +272,17 @@ func (t *table) readDefinition(fields []string) error {
 	return nil
 }
 
-func (t *table) sets() map[string]*set {
-	return map[string]*set{"plain": &t.plain, "alone": &t.alone, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers, "found": &t.found}
-}
-
-func (t *table) regexps() map[string]**regexp.Regexp {
-	return map[string]**regexp.Regexp{"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed, "pinned": &t.pinned,
-		"source": &t.source, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown}
-}
-
-func (t *table) flags() map[string]*bool {
-	return map[string]*bool{"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "bom": &t.bom, "mentions": &t.mentions, "private": &t.private, "hoists": &t.hoists, "texts": &t.texts, "package": &t.pkg, "linked": &t.linked, "overload": &t.overload, "called": &t.called, "inherits": &t.inherits,
-		"lexical": &t.lexical, "closed": &t.closed}
+// entries are those that a key alone says how to read.
+func (t *table) entries() map[string]any {
+	return map[string]any{
+		"plain": &t.plain, "alone": &t.alone, "reserved": &t.reserved, "dynamic": &t.dynamic, "reader": &t.readers, "found": &t.found,
+		"keep": &t.keep, "note": &t.note, "calm": &t.calm, "ordered": &t.ordered, "keep-all": &t.keepAll, "never": &t.never, "fixed": &t.fixed,
+		"pinned": &t.pinned, "source": &t.source, "acts": &t.acts, "macro-call": &t.macroCalls, "macro-known": &t.macroKnown,
+		"apart": &t.apart, "splices": &t.splices, "crlf": &t.crlf, "bom": &t.bom, "mentions": &t.mentions, "private": &t.private,
+		"hoists": &t.hoists, "texts": &t.texts, "package": &t.pkg, "linked": &t.linked, "overload": &t.overload, "called": &t.called,
+		"inherits": &t.inherits, "lexical": &t.lexical, "closed": &t.closed,
+		"grammar": &t.grammar, "family": &t.family, "bound": &t.bound, "static": &t.static, "sigil": &t.sigil,
+	}
 }
 
 // limit of names that a reason quotes, in bytes.
