@@ -29,8 +29,7 @@ func tryFlock(f *os.File, how int) (bool, error) {
 	return false, fmt.Errorf("flock: %w", err)
 }
 
-// Unlock gives the lock back. Closing alone would not: a child between fork and exec still has a copy of
-// the descriptor.
+// Unlock gives the lock back. Closing alone would not: a child between fork and exec still has a copy of the descriptor.
 func Unlock(f *os.File) error { return retryFlock(f, unix.LOCK_UN) }
 
 func retryFlock(f *os.File, how int) error {

@@ -20,9 +20,8 @@ var ErrTooLarge = errors.New("larger than it may be")
 // ErrReplaced is returned, wrapped, where another file took the name between a look at it and its opening.
 var ErrReplaced = errors.New("was replaced while it was opened")
 
-// What stands in a workspace, in git's directory or in the user's may have been made by a stranger. So whatever is opened
-// by a path, without a [Dir], is opened by one of the functions below: none waits for the other end of a pipe or acts on a
-// device.
+// What stands in a workspace, in git's directory or in the user's may have been made by a stranger. So whatever is opened by a
+// path, without a [Dir], is opened by one of the functions below: none waits for the other end of a pipe or acts on a device.
 
 // OpenRegular opens a file for reading. It follows links: where a user keeps a file is the user's affair.
 func OpenRegular(name string) (*os.File, fs.FileInfo, error) {

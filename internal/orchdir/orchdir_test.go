@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -212,4 +213,13 @@ func TestReadFile(t *testing.T) {
 	check.Is(t, err, fs.ErrNotExist, "missing")
 	_, _, err = orchdir.ReadFile(d.root, orchdir.Workspace, orchdir.Name, 3)
 	check.Is(t, err, orchdir.ErrNotRegular, "directory")
+}
+
+// holdLock locks the directory as another process would and returns what unlocks it.
+func holdLock(t *testing.T, path string) (release func()) {
+	t.Helper()
+	check.OK(t, os.MkdirAll(filepath.Join(path, "state"), 0o700))
+	file := check.Value(os.OpenFile(filepath.Join(path, "state", orchdir.LockName), os.O_RDONLY|os.O_CREATE, 0o600))(t)
+	check.OK(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+	return func() { check.OK(t, file.Close()) }
 }

@@ -177,8 +177,7 @@ func (r *rewriter) stands() bool {
 
 func (r *rewriter) release() { _ = durable.Unlock(r.lock) }
 
-// prepare writes the new content, flushed, to a temporary file in state/, or beside the file if state/ is on another
-// file system.
+// prepare writes the new content, flushed, to a temporary file in state/, or beside the file if state/ is on another file system.
 func (r *rewriter) prepare(data []byte) error {
 	if r.temp = r.state; !r.temp.SameMount(r.dir) {
 		r.temp = r.dir

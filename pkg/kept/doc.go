@@ -20,12 +20,11 @@
 //
 // # Files
 //
-// .orchestration/cache/images/ID.zst: a skippable frame with the paths that had the content, with a NUL between each two
-// (none, or the path "", where they are not all known), and one zstd frame of the raw bytes; ID is git's id of the blob
-// with these bytes, 40 or 64 hexadecimal digits. rules: the digest of the secret rules that all contents were last held to;
-// without it, or with another one, the next process looks at each, and removes it where its paths are not known.
-// The directory is flat: at 4 KiB a file at least, its size bounds their number. A file appears under its name by a rename and is never
-// written again. Names that begin with ".new-" are being written, or were left by a process that died; those are removed
-// when they are an hour old. Files have mode 0600 and directories 0700. A file's modification time is when its content
-// was last put.
+// .orchestration/cache/images/ID.zst: a skippable frame with the paths that had the content, with a NUL between each two (none,
+// or the path "", where they are not all known), and one zstd frame of the raw bytes; ID is git's id of the blob with these
+// bytes, 40 or 64 hexadecimal digits. rules: the digest of the secret rules that all contents were last held to; without it, or
+// with another one, the next process looks at each, and removes it where its paths are not known. The directory is flat: at 4 KiB
+// a file at least, its size bounds their number. A file appears under its name by a rename and is never written again. Names that
+// begin with ".new-" are being written, or were left by a process that died; those are removed when they are an hour old. Files
+// have mode 0600 and directories 0700. A file's modification time is when its content was last put.
 package kept

@@ -208,26 +208,17 @@ func threeLines(t *testing.T) (w *workspace, l *ledger.Ledger, base, ours, their
 }
 
 func TestResolveConflictsKeepsEveryLineOfAllSides(t *testing.T) {
-	for name, style := range map[string]func(base, ours, theirs string) string{
-		"merge": func(base, ours, theirs string) string {
-			return base + "<<<<<<< HEAD\n" + ours + "=======\n" + theirs + ">>>>>>> feature\n"
-		},
-		"diff3": func(base, ours, theirs string) string {
-			return "<<<<<<< HEAD\n" + base + ours + "||||||| 1234567\n" + base + "=======\n" + theirs + ">>>>>>> feature\n"
-		},
-		"long markers": func(base, ours, theirs string) string {
-			return "<<<<<<<<<< HEAD\n" + base + ours + "==========\n" + base + theirs + ">>>>>>>>>> feature\n"
-		},
-		"half cleaned by a person, converted": func(base, ours, theirs string) string {
-			return strings.ReplaceAll(base+ours+"=======\n\n"+theirs+theirs, "\n", "\r\n")
-		},
-		"no newline at the end": func(base, ours, theirs string) string {
-			return "<<<<<<< HEAD\n" + base + ours + "=======\n>>>>>>> feature\n" + strings.TrimSuffix(theirs, "\n")
-		},
+	for name, form := range map[string]string{
+		"merge":                               "{base}\n<<<<<<< HEAD\n{ours}\n=======\n{theirs}\n>>>>>>> feature\n",
+		"diff3":                               "<<<<<<< HEAD\n{base}\n{ours}\n||||||| 1234567\n{base}\n=======\n{theirs}\n>>>>>>> feature\n",
+		"long markers":                        "<<<<<<<<<< HEAD\n{base}\n{ours}\n==========\n{base}\n{theirs}\n>>>>>>>>>> feature\n",
+		"half cleaned by a person, converted": "{base}\r\n{ours}\r\n=======\r\n\r\n{theirs}\r\n{theirs}\r\n",
+		"no newline at the end":               "<<<<<<< HEAD\n{base}\n{ours}\n=======\n>>>>>>> feature\n{theirs}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, l, base, ours, theirs := threeLines(t)
-			w.write(tracePath, style(base, ours, theirs))
+			trim := func(line string) string { return strings.TrimSuffix(line, "\n") }
+			w.write(tracePath, strings.NewReplacer("{base}", trim(base), "{ours}", trim(ours), "{theirs}", trim(theirs)).Replace(form))
 			done := check.Value(resolve(w))(t)
 			got := w.read(tracePath)
 			check.That(t, got == base+ours+theirs && len(done) == 1 && done[0].Lines == 3 && done[0].File == tracePath, "%+v\n%s", done, got)

@@ -1,5 +1,4 @@
-// Package ledger keeps the append-only record of what was done in a workspace, and under which intent. It knows
-// nothing of MCP.
+// Package ledger keeps the append-only record of what was done in a workspace, and under which intent. It knows nothing of MCP.
 //
 // # Promise
 //
@@ -10,11 +9,10 @@
 //
 // # Non-promise
 //
-// The chain has no key: who can write the file can write another one from the start, or change its heads. A record is
-// appended after its mutation; what a crash in between leaves unrecorded is not this package's to know. Between git's
-// look at the file and git's replacing it, an append can be lost as any edit would be; the writer looks again after
-// its flush and repeats the append, which makes that window small and does not close it. The order of lines is not
-// the order of events after a merge.
+// The chain has no key: who can write the file can write another one from the start, or change its heads. A record is appended
+// after its mutation; what a crash in between leaves unrecorded is not this package's to know. Between git's look at the file and
+// git's replacing it, an append can be lost as any edit would be; the writer looks again after its flush and repeats the append,
+// which makes that window small and does not close it. The order of lines is not the order of events after a merge.
 //
 // # Packages
 //

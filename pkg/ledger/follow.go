@@ -66,8 +66,7 @@ func (l *Ledger) tail(ctx context.Context, known func(archive string) bool) (t *
 	return t, passed, nil
 }
 
-// Ends are the hashes of the last lines, hex: a record that comes later follows one of them in the chain, or a record that
-// does.
+// Ends are the hashes of the last lines, hex: a record that comes later follows one of them in the chain, or a record that does.
 func (t *Tail) Ends() []string {
 	var ends []string
 	for _, at := range t.places {

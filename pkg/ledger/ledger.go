@@ -57,8 +57,7 @@ type Options struct {
 	LockWait    time.Duration    // how long an append waits for other processes before ErrBusy; default 5 s
 	Clock       func() time.Time // default time.Now
 	NewID       func() string    // gives a new UUID for each record; default random
-	// Revision gives the commit that is checked out, or nothing. Default: read from the git repository around the
-	// workspace.
+	// Revision gives the commit that is checked out, or nothing. Default: read from the git repository around the workspace.
 	Revision func() string
 	Logger   zerolog.Logger
 	// Lost, if not nil, is told of each record of [Ledger.AppendSoon] that could not be written, with its id, "" if it
@@ -142,10 +141,9 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Append writes a record and returns when its line is as durable as Options.Durability says. An error means that the
-// record is not acknowledged: ErrInvalidRecord, ErrTooLarge, ErrNotInitialized, ErrBusy and the context's error leave
-// nothing in the file; after ErrUnavailable it may be there or not. The context ends the waiting for a turn, not a
-// write that has begun.
+// Append writes a record and returns when its line is as durable as Options.Durability says. An error means that the record is
+// not acknowledged: ErrInvalidRecord, ErrTooLarge, ErrNotInitialized, ErrBusy and the context's error leave nothing in the file;
+// after ErrUnavailable it may be there or not. The context ends the waiting for a turn, not a write that has begun.
 func (l *Ledger) Append(ctx context.Context, r record.Record) (Appended, error) {
 	d, err := l.Draft(r)
 	if err != nil {

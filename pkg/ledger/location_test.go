@@ -101,16 +101,22 @@ func TestFirstRecordsAtOnce(t *testing.T) {
 	}
 }
 
+// appendFrom appends a record to the ledger of the workspace at dir, which it gives.
+func appendFrom(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root := check.Value(os.OpenRoot(dir))(t)
+	l := check.Value(ledger.Open(root, ledger.Options{Beside: true}))(t)
+	appendOne(t, l, mutation("INT-001", "a.txt"))
+	check.OK(t, l.Close(context.Background()))
+	return root
+}
+
 func TestWorkTreesShareALedger(t *testing.T) {
 	w, l := besideWorkspace(t)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	other := filepath.Join(t.TempDir(), "other")
 	w.git("worktree", "add", "-q", other)
-	root := check.Value(os.OpenRoot(other))(t)
-	defer root.Close()
-	second := check.Value(ledger.Open(root, ledger.Options{Beside: true}))(t)
-	appendOne(t, second, mutation("INT-001", "a.txt"))
-	check.OK(t, second.Close(context.Background()))
+	appendFrom(t, other).Close()
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.git("worktree", "remove", other)
 	report := w.verify()
@@ -121,11 +127,8 @@ func TestWorkspacesOfOneRepository(t *testing.T) {
 	w, l := besideWorkspace(t)
 	appendOne(t, l, mutation("INT-001", "a.txt"))
 	w.write("sub/.orchestration/.gitignore", "/agent_trace.jsonl\n/state/\n")
-	root := check.Value(os.OpenRoot(w.path("sub")))(t)
+	root := appendFrom(t, w.path("sub"))
 	defer root.Close()
-	sub := check.Value(ledger.Open(root, ledger.Options{Beside: true}))(t)
-	appendOne(t, sub, mutation("INT-001", "a.txt"))
-	check.OK(t, sub.Close(context.Background()))
 	w.wantRecords(1)
 	report := check.Value(verify.Verify(context.Background(), root))(t)
 	if report.Records != 1 || locate.Beside(w.dir) == locate.Beside(w.path("sub")) {

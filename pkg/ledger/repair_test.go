@@ -152,8 +152,7 @@ func (f *failing) disk() ledger.Disk {
 	}
 }
 
-// TestReopen: after a failed flush the ledger refuses until Reopen has written
-// what was in doubt once more and flushed it.
+// TestReopen: after a failed flush the ledger refuses until Reopen has written what was in doubt once more and flushed it.
 func TestReopen(t *testing.T) {
 	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
 		t.Run(string(layout), func(t *testing.T) {
@@ -179,8 +178,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestReopenRefuses: where the file is not what was flushed, or has something
-// in it that is no record, a person has to look.
+// TestReopenRefuses: where the file is not what was flushed, or has something in it that is no record, a person has to look.
 func TestReopenRefuses(t *testing.T) {
 	spoil := map[string]func(content string) string{
 		"shorter than what was flushed":  func(content string) string { return content[:len(content)/4] },

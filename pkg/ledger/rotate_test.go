@@ -275,8 +275,7 @@ func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
 	w.wantEach(ids)
 }
 
-// TestAFileThatWasReplacedOrEditedIsNotRotated lets git's work, and an editor's, fall between the preparation and the
-// lock.
+// TestAFileThatWasReplacedOrEditedIsNotRotated lets git's work, and an editor's, fall between the preparation and the lock.
 func TestAFileThatWasReplacedOrEditedIsNotRotated(t *testing.T) {
 	for name, disturb := range map[string]func(w *workspace, content string) error{
 		"replaced": func(w *workspace, content string) error {

@@ -1,3 +1,15 @@
+// Package locate says where the ledger of a workspace stands: in its tree, or beside it in the git directory that all work
+// trees of the repository share.
+//
+// # Promise
+//
+// Every program finds the same place for one workspace. What stands in the tree all the same, as on a branch from before the
+// move, is taken in before anything is read or written; no line is lost by a move, also if it is cut short.
+//
+// # Non-promise
+//
+// It does not choose: a ledger that is in the tree stays there until [MoveBeside], and a new one goes beside the tree only if
+// who writes first wants it there.
 package locate
 
 import (
@@ -146,9 +158,8 @@ func Make(dir string) error {
 	return nil
 }
 
-// GitAttributes are the lines that .gitattributes at the top of the workspace needs: a merge keeps the lines of both
-// sides, and line endings are never converted, because a record's identity is the hash of its bytes and a
-// seal is signed byte for byte.
+// GitAttributes are the lines that .gitattributes at the top of the workspace needs: a merge keeps the lines of both sides, and
+// line endings are never converted, because a record's identity is the hash of its bytes and a seal is signed byte for byte.
 const GitAttributes = "/.orchestration/agent_trace.jsonl merge=union -text\n" +
 	"/.orchestration/trace/*.jsonl merge=union -text\n" +
 	"/.orchestration/archive/** -diff -merge -text\n" +

@@ -68,9 +68,8 @@
 //
 // # Chain
 //
-// The identity of a line is the SHA-256 of its bytes without the newline (nor a CR before it). A head is a line whose
-// identity no other line has in its prev. The lines form a directed acyclic graph: git's union merge of two branches
-// leaves two heads, the next append joins them. Order and duplicates mean nothing. A JSON object without prev, from
-// another tool, is a root that later lines follow like any other; anything else (conflict markers, garbage) is never
-// followed, so that it can be cleaned away.
+// The identity of a line is the SHA-256 of its bytes without the newline (nor a CR before it). A head is a line whose identity no
+// other line has in its prev. The lines form a directed acyclic graph: git's union merge of two branches leaves two heads, the
+// next append joins them. Order and duplicates mean nothing. A JSON object without prev, from another tool, is a root that later
+// lines follow like any other; anything else (conflict markers, garbage) is never followed, so that it can be cleaned away.
 package record

@@ -71,8 +71,7 @@ var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 // Size is the length of the text.
 func (r *Reader) Size() int64 { return r.size }
 
-// ReadAt gives the text as it was written. Where it is damaged the error is a *Damage, and what was read before it is
-// given.
+// ReadAt gives the text as it was written. Where it is damaged the error is a *Damage, and what was read before it is given.
 func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("read at a negative offset")

@@ -310,16 +310,16 @@ func (x *Index) write(name string, v *View) {
 }
 
 func (v *View) encode(name string) []byte {
-	le := binary.LittleEndian
+	le, flag := binary.LittleEndian, map[bool]uint32{true: 1}
 	data := append(make([]byte, 0, headSize+len(v.blocks)*rowSize), magic...)
 	data = append(data, 0, 0, 0, 0)
-	data = le.AppendUint32(data, oneIf(v.final))
+	data = le.AppendUint32(data, flag[v.final])
 	for _, b := range v.whole() {
 		for _, n := range []int64{b.To, b.Least, b.Greatest} {
 			data = le.AppendUint64(data, uint64(n))
 		}
 		data = le.AppendUint32(data, b.Sum)
-		data = le.AppendUint32(data, oneIf(b.Odd))
+		data = le.AppendUint32(data, flag[b.Odd])
 		data = append(data, b.filter...)
 	}
 	le.PutUint32(data[len(magic):], checksum(name, data))
@@ -329,13 +329,6 @@ func (v *View) encode(name string) []byte {
 // checksum is that of the segment's name and what stands behind its own place.
 func checksum(name string, data []byte) uint32 {
 	return crc32.Update(crc32.Checksum([]byte(name), castagnoli()), castagnoli(), data[len(magic)+4:])
-}
-
-func oneIf(is bool) uint32 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // decode reads what encode gave. Of anything else nothing is known.

@@ -101,8 +101,7 @@ func Backward(r io.ReaderAt, size int64, yield func(Line) error) error {
 	return nil
 }
 
-// splitBackward gives the lines of buf, last one first, and returns the bytes before the first line whose start is
-// in sight.
+// splitBackward gives the lines of buf, last one first, and returns the bytes before the first line whose start is in sight.
 func splitBackward(buf []byte, start, size int64, yield func(Line) error) ([]byte, error) {
 	for len(buf) > 0 {
 		body := bytes.TrimSuffix(buf, []byte("\n"))
@@ -244,8 +243,7 @@ func Unchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// IgnoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to
-// report.
+// IgnoreGone: what git or a rotation takes away between two looks is read when it is back, and damage is for Verify to report.
 func IgnoreGone(err error) error {
 	_, damaged := errors.AsType[*framed.Damage](err)
 	if damaged || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrRotated) {

@@ -1,3 +1,8 @@
+// Package union takes the lines of other copies of a ledger into the one of a workspace.
+//
+// It promises that the lines come byte for byte, each once, and that the next record follows those of them that nothing
+// follows; that a record under the id of another one is refused; and that after a crash, what is missing is found missing by
+// the next union. It does not promise that what the lines say is so: whoever sends lines can say anything in them.
 package union
 
 import (
@@ -135,8 +140,7 @@ func (u *Union) take(hash record.Hash, line []byte) {
 	}
 }
 
-// Add takes in one line, which it does not keep; one that the ledger has already has no effect. ErrMalformed is for what is
-// none.
+// Add takes in one line, which it does not keep; one that the ledger has already has no effect. ErrMalformed is for what is none.
 func (u *Union) Add(data []byte) error {
 	id, prev, kind := segment.ReadChain(segment.Line{Data: data})
 	switch kind {

@@ -6,3 +6,6 @@ import "os"
 
 // FlushData brings a file to disk.
 func FlushData(f *os.File) error { return f.Sync() }
+
+// LockedBy cannot be told here.
+func LockedBy(*os.File) (pid int) { return 0 }
