@@ -45,5 +45,6 @@ func Example() {
 	report := must(verify.Verify(ctx, root))
 	fmt.Println(report.Records, "record,", len(report.Problems), "problems")
 	// Output:
-	// write_to_file created src/a.go 1 record, 0 problems
+	// write_to_file created src/a.go
+	// 1 record, 0 problems
 }
