@@ -56,11 +56,9 @@ func makerIsGone(marker string) bool {
 // endAbandoned kills what carries the marker of a dead maker or is in its group, with all that belongs to it. This
 // process, and what it descends from, may carry one too: they are left alone.
 func (f *family) endAbandoned() (ended []int) {
-	groups := map[string]*cgroup.Group{}
+	var groups map[string]*cgroup.Group
 	if parent, err := f.limits.place(); err == nil {
-		for name, group := range parent.Abandoned(makerIsGone) {
-			groups[name] = group
-		}
+		groups = parent.Abandoned(makerIsGone)
 	}
 	markers := abandonedMarkers()
 	for name := range groups {

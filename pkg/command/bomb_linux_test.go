@@ -82,8 +82,7 @@ func publicCopy(t *testing.T, program string) string {
 	return path
 }
 
-// bombed runs setOff in a process of its own and looks at what became of the bombs; by is what must have held them, ""
-// for anything.
+// bombed runs setOff in a process of its own and looks at what became of the bombs; by is what must have held them, "" for anything.
 func bombed(t *testing.T, cmd *exec.Cmd, group *cgroup.Group, by string) {
 	t.Helper()
 	cmd.Args = append(cmd.Args, "-test.run=^TestForkBomb$")

@@ -31,12 +31,12 @@
 //
 // # What is not promised
 //
-// Without further help a process escapes that leaves the session, loses its parent and clears its environment (setsid,
-// double fork, env -i). [Options.AdoptOrphans] closes this for a server that may choose it for its whole process. What
-// asks another daemon to run something (systemd-run, at, docker) is out of reach of both, a setuid program cannot be
-// signalled by an ordinary user (see [Result.Survivors]), and when the server itself is killed only the shell dies with
-// it, until [Runner.EndAbandoned] of the next one ends the rest. A pid namespace of the sandbox ends all of these. On other Unix systems only the process group is killed.
-// On Windows commands are refused with [ErrUnsupported].
+// Without further help a process escapes that leaves the session, loses its parent and clears its environment (setsid, double fork, env
+// -i). [Options.AdoptOrphans] closes this for a server that may choose it for its whole process. What asks another daemon to run
+// something (systemd-run, at, docker) is out of reach of both, a setuid program cannot be signalled by an ordinary user (see
+// [Result.Survivors]), and when the server itself is killed only the shell dies with it, until [Runner.EndAbandoned] of the next one
+// ends the rest. A pid namespace of the sandbox ends all of these. On other Unix systems only the process group is killed. On Windows
+// commands are refused with [ErrUnsupported].
 //
 // The package does not judge a command: scope, policy and sandbox are decided before Run is called.
 package command

@@ -21,8 +21,7 @@ func SecretPatterns() []string {
 		*WEBHOOK* DATABASE_URL XAUTHORITY GPG_AGENT_INFO AWS_* AZURE_* VAULT_*`)
 }
 
-// shellStartupPatterns are variables that make a shell run other code than the line that was judged. They are always
-// dropped.
+// shellStartupPatterns are variables that make a shell run other code than the line that was judged. They are always dropped.
 const shellStartupPatterns = "BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND BASH_FUNC_*"
 
 // urlPassword finds scheme://user:password@ in a value.
@@ -51,8 +50,7 @@ func forbidden(name string) bool {
 	return strings.HasPrefix(strings.ToUpper(name), reservedPrefix) || matchesAny(strings.Fields(shellStartupPatterns), name)
 }
 
-// matchesAny ignores letter case. A glob that does not compile matches nothing, so a mistake in an allow list lets
-// nothing through.
+// matchesAny ignores letter case. A glob that does not compile matches nothing, so a mistake in an allow list lets nothing through.
 func matchesAny(globs []string, name string) bool {
 	name = strings.ReplaceAll(strings.ToUpper(name), "/", "_") // a star of path.Match stops at a slash
 	for _, glob := range globs {

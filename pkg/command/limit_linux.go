@@ -17,9 +17,9 @@ const watchInterval = 10 * time.Millisecond
 // fastAtLeast is how many tasks more the machine must have before a command is stopped to be counted.
 const fastAtLeast = 64
 
-// limits hold the commands of a family to their numbers of processes: by a control group each where there can be one, else
-// by a watchdog with a limit of tasks behind it. RLIMIT_NPROC alone would not do: it counts all processes of the user, in all sessions,
-// so the bound of a command would depend on what else runs, and it does not hold for root.
+// limits hold the commands of a family to their numbers of processes: by a control group each where there can be one,
+// else by a watchdog with a limit of tasks behind it. RLIMIT_NPROC alone would not do: it counts all processes of the
+// user, in all sessions, so the bound of a command would depend on what else runs, and it does not hold for root.
 type limits struct {
 	place func() (*cgroup.Parent, error) // found once, with the first command
 
@@ -30,7 +30,7 @@ type limits struct {
 type limit struct {
 	processesAllowed int
 	group            *cgroup.Group // nil: the watchdog has it
-	sealed, refused  bool
+	noted, refused   bool
 	over             chan struct{} // closed by the watchdog
 }
 
@@ -45,8 +45,8 @@ func (f *family) startLimited(p *process, spec *Spec) (*sandbox.Held, error) {
 		}
 		return held, nil
 	}
-	// The limit counts threads where the watchdog counts processes, so it is wider, and only there for the time that the
-	// watchdog needs.
+	// The limit counts threads where the watchdog counts processes, so it is wider, and only there for the time that
+	// the watchdog needs.
 	tasks, profile := 2*spec.MaxProcesses+64, spec.Profile
 	if profile != nil {
 		own := *profile
@@ -80,32 +80,20 @@ func (l *limits) enter(p *process) (leave func() error) {
 	return leave
 }
 
+// note notes whether the group has refused a process, before it is sealed.
+func (l *limit) note() {
+	if !l.noted {
+		l.noted, l.refused = true, l.group.Refused() > 0
+	}
+}
+
 // seal lets the processes in the group make no more, and kills them at once where the kernel can.
 func (l *limit) seal() {
-	if l.group == nil {
-		return
+	if l.group != nil {
+		l.note()
+		l.group.Seal()
+		l.group.Kill()
 	}
-	if !l.sealed {
-		l.sealed, l.refused = true, l.group.Refused() > 0
-	}
-	l.group.Seal()
-	l.group.Kill()
-}
-
-// reached reports whether the group refused a process before it was sealed.
-func (l *limit) reached() bool {
-	if l.sealed {
-		return l.refused
-	}
-	return l.group.Refused() > 0
-}
-
-// processes are those in the group.
-func (l *limit) processes() []int {
-	if l.group == nil {
-		return nil
-	}
-	return l.group.Processes()
 }
 
 // tooMany is closed when the watchdog has found too many processes.
@@ -113,47 +101,34 @@ func (p *process) tooMany() <-chan struct{} { return p.limit.over }
 
 // bounded says how the command was held to its limit, and gives the group up.
 func (p *process) bounded(result *Result) {
-	l := &result.Limit
+	l, warning := &result.Limit, "The command had more than %d processes at a time and was ended for it."
 	l.Processes, l.By = p.limit.processesAllowed, ByWatchdog
 	if group := p.limit.group; group != nil {
-		l.By, l.Reached = ByControlGroup, p.limit.reached()
+		p.limit.note()
+		l.By, l.Reached = ByControlGroup, p.limit.refused
+		warning = "The command wanted more than %d processes and threads at a time, which its control group refused."
 		if err := group.Remove(); err != nil && len(result.Survivors) == 0 {
 			result.Warnings = append(result.Warnings, fmt.Sprintf("The control group of the command could not be removed: %v.", err))
 		}
-	}
-	if l.By == ByWatchdog && p.tree.mostAtOnce() > l.Processes {
-		l.Reached = true // the watchdog, or who ended the command, has seen it
+	} else {
+		l.Reached = p.tree.mostAtOnce() > l.Processes // the watchdog, or who ended the command, has seen it
 	}
 	if l.Reached {
-		warning := "The command had more than %d processes at a time and was ended for it."
-		if l.By == ByControlGroup {
-			warning = "The command wanted more than %d processes and threads at a time, which its control group refused."
-		}
 		result.Warnings = append(result.Warnings, fmt.Sprintf(warning, l.Processes))
 	}
 }
 
 // guard starts the watchdog where a command has no group. The caller holds the lock.
-func (f *family) guard() {
-	if !f.limits.watching && f.unguarded() {
+func (f *family) guard(p *process) {
+	if p.limit.group == nil && !f.limits.watching {
 		f.limits.watching = true
 		go f.watch()
 	}
 }
 
-// unguarded reports whether a command has only the watchdog. The caller holds the lock.
-func (f *family) unguarded() bool {
-	for _, p := range f.live {
-		if p.limit.group == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // watch ends what has too many processes, and itself with the last command that needs it. To look at the process table
-// each time would cost a machine with many processes too much: it is done when the number of all tasks has grown, or once a
-// second while there are enough of them for a command to have too many.
+// each time would cost a machine with many processes too much: it is done when the number of all tasks has grown, or
+// once a second while there are enough of them for a command to have too many.
 func (f *family) watch() {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -175,14 +150,18 @@ func (f *family) watch() {
 	}
 }
 
-// judge ends the command if it has too many processes. Where they become more so fast that they could be too many by the
-// time they are counted, its process group stands still for that: to stop it is one step of the kernel.
+// judge is called by the watchdog only, and ends the command if it has too many processes. Where they become more so fast that they
+// could be too many by the time they are counted, its process group stands still for that: to stop it is one step of the kernel.
 func (p *process) judge(fast bool) {
 	if fast {
 		unix.Kill(-p.pid, unix.SIGSTOP)
 	}
 	if len(p.members()) > p.limit.processesAllowed {
-		p.limit.end()
+		select {
+		case <-p.limit.over:
+		default:
+			close(p.limit.over)
+		}
 		return
 	}
 	p.family.mu.Lock()
@@ -192,27 +171,19 @@ func (p *process) judge(fast bool) {
 	}
 }
 
-// end is called by the watchdog only.
-func (l *limit) end() {
-	select {
-	case <-l.over:
-	default:
-		close(l.over)
-	}
-}
-
-// watched are the commands that only the watchdog holds, and the least limit among them. The watch is on as long as one is
-// left, also while it ends.
+// watched are the commands that only the watchdog holds, and the least limit among them. The watch is on as long as one
+// is left, also while it ends.
 func (f *family) watched() (watched []*process, least int, on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	least = 1 << 30
 	for _, p := range f.live {
+		on = on || p.limit.group == nil
 		if p.limit.group == nil && !p.tree.ending {
 			watched = append(watched, p)
 			least = min(least, p.limit.processesAllowed)
 		}
 	}
-	f.limits.watching = f.unguarded()
-	return watched, least, f.limits.watching
+	f.limits.watching = on
+	return watched, least, on
 }

@@ -61,10 +61,9 @@ type Chunk struct {
 	Next int64
 }
 
-// Read returns lines of an output from the 1-based line offset on (0 is the first, one below that counts from the end), at
-// most limit (0 is DefaultPageLines) and at most OutputLimit characters. With a search only lines that match are returned and
-// counted: a regular expression in RE2 syntax that ignores letter case, or the text itself if it is no valid expression. What
-// comes meanwhile is not read.
+// Read returns lines of an output from the 1-based line offset on (0 is the first, one below that counts from the end), at most limit
+// (0 is DefaultPageLines) and at most OutputLimit characters. With a search only lines that match are returned and counted: a regular
+// expression in RE2 syntax that ignores letter case, or the text itself if it is no valid expression. What comes meanwhile is not read.
 func (o Outputs) Read(id string, offset, limit int, search string) (Page, error) {
 	b := newPage(offset, limit, search)
 	err := o.read(id, func(file *os.File, size int64) error {

@@ -5,8 +5,12 @@ package command
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -71,9 +75,8 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 	return p, err
 }
 
-// live starts the shell and stays with it, on a thread that the sandbox may restrict for good. The thread is kept for as
-// long, because the kernel takes the end of the thread that started a child for the death of the parent
-// (PR_SET_PDEATHSIG).
+// live starts the shell and stays with it, on a thread that the sandbox may restrict for good. The thread is kept for as long, because
+// the kernel takes the end of the thread that started a child for the death of the parent (PR_SET_PDEATHSIG).
 func (p *process) live(spec *Spec, started chan<- error) {
 	err := p.family.launch(p, spec)
 	started <- err
@@ -105,7 +108,7 @@ func (f *family) launch(p *process, spec *Spec) error {
 	p.pid = p.cmd.Process.Pid
 	p.plant()
 	f.live[p.pid] = p
-	f.guard()
+	f.guard(p)
 	return nil
 }
 
@@ -115,8 +118,7 @@ func (f *family) remove(p *process) {
 	delete(f.live, p.pid)
 }
 
-// reap returns the exit code and the signal of the shell, or -1 if it could not be killed; it is then reaped when it
-// ends by itself.
+// reap returns the exit code and the signal of the shell, or -1 if it could not be killed; it is then reaped when it ends by itself.
 func (p *process) reap() (code int, signal string) {
 	close(p.release)
 	if !within(killGrace, p.reaped) {
@@ -139,4 +141,46 @@ func newMarker() string {
 	var random [16]byte
 	rand.Read(random[:]) // never fails, as documented
 	return makerName() + "." + hex.EncodeToString(random[:])
+}
+
+// firstInherited is the lowest descriptor that a command must not get: below it are its own three.
+const firstInherited = 3
+
+// closeInheritedOneByOne marks what this process has open now. Go opens everything with close-on-exec; what is meant are
+// descriptors that the server was started with.
+func closeInheritedOneByOne() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= firstInherited {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+// Shell returns the program that Run starts and the dialect in which it reads a command: "bash", or "posix" for sh.
+// Fixed places come before PATH, which can name directories that an agent writes to.
+func Shell() (path, dialect string, err error) {
+	for _, candidate := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "bash", "/bin/sh", "sh"} {
+		found, err := exec.LookPath(candidate)
+		if err != nil || !filepath.IsAbs(found) {
+			continue
+		}
+		if filepath.Base(candidate) == "bash" {
+			return found, "bash", nil
+		}
+		return found, "posix", nil
+	}
+	return "", "", ErrNoShell
+}
+
+// shellCommand is the shell with the line as its only code. A line that begins with a dash or a plus would be read as
+// an option; a blank before it changes nothing else, and works in every shell, unlike "--".
+func shellCommand(shell, line string) *exec.Cmd {
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line
+	}
+	return exec.Command(shell, "-c", line)
 }

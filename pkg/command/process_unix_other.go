@@ -47,7 +47,7 @@ func (f *family) startLimited(p *process, spec *Spec) (*sandbox.Held, error) {
 	return sandbox.Start(p.cmd, spec.Level, spec.Profile)
 }
 
-func (f *family) guard() {}
+func (f *family) guard(*process) {}
 
 func (p *process) bounded(*Result) {}
 

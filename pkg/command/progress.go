@@ -11,8 +11,7 @@ const (
 	progressLimit    = 16<<10 - 100 // bytes of a piece, with room for the note of what was skipped
 )
 
-// progress hands text to a slow reader without slowing down the command: what comes faster than it may be told is
-// skipped.
+// progress hands text to a slow reader without slowing down the command: what comes faster than it may be told is skipped.
 type progress struct {
 	tell func(string)
 
@@ -66,14 +65,13 @@ func (p *progress) stop() {
 
 func (p *progress) run() {
 	defer close(p.done)
-	for {
+	for open := true; open; {
 		select {
 		case <-p.arrived:
-			p.deliver()
 		case <-p.closing:
-			p.deliver()
-			return
+			open = false
 		}
+		p.deliver()
 		select {
 		case <-time.After(progressInterval):
 		case <-p.closing:

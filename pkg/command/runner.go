@@ -13,8 +13,7 @@ import (
 const (
 	// termGrace is how long a command that has to end may clean up after SIGTERM, before it is killed.
 	termGrace = 250 * time.Millisecond
-	// drainGrace is how long what a shell left running may go on printing, such as `> >(tee log)` does. Then it is
-	// killed.
+	// drainGrace is how long what a shell left running may go on printing, such as `> >(tee log)` does. Then it is killed.
 	drainGrace = 500 * time.Millisecond
 	// killGrace is how long processes may take to die.
 	killGrace = 5 * time.Second
@@ -97,7 +96,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {
 	out.progress.stop()
 	out.finish(&result)
 	if spec.Apart {
-		result.Errors = apart.close(&Result{})
+		result.Errors = apart.text(&Result{})
 	}
 	if err != nil {
 		return Result{}, err
@@ -140,8 +139,12 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	drained := ours.drain(out, apart)
 
 	await(ctx, cmp.Or(spec.Timeout, DefaultTimeout), shell, result)
-	if !result.TimedOut && !result.Cancelled && !result.Limit.Reached {
-		result.Limit.Reached = drains(drained, shell)
+	if !result.TimedOut && !result.Cancelled { // what the shell left running may go on printing
+		select {
+		case <-drained:
+		case <-time.After(drainGrace):
+		case <-shell.tooMany():
+		}
 	}
 	result.Survivors = shell.sweep(killGrace)
 	shell.bounded(result)
@@ -159,17 +162,14 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 
 // await returns when the shell has ended, or has been told to end and had its time for it.
 func await(ctx context.Context, timeout time.Duration, shell *process, result *Result) {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-shell.ended:
 		return
-	case <-timer.C:
+	case <-time.After(timeout):
 		result.TimedOut = true
 	case <-ctx.Done():
 		result.Cancelled = true
 	case <-shell.tooMany():
-		result.Limit.Reached = true
 		return // it is not asked: each moment makes more of them
 	}
 	shell.interrupt()
@@ -181,28 +181,12 @@ func await(ctx context.Context, timeout time.Duration, shell *process, result *R
 // so is one in another container.
 func (r *Runner) EndAbandoned() []int { return r.family.endAbandoned() }
 
-// drains waits for what a shell left running to go on printing for a moment, and reports whether it is ended before because
-// there are too many of them.
-func drains(drained <-chan struct{}, shell *process) (tooMany bool) {
-	timer := time.NewTimer(drainGrace)
-	defer timer.Stop()
-	select {
-	case <-drained:
-	case <-timer.C:
-	case <-shell.tooMany():
-		return true
-	}
-	return false
-}
-
 // within reports whether done is closed before the grace is over.
 func within(grace time.Duration, done <-chan struct{}) bool {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(grace):
 		return false
 	}
 }

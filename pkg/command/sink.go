@@ -66,7 +66,6 @@ func (s *sink) show(text []byte) {
 
 // finish closes the artifact and fills in what the result says about the output.
 func (s *sink) finish(result *Result) {
-	s.show(s.cleaner.Flush(s.cleaned[:0]))
 	result.OutputBytes = s.bytes
 	result.OutputHash = "sha256:" + hex.EncodeToString(s.hash.Sum(nil))
 	if s.artifact != nil {
@@ -75,17 +74,13 @@ func (s *sink) finish(result *Result) {
 		}
 		result.ArtifactID, result.ArtifactBytes = s.artifact.ID(), s.artifact.Kept()
 	}
-	result.Truncated = s.window.split
 	result.Output = s.text(result)
+	result.Truncated = s.window.split
 }
 
-// close returns what a stream held that is neither kept nor counted.
-func (s *sink) close(result *Result) string {
-	s.show(s.cleaner.Flush(s.cleaned[:0]))
-	return s.text(result)
-}
-
+// text ends the stream, and is what it held, as far as it is shown.
 func (s *sink) text(result *Result) string {
+	s.show(s.cleaner.Flush(s.cleaned[:0]))
 	return s.window.text(func(omitted int64) string { return omission(omitted, result) })
 }
 

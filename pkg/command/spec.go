@@ -56,8 +56,7 @@ type Spec struct {
 	// Timeout ends the command; 0 is DefaultTimeout. The caller bounds it.
 	Timeout time.Duration
 
-	// Started, if set, is called once the shell runs, with the id of the artifact, which can be read from then on; "" if
-	// none is kept.
+	// Started, if set, is called once the shell runs, with the id of the artifact, which can be read from then on; "" if none is kept.
 	Started func(artifactID string)
 
 	// MaxProcesses is how many processes the command can have at a time; 0 is what the Options say. Result.Limit says how it

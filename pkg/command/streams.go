@@ -41,8 +41,7 @@ func (s streams) close() {
 	}
 }
 
-// feed writes the input. A command that does not read it, or ends before, is no error; closing the stream ends the
-// writing.
+// feed writes the input. A command that does not read it, or ends before, is no error; closing the stream ends the writing.
 func (s streams) feed(input []byte) {
 	if s.input == nil {
 		return

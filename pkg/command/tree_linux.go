@@ -29,12 +29,6 @@ type tree struct {
 	most     int // how many were found at a time
 }
 
-func (t *tree) hasSession(id int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.sessions[id]
-}
-
 func (t *tree) mostAtOnce() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,7 +166,10 @@ func (p *process) signal(member stat, signal unix.Signal) error {
 		return os.ErrProcessDone
 	}
 	err = handle.Signal(signal)
-	if p.tree.hasSession(now.session) && now.group > 1 {
+	p.tree.mu.Lock()
+	ours := p.tree.sessions[now.session]
+	p.tree.mu.Unlock()
+	if ours && now.group > 1 {
 		unix.Kill(-now.group, signal)
 	}
 	return err
@@ -182,7 +179,10 @@ func (p *process) signal(member stat, signal unix.Signal) error {
 func (p *process) members() []stat {
 	p.tree.mu.Lock()
 	defer p.tree.mu.Unlock()
-	grouped := p.limit.processes() // first: who is in the group is found in the table, or has ended
+	var grouped []int
+	if group := p.limit.group; group != nil {
+		grouped = group.Processes() // first: who is in the group is found in the table, or has ended
+	}
 	all, orphans := p.family.survey(p)
 	self, found := os.Getpid(), map[int]bool{}
 	for _, pid := range grouped {
@@ -198,9 +198,12 @@ func (p *process) members() []stat {
 	for p.learnSessions(all, found); grow(all, found, p.tree.sessions); {
 		p.learnSessions(all, found)
 	}
-	members := living(all, found)
-	for _, member := range members {
-		p.tree.known[member.identity] = true
+	var members []stat
+	for pid := range found {
+		if process := all[pid]; !process.dead {
+			members = append(members, process)
+			p.tree.known[process.identity] = true
+		}
 	}
 	p.tree.most = max(p.tree.most, len(members))
 	return members
@@ -243,16 +246,6 @@ func (p *process) learnSessions(all map[int]stat, found map[int]bool) {
 			p.tree.sessions[session] = true
 		}
 	}
-}
-
-func living(all map[int]stat, found map[int]bool) []stat {
-	var members []stat
-	for pid := range found {
-		if process := all[pid]; !process.dead {
-			members = append(members, process)
-		}
-	}
-	return members
 }
 
 func pids(members []stat) []int {

@@ -31,8 +31,7 @@ type Complaint struct {
 	Kind Kind
 	// Line is the message, cut, and Program what it begins with, if that is a word: mostly the program that says it.
 	Line, Program string
-	// Names are what it can be about, the likeliest first: paths, absolute or
-	// relative to where the program ran. There may be none.
+	// Names are what it can be about, the likeliest first: paths, absolute or relative to where the program ran. There may be none.
 	Names []string
 }
 

@@ -1,5 +1,4 @@
-// Package install knows the commands that install dependencies: where each puts
-// packages, and which manifests and lock files it writes.
+// Package install knows the commands that install dependencies: where each puts packages, and which manifests and lock files it writes.
 //
 // What it knows is data ([Find] reads a table): the program, its first words, and names relative to the directory of
 // the project, which is the nearest at or above the command's that has its manifest. It looks at which of these files

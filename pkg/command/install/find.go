@@ -39,81 +39,73 @@ func Find(root, dir string, line *shell.Reading) *Install {
 	if line == nil {
 		return nil
 	}
-	f := &finder{root: root, out: &Install{}}
+	f := &finder{root: root}
 	for _, p := range line.Programs {
-		name, args := known(p)
+		p = known(p)
 		for _, m := range managers() {
-			if m.program == name {
-				f.command(m, p, args, dir)
+			if m.program == p.Name {
+				f.command(m, p, dir)
 			}
 		}
 	}
-	if len(f.out.Commands) == 0 {
+	if len(f.Commands) == 0 {
 		return nil
 	}
-	return f.out
+	return &f.Install
 }
 
 var versioned = regexp.MustCompile(`^(python|pip)[0-9.]*$`)
 
-// known is the name that the table has for a program, with its arguments: python -m pip is pip, and pip3.12 too.
-func known(p shell.Program) (name string, args []shell.Arg) {
-	name, args = strings.TrimSuffix(p.Name, ".exe"), p.Args
-	if m := versioned.FindStringSubmatch(name); m != nil {
-		name = m[1]
+// known is a program by the name that the table has for it, with its arguments: python -m pip is pip, and pip3.12 too.
+func known(p shell.Program) shell.Program {
+	p.Name = strings.TrimSuffix(p.Name, ".exe")
+	if m := versioned.FindStringSubmatch(p.Name); m != nil {
+		p.Name = m[1]
 	}
-	if name == "python" && len(args) > 1 && args[0].Exact && args[0].Text == "-m" && args[1].Exact {
-		name, args = args[1].Text, args[2:]
+	if p.Name == "python" && len(p.Args) > 1 && p.Args[0].Is("-m") && p.Args[1].Exact {
+		p.Name, p.Args = p.Args[1].Text, p.Args[2:]
 	}
-	if name == "virtualenv" {
-		name = "venv"
+	if p.Name == "virtualenv" {
+		p.Name = "venv"
 	}
-	return name, args
+	return p
 }
 
 type finder struct {
+	Install
 	root string
-	out  *Install
 }
 
 // command adds what one simple command writes, if it is an install command.
-func (f *finder) command(m manager, p shell.Program, args []shell.Arg, start string) {
-	p.Name, p.Args = m.program, args
+func (f *finder) command(m manager, p shell.Program, start string) {
 	words, w, found := m.verb(p)
-	if !found || slices.ContainsFunc(args, func(a shell.Arg) bool { return shell.Among(m.global, a.Text) }) {
+	if !found || slices.ContainsFunc(p.Args, func(a shell.Arg) bool { return shell.Among(m.global, a.Text) }) {
 		return
 	}
-	if named := m.names(args, words); w&manifestIfNamed != 0 && named {
+	if w&manifestIfNamed != 0 && m.names(p.Args, words) {
 		w |= manifest
 	}
-	add(&f.out.Commands, strings.TrimSpace(m.program+" "+words))
-	for _, at := range f.places(m, args, p.In, start) {
+	add(&f.Commands, strings.TrimSpace(m.program+" "+words))
+	for _, at := range f.places(m, p, start) {
 		f.project(m, w, at)
 		if m.environment {
-			f.environments(p, words, args, at)
+			f.environments(p, words, at)
 		}
 	}
 }
 
-// places are the directories that a command can work in: where a cd may have
-// failed, those that have a project, if any has.
-func (f *finder) places(m manager, args []shell.Arg, in []string, start string) []string {
-	if len(in) == 0 {
-		in = []string{""}
+// places are the directories that a command can work in: where a cd may have failed, those that have a project, if any has.
+func (f *finder) places(m manager, p shell.Program, start string) (all []string) {
+	if len(p.In) == 0 {
+		p.In = []string{""}
 	}
-	var all, projects []string
-	for _, at := range in {
-		at, inside := f.inside(start, at)
-		if !inside {
-			continue
-		}
-		at = f.optional(m, args, at)
-		all = append(all, at)
-		if f.home(m, at) != "" {
-			projects = append(projects, at)
+	for _, at := range p.In {
+		if at, inside := f.inside(start, at); inside {
+			all = append(all, f.optional(m, p.Args, at))
 		}
 	}
-	if len(projects) > 0 {
+	none := func(at string) bool { return f.home(m, at) == "" }
+	if projects := slices.DeleteFunc(slices.Clone(all), none); len(projects) > 0 {
 		return projects
 	}
 	return all
@@ -173,17 +165,11 @@ func (f *finder) optional(m manager, args []shell.Arg, dir string) string {
 
 // inside is a path of the workspace that a line names from a directory of it.
 func (f *finder) inside(from, name string) (string, bool) {
-	if !path.IsAbs(name) {
-		name = path.Join(from, name)
-	} else if name = path.Clean(name); name == f.root {
-		name = "."
-	} else {
-		below, is := strings.CutPrefix(name, strings.TrimSuffix(f.root, "/")+"/")
-		if !is {
-			return "", false
-		}
-		name = below
+	if path.IsAbs(name) {
+		below, is := strings.CutPrefix(path.Clean(name)+"/", strings.TrimSuffix(f.root, "/")+"/")
+		return path.Clean(below), is
 	}
+	name = path.Join(from, name)
 	return name, name != ".." && !strings.HasPrefix(name, "../")
 }
 
@@ -192,13 +178,13 @@ func (f *finder) project(m manager, w writes, dir string) {
 	home := cmp.Or(f.home(m, dir), dir)
 	group := cmp.Or(f.above(home, func(at string) bool { return at != home && m.group.file != "" && f.marked(at, m.group, home) }), home)
 	for _, dir := range []string{home, group} {
-		add(&f.out.Dirs, dir)
+		add(&f.Dirs, dir)
 		for name := range strings.FieldsSeq(m.packages) {
-			add(&f.out.Packages, path.Join(dir, name))
+			add(&f.Packages, path.Join(dir, name))
 		}
 	}
 	if w&manifest != 0 && m.manifest != "" {
-		add(&f.out.Files, path.Join(home, m.manifest))
+		add(&f.Files, path.Join(home, m.manifest))
 	}
 	if w&locks == 0 {
 		return
@@ -216,13 +202,13 @@ func (f *finder) locks(names string, dirs ...string) {
 	for _, dir := range dirs {
 		for name := range strings.FieldsSeq(names) {
 			if f.exists(path.Join(dir, name)) {
-				add(&f.out.Files, path.Join(dir, name))
+				add(&f.Files, path.Join(dir, name))
 				found = true
 			}
 		}
 	}
 	if first, _, _ := strings.Cut(names, " "); !found && first != "" {
-		add(&f.out.Files, path.Join(dirs[0], first))
+		add(&f.Files, path.Join(dirs[0], first))
 	}
 }
 
@@ -242,33 +228,30 @@ func (f *finder) above(dir string, is func(string) bool) string {
 const environmentFile = "pyvenv.cfg"
 
 // environments adds the virtual environments that a command can write.
-func (f *finder) environments(p shell.Program, words string, args []shell.Arg, dir string) {
-	add(&f.out.Dirs, dir)
-	if bin := path.Dir(p.Path); path.Base(bin) == "bin" || path.Base(bin) == "Scripts" {
-		if at, inside := f.inside(dir, path.Dir(bin)); inside && environmentName(at) && f.free(at) {
-			add(&f.out.Packages, at)
-		}
+func (f *finder) environments(p shell.Program, words string, dir string) {
+	add(&f.Dirs, dir)
+	if bin := path.Dir(p.Path); shell.Among("bin Scripts", path.Base(bin)) {
+		f.environment(dir, path.Dir(bin))
 	}
 	for _, name := range []string{".venv", "venv", "env"} {
 		if at := path.Join(dir, name); f.exists(path.Join(at, environmentFile)) {
-			add(&f.out.Packages, at)
+			add(&f.Packages, at)
 		}
 	}
-	if p.Name != "venv" && words != "venv" {
-		return
-	}
-	for _, a := range args {
-		at, inside := f.inside(dir, a.Text)
-		if a.Exact && a.Text != words && inside && environmentName(at) && f.free(at) {
-			add(&f.out.Packages, at)
+	for _, a := range p.Args {
+		if a.Exact && a.Text != words && (p.Name == "venv" || words == "venv") {
+			f.environment(dir, a.Text)
 		}
 	}
 }
 
-// environmentName reports whether a directory is called as environments are.
-func environmentName(dir string) bool {
-	name := path.Base(dir)
-	return name == "env" || name == "virtualenv" || strings.Contains(name, "venv")
+// environment adds a directory that a line names, if it is called as environments are and nothing else is in it.
+func (f *finder) environment(from, name string) {
+	at, inside := f.inside(from, name)
+	called := path.Base(at)
+	if inside && (shell.Among("env virtualenv", called) || strings.Contains(called, "venv")) && f.free(at) {
+		add(&f.Packages, at)
+	}
 }
 
 // free reports whether nothing is in a directory that is not an environment's.

@@ -32,8 +32,7 @@ type Policy struct {
 	Default Action
 	// Unjudged is for what cannot be judged.
 	Unjudged Action
-	// Doubtful, if stricter than Unjudged, is for a line of which cannot be judged whether a rule that asks or denies
-	// concerns it.
+	// Doubtful, if stricter than Unjudged, is for a line of which cannot be judged whether a rule that asks or denies concerns it.
 	Doubtful Action
 	// Root is the workspace, which rules with a relative path are about, and Dir where the line starts; both absolute, ""
 	// where that is not known.
@@ -73,41 +72,29 @@ func (p Policy) Judge(line *shell.Reading) Verdict {
 func (p Policy) program(program shell.Program) Verdict {
 	verdict, named := Verdict{Action: Allow, Program: program.String()}, false
 	for _, source := range p.Sources {
-		for _, list := range []struct {
-			action Action
-			rules  []Rule
-		}{{Ask, source.Ask}, {Deny, source.Deny}} {
-			for _, rule := range list.rules {
-				v, does := p.strict(rule, list.action, program)
-				named = named || does
-				if does && v.Action > verdict.Action {
-					v.Source = source.Name
+		for action, rules := range [][]Rule{Allow: source.Allow, Ask: source.Ask, Deny: source.Deny} {
+			for _, rule := range rules {
+				v := Verdict{Action: Action(action), Program: program.String(), Rule: rule.String(), Source: source.Name}
+				switch answer := rule.match(program, p); {
+				case v.Action == Allow:
+					named = named || rule.certain(program, p)
+				case answer == no:
+					v.Action = Allow
+				case answer == perhaps:
+					v.Action = min(v.Action, max(p.Unjudged, p.Doubtful))
+					v.Unjudged = []string{"an argument that the rule names is not literal"}
+				}
+				named = named || v.Action > Allow
+				if v.Action > verdict.Action {
 					verdict = v
 				}
 			}
-		}
-		for _, rule := range source.Allow {
-			named = named || rule.certain(program, p)
 		}
 	}
 	if !named && !harmless(program) {
 		verdict.Action = p.Default
 	}
 	return verdict
-}
-
-// strict applies a rule that asks or denies.
-func (p Policy) strict(rule Rule, action Action, program shell.Program) (Verdict, bool) {
-	verdict := Verdict{Action: action, Program: program.String(), Rule: rule.String()}
-	switch rule.match(program, p) {
-	case yes:
-		return verdict, true
-	case perhaps:
-		verdict.Action = min(action, max(p.Unjudged, p.Doubtful))
-		verdict.Unjudged = []string{"an argument that the rule names is not literal"}
-		return verdict, verdict.Action > Allow
-	}
-	return verdict, false
 }
 
 // harmless knows the builtins that run nothing and write nothing but what stands in a Reading, so that a default of

@@ -53,13 +53,13 @@ func (m *Builder) Make(req Request) (*Profile, error) {
 		if err != nil {
 			return err
 		}
-		packages := m.prepare(r, s, req)
-		shape(r, s, req)
+		packages := m.prepare(r, s)
+		shape(r, s)
 		m.openGit(r, req)
 		m.openPlaces(r, packages)
 		r.openNamed(req)
 		m.operatorPlaces(r, req)
-		r.hide(s, req)
+		r.hide(s)
 		if s.short {
 			r.warn("The workspace has more than %d entries; the command cannot write what was not looked at.", maxEntries)
 		}
@@ -106,14 +106,14 @@ func (m *Builder) survey(req Request) (*survey, error) {
 }
 
 // prepare finds the places for packages, which it returns, makes the build places, and the private caches.
-func (m *Builder) prepare(r *Profile, s *survey, req Request) (packages []string) {
-	for _, name := range req.Packages {
+func (m *Builder) prepare(r *Profile, s *survey) (packages []string) {
+	for _, name := range s.Packages {
 		if _, usable := s.placeable(name); usable {
 			s.places[name] = true
 			packages = append(packages, name)
 		}
 	}
-	for _, place := range s.buildPlaces(req.Dir) {
+	for _, place := range s.buildPlaces(s.Dir) {
 		if withinAny(packages, place) {
 			continue // made by the package manager, or not at all
 		}
@@ -141,99 +141,56 @@ func (m *Builder) openCaches(r *Profile) {
 	r.env = append(r.env, cachesIn(private, m.environ)...)
 }
 
-// hold makes a missing build place for as long as commands use it. What is still empty then is removed.
-func (m *Builder) hold(place string, r *Profile) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, err := os.Lstat(filepath.Join(m.root, filepath.FromSlash(place))); err == nil && m.made[place] == 0 {
-		return true
-	}
-	made, err := m.makeDir(place)
-	if err != nil {
-		return false
-	}
-	m.made[place]++
-	r.vacate = append(r.vacate, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.made[place]--; m.made[place] == 0 {
-			delete(m.made, place)
-			_ = made.RemoveDir() // which fails if it is used
-		}
-		made.Close()
-	})
-	return true
-}
-
 // shape finds what of the scope may be written, in the way of the level.
-func shape(r *Profile, s *survey, req Request) {
-	if req.Level == sandbox.Full {
-		if mask(r, s) {
+func shape(r *Profile, s *survey) {
+	if s.Level == sandbox.Full {
+		m := &masked{survey: s}
+		if m.visit(".", s.start(), false) {
+			r.addScope(m.writable)
+			if slices.Contains(m.writable, ".") {
+				m.frozen = append(m.frozen, absent(s.root)...)
+			}
+			r.Sandbox.Frozen = append(r.Sandbox.Frozen, placed(s.root, m.frozen)...)
 			return
 		}
-		if req.Touched != nil {
-			r.Crowded = true
-		}
-		if s.Open != nil {
-			s.Open, s.seen, s.short = nil, 0, false
-			if mask(r, s) {
-				return
-			}
-		}
+		r.Crowded = s.Touched != nil
 		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
 		s.seen, s.short = 0, false
 	}
 	p := &pieces{survey: s}
 	_, writable := p.visit(".", s.start())
 	r.addScope(writable)
-	if len(p.narrowed) > 0 && req.Level == sandbox.Landlock {
+	if len(p.narrowed) > 0 && s.Level == sandbox.Landlock {
 		r.warn("At sandbox level landlock a command cannot make, rename or remove entries directly %s, though the scope has room for them: "+
 			"something there must not change, and this level cannot tell them apart.", named(p.narrowed))
 	}
 }
 
-// mask shapes the profile for the level full, and reports whether it could.
-func mask(r *Profile, s *survey) bool {
-	m := &masked{survey: s}
-	if m.visit(".", s.start(), false) != nil {
-		return false
-	}
-	r.addScope(m.writable)
-	if slices.Contains(m.writable, ".") {
-		m.frozen = append(m.frozen, absent(s.root)...)
-	}
-	r.freeze(m.frozen)
-	return true
-}
-
 // named says where, for a few directories.
 func named(dirs []string) string {
 	slices.Sort(dirs)
-	text, left := few(dirs, func(dir string) string {
+	return few(dirs, " and in %d more directories", func(dir string) string {
 		if dir == "." {
 			return "at the top of the workspace"
 		}
 		return "in " + dir
 	})
-	if left > 0 {
-		text += fmt.Sprintf(" and in %d more directories", left)
+}
+
+// few shows the first of some names, and how many more there are.
+func few(names []string, more string, show func(string) string) string {
+	var shown []string
+	for _, name := range names[:min(3, len(names))] {
+		shown = append(shown, show(name))
+	}
+	text := strings.Join(shown, ", ")
+	if left := len(names) - len(shown); left > 0 {
+		text += fmt.Sprintf(more, left)
 	}
 	return text
 }
 
-// few shows the first of some names, and says how many are left.
-func few(names []string, show func(string) string) (text string, left int) {
-	for i, name := range names[:min(3, len(names))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += show(name)
-	}
-	return text, max(0, len(names)-3)
-}
-
-// openPlaces adds the places that the walk did not come to. One for packages is
-// made where the command cannot make it itself.
+// openPlaces adds the places that the walk did not come to. One for packages is made where the command cannot make it itself.
 func (m *Builder) openPlaces(r *Profile, packages []string) {
 	for _, place := range r.Places {
 		if !r.writable(r.path(place)) {
@@ -335,12 +292,6 @@ func (r *Profile) addScope(names []string) {
 func (r *Profile) add(names []string) {
 	for _, name := range names {
 		r.Sandbox.Writable = append(r.Sandbox.Writable, r.path(name))
-	}
-}
-
-func (r *Profile) freeze(frozen []sandbox.Frozen) {
-	for _, f := range frozen {
-		r.Sandbox.Frozen = append(r.Sandbox.Frozen, sandbox.Frozen{Path: r.path(f.Path), Directory: f.Directory})
 	}
 }
 

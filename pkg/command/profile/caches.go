@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,8 +49,7 @@ func openCaches(root string, environ []string) (string, error) {
 	return dir, os.MkdirAll(filepath.Join(dir, "coverage"), 0o700)
 }
 
-// cachesIn are the variables that hand the caches over. What the user has
-// set for a cache is replaced: a command could poison that one.
+// cachesIn are the variables that hand the caches over. What the user has set for a cache is replaced: a command could poison that one.
 func cachesIn(dir string, environ []string) (env []string) {
 	for variable := range strings.FieldsSeq(cacheVariables) {
 		name, cache, _ := strings.Cut(variable, "=")
@@ -107,13 +105,9 @@ func goRoot(environ []string) string {
 // readAssignments reads lines of the form NAME=value; a file that cannot be read has none.
 func readAssignments(name string) map[string]string {
 	values := map[string]string{}
-	opened, _, err := durable.OpenRegular(name)
-	if err != nil {
-		return values
-	}
-	defer opened.Close()
-	for lines := bufio.NewScanner(opened); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), "="); ok {
+	text, _ := durable.ReadRegular(name, fileLimit)
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "="); ok {
 			values[key] = value
 		}
 	}

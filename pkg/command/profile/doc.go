@@ -15,16 +15,14 @@
 // this holds for names at the top of the workspace only. For the level full these are Frozen inside of what may be
 // written; a profile for the level landlock has no directory above one, and never the workspace itself.
 //
-// .git is closed, except to a line in which a git command stands, where the settings let it: then all of it but what
-// makes git run programs or look elsewhere. At the level landlock, which cannot tell these apart, only GitTrusted opens
-// it.
+// .git is closed, except to a line in which a git command stands, where the settings let it: then all of it but what makes git run
+// programs or look elsewhere. At the level landlock, which cannot tell these apart, only GitTrusted opens it.
 //
-// In a linked work tree .git is a file that points to where git keeps what it knows, outside of the workspace. That is
-// opened in the same way if it points back to this workspace, for a file of the workspace must not say what is writable
-// outside of it: the directory that all work trees share, and this one's own in it. The others' stay closed: their
-// directories, and of the main one, whose files lie among the shared ones, what exists. A submodule's directory stays
-// closed, and so does the shared one where nothing tells whose is what: branches in the format reftable, a work tree
-// inside of it.
+// In a linked work tree .git is a file that points to where git keeps what it knows, outside of the workspace. That is opened in the
+// same way if it points back to this workspace, for a file of the workspace must not say what is writable outside of it: the directory
+// that all work trees share, and this one's own in it. The others' stay closed: their directories, and of the main one, whose files lie
+// among the shared ones, what exists. A submodule's directory stays closed, and so does the shared one where nothing tells whose is
+// what: branches in the format reftable, a work tree inside of it.
 //
 // Where .git is open, at any level, its files that have other names (hard links: another clone of the same disk, git
 // clone PATH) are first replaced by copies with the same content, permissions and time, so that writing them writes no

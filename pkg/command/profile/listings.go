@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// grain is more than the distance of two times of change that a file system
-	// notes; where it notes whole seconds, coarse is.
+	// grain is more than the distance of two times of change that a file system notes; where it notes whole seconds, coarse is.
 	grain  = 20 * time.Millisecond
 	coarse = 2 * time.Second
 )

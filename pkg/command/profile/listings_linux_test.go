@@ -52,8 +52,7 @@ func TestKeptListings(t *testing.T) {
 	}
 }
 
-// TestListingsAgree: whatever changes between two commands, a Builder that
-// remembers makes the profile of one that does not.
+// TestListingsAgree: whatever changes between two commands, a Builder that remembers makes the profile of one that does not.
 func TestListingsAgree(t *testing.T) {
 	root := tree(t, "src/a/b/x", "src/c/y.ts", "docs/z", "link -> docs")
 	environ := home(t)

@@ -14,8 +14,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// toolchain is where the tools of one kind of project write, relative to the
-// directory of the file by which it is known.
+// toolchain is where the tools of one kind of project write, relative to the directory of the file by which it is known.
 type toolchain struct {
 	files string
 	// needed are made before a command where they are missing, because the
@@ -107,8 +106,7 @@ func (s *survey) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// placeable reports whether a place is, or could be made, a directory that no
-// rule closes. Of more than one missing level none is made.
+// placeable reports whether a place is, or could be made, a directory that no rule closes. Of more than one missing level none is made.
 func (s *survey) placeable(place string) (exists, usable bool) {
 	exists = true
 	for i, at := range prefixes(place) {
@@ -139,8 +137,8 @@ func prefixes(p string) []string {
 	return append(all, p)
 }
 
-// gitignoreLimit bounds what is read of a .gitignore, in bytes.
-const gitignoreLimit = 1 << 20
+// fileLimit bounds what is read of a small file, in bytes.
+const fileLimit = 1 << 20
 
 // ignoredIn says which directories the .gitignore of a directory, or the one of the workspace, has git ignore. A file
 // that the scope has says nothing: who may change it could make any of the names writable.
@@ -159,10 +157,10 @@ func (s *survey) ignoredIn(dir string) func(name string) bool {
 
 func (s *survey) gitignore(dir string) gitignore.List {
 	name := path.Join(dir, ".gitignore")
-	if !s.all && (s.inScope(name) || is(s.Rules.Unscoped, name)) || !s.isFile(name) {
+	if !s.all && (s.inScope(name) || is(s.Rules.Unscoped, name)) {
 		return nil
 	}
-	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), gitignoreLimit)
+	text, err := durable.ReadRegular(filepath.Join(s.root, filepath.FromSlash(name)), fileLimit)
 	if err != nil {
 		return nil
 	}

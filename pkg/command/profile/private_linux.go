@@ -34,15 +34,13 @@ var (
 	errCopies  = fmt.Errorf("more than %d bytes of its files have other names (hard links)", maxCopied)
 )
 
-// makePrivate gives each file of a git directory that has other names (hard links), as git makes them when it clones a
-// path, a content of its own: who writes it then writes no other repository's. Content, permissions and time of
-// modification stay. Left out are what skip names, packs, and files of more than 64 MiB, which it returns; paths are
-// relative to the git directory.
+// makePrivate gives each file of a git directory that has other names (hard links), as git makes them when it clones a path, a content
+// of its own: who writes it then writes no other repository's. Content, permissions and time of modification stay. Left out are what
+// skip names, packs, and files of more than 64 MiB, which it returns; paths are relative to the git directory.
 //
-// A file that others replace meanwhile stays theirs; what a program writes in that very moment into one that it had
-// open, as git does with its logs, stays with the other names. After a crash each file is what it was or its copy, all
-// of which are on disk before the first takes its place; what is left is a file of a name that git clears away. Names
-// are followed one by one and never through a link.
+// A file that others replace meanwhile stays theirs; what a program writes in that very moment into one that it had open, as git does
+// with its logs, stays with the other names. After a crash each file is what it was or its copy, all of which are on disk before the
+// first takes its place; what is left is a file of a name that git clears away. Names are followed one by one and never through a link.
 func makePrivate(gitDir string, skip func(name string) bool) (large []string, err error) {
 	above, err := openDir(filepath.Dir(gitDir))
 	if err != nil {

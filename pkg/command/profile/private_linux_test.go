@@ -102,8 +102,7 @@ func TestObjectsOfAnotherClone(t *testing.T) {
 	}
 }
 
-// TestCopyOfAWholeRepository: of `cp -al` all files of .git are shared, and
-// those that change get a content of their own too.
+// TestCopyOfAWholeRepository: of `cp -al` all files of .git are shared, and those that change get a content of their own too.
 func TestCopyOfAWholeRepository(t *testing.T) {
 	top, _ := cloned(t, 3)
 	copied, outside := filepath.Join(t.TempDir(), "copy"), t.TempDir()

@@ -20,8 +20,8 @@ func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	root := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range names {
-		name, target, link := strings.Cut(name, " -> ")
-		p := filepath.Join(root, name)
+		name, target, link := strings.Cut(name, "->")
+		target, p := strings.TrimSpace(target), filepath.Join(root, strings.TrimSpace(name))
 		check.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
 		switch {
 		case link:
@@ -131,13 +131,13 @@ func TestOpened(t *testing.T) {
 			"a/b -a/b/manifest -a/b/x src", "a/b/node_modules src", "a/b/node_modules"},
 		{"packages that are there", "manifest node_modules/x/.git/config node_modules/x/.vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}},
 			". -manifest " + absent, "node_modules src", "node_modules"},
-		{"a link in their place", "manifest node_modules -> src,src/a", profile.Request{Scope: []string{"src/**"}, Packages: []string{"node_modules"}}, "src", "src", ""},
+		{"a link in their place", "manifest node_modules->src src/a", profile.Request{Scope: []string{"src/**"}, Packages: []string{"node_modules"}}, "src", "src", ""},
 		{"too many masks", "src/a " + many("f", 1200), profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}}, "src node_modules", "src node_modules", "node_modules"},
 		{"program configuration by name", ".vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Named: []string{".vscode/s", ".mcp.json"}}, ". .vscode/s -.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.orchestration/ -.roo/ -.roomodes -.vscode/", ".vscode/s src", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
-				root := tree(t, fields(test.tree)...)
+				root := tree(t, strings.Fields(test.tree)...)
 				test.req.Level = level
 				got, r := reached(t, root, test.req)
 				if got != sorted(want) || strings.Join(r.Packages, " ") != test.packages {
@@ -154,15 +154,6 @@ func many(name string, n int) string {
 		names = append(names, fmt.Sprint(name, i))
 	}
 	return strings.Join(names, " ")
-}
-
-func fields(names string) []string {
-	if strings.Contains(names, " -> ") {
-		link, rest, _ := strings.Cut(names, ",")
-		first, link, _ := strings.Cut(link, " ")
-		return []string{first, link, rest}
-	}
-	return strings.Fields(names)
 }
 
 func sorted(names string) string {

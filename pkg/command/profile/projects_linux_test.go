@@ -85,8 +85,7 @@ func projects() []project {
 	}
 }
 
-// TestProject: tests, builds and git work in scope, at both levels, with no
-// setting, without a network; and the rest stays as it is.
+// TestProject: tests, builds and git work in scope, at both levels, with no setting, without a network; and the rest stays as it is.
 func TestProject(t *testing.T) {
 	ability := sandbox.Probe()
 	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)

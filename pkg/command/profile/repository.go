@@ -21,8 +21,7 @@ type repository struct {
 	// common is what all work trees of the repository share; own is the part of
 	// a linked work tree, a directory in common/worktrees, else "".
 	common, own string
-	// others are the names in common that are the main work tree's alone, as
-	// its HEAD and its index, where this is a linked one.
+	// others are the names in common that are the main work tree's alone, as its HEAD and its index, where this is a linked one.
 	others []sandbox.Frozen
 }
 
@@ -124,8 +123,7 @@ func (g *repository) guarded() []sandbox.Frozen {
 	return slices.Concat(guardedIn(g.common, guardedInGit), guardedIn(g.own, guardedInOwn), g.others)
 }
 
-// guardedIn places names in a git directory. Where the directory of one is
-// missing, that directory must not come into being.
+// guardedIn places names in a git directory. Where the directory of one is missing, that directory must not come into being.
 func guardedIn(gitDir, names string) []sandbox.Frozen {
 	if gitDir == "" {
 		return nil
@@ -137,9 +135,8 @@ func guardedIn(gitDir, names string) []sandbox.Frozen {
 				all[i] = sandbox.Frozen{Path: dir, Directory: true}
 			}
 		}
-		all[i].Path = filepath.Join(gitDir, filepath.FromSlash(all[i].Path))
 	}
-	return all
+	return placed(gitDir, all)
 }
 
 // closed reports whether a path in the common directory cannot be written.
@@ -170,3 +167,41 @@ var guarded = sync.OnceValue(func() map[string]bool {
 	}
 	return paths
 })
+
+// guardedNames are the names that must not come into being at the top of a workspace: its governance, its repository,
+// and the files that make other programs run code.
+const guardedNames = ".orchestration/ .intentignore .git/ .mcp.json .envrc .roomodes .cursor/ .roo/ .vscode/ .claude/"
+
+// frozen are names with blanks between them, those of directories with a slash at their end.
+func frozen(names string) (all []sandbox.Frozen) {
+	for name := range strings.FieldsSeq(names) {
+		path, directory := strings.CutSuffix(name, "/")
+		all = append(all, sandbox.Frozen{Path: path, Directory: directory})
+	}
+	return all
+}
+
+// placed are names of a directory as absolute paths.
+func placed(dir string, names []sandbox.Frozen) []sandbox.Frozen {
+	for i := range names {
+		names[i].Path = filepath.Join(dir, filepath.FromSlash(names[i].Path))
+	}
+	return names
+}
+
+// Sweep removes what commands left standing where guarded files were to stay absent, when they and their server were killed.
+func (m *Builder) Sweep() {
+	all := placed(m.root, frozen(guardedNames))
+	if repo, _ := findRepository(m.root); repo != nil {
+		all = append(all, repo.guarded()...)
+	}
+	sandbox.Sweep(all)
+}
+
+// absent are the guarded names that do not exist. Those that do are found by the walk.
+func absent(root string) []sandbox.Frozen {
+	return slices.DeleteFunc(frozen(guardedNames), func(f sandbox.Frozen) bool {
+		_, err := os.Lstat(filepath.Join(root, f.Path))
+		return !os.IsNotExist(err)
+	})
+}

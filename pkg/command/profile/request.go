@@ -1,6 +1,12 @@
 package profile
 
-import "github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
 
 // Git says what of .git a command may write.
 type Git int
@@ -38,16 +44,14 @@ type Request struct {
 	Git Git
 	// Writable are more places: workspace-relative directories or files, or absolute ones, which must exist.
 	Writable []string
-	// Named are workspace-relative files that the gate has let this command
-	// write, whatever the scope and the rules say.
+	// Named are workspace-relative files that the gate has let this command write, whatever the scope and the rules say.
 	Named []string
 	// Open are directories in which the command can make and rename files
 	// beside those that it may write, at a level that can close the rest.
 	Open []string
 	// Touched is what the line touched when it was rehearsed; nil: it was not.
 	Touched *Touched
-	// Packages are places for what a package manager unpacks, which may be
-	// missing. Where one cannot be had, it is left out.
+	// Packages are places for what a package manager unpacks, which may be missing. Where one cannot be had, it is left out.
 	Packages []string
 	// Tracked are those of some places in the workspace that hold files which git tracks; nil: none does.
 	Tracked func(places []string) []string
@@ -84,4 +88,55 @@ type Profile struct {
 	vacate []func()
 	// operator are the places in the workspace that the operator named.
 	operator []string
+}
+
+// Rehearsed are the directories whose changes a rehearsal takes: the workspace, and where its .git is a pointer the git
+// directory that all work trees share, with the part of this one. Common is the git directory, Own that of a linked
+// work tree, else the same. Paths are absolute.
+type Rehearsed struct{ Root, Common, Own string }
+
+// Outer are the directories that need a layer each, the workspace last: what
+// takes the changes lies in it, and a layer cannot lie on another.
+func (r Rehearsed) Outer() []string {
+	if within(r.Root, r.Common) {
+		return []string{r.Root}
+	}
+	return []string{r.Common, r.Root}
+}
+
+// Rehearsable finds what git can change here. The error says why a line cannot
+// be rehearsed; without one and without a Common there is no repository.
+func (m *Builder) Rehearsable() (Rehearsed, error) {
+	repo, why := findRepository(m.root)
+	switch {
+	case why != "":
+		return Rehearsed{}, errors.New(why)
+	case repo == nil:
+		return Rehearsed{Root: m.root}, nil
+	}
+	return Rehearsed{m.root, repo.common, cmp.Or(repo.own, repo.common)}, nil
+}
+
+// GuardedInGit reports whether a path in a git directory, relative to it, is one that commands never change.
+func GuardedInGit(name string) bool {
+	for dir := name; dir != "." && dir != "/"; dir = filepath.ToSlash(filepath.Dir(dir)) {
+		if isGuarded(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rehearse works out what a command may reach whose changes go into layers: all of what these lie over, but for what is
+// secret. Of req it takes Rules, Hidden and DenyNetwork.
+func (m *Builder) Rehearse(req Request, layers []sandbox.Layer) (*Profile, error) {
+	return m.begin(sandbox.Full, func(r *Profile) error {
+		r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Layers: layers}
+		for _, layer := range layers {
+			r.Sandbox.Writable = append(r.Sandbox.Writable, layer.Path)
+		}
+		m.openCaches(r)
+		r.hide(&survey{Request: req, root: m.root, listings: &m.listings, all: true})
+		return nil
+	})
 }

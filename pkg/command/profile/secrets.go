@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -11,15 +10,14 @@ import (
 )
 
 // hide adds what must not be read.
-func (r *Profile) hide(s *survey, req Request) {
-	// What the program itself keeps has sessions, requests with their calls,
-	// contents, and the output of other commands.
-	for _, p := range append(slices.Clip(req.Hidden), r.path(".orchestration/state"), r.path(".orchestration/cache")) {
+func (r *Profile) hide(s *survey) {
+	// What the program itself keeps has sessions, requests with their calls, contents, and the output of other commands.
+	for _, p := range append(slices.Clip(s.Hidden), r.path(".orchestration/state"), r.path(".orchestration/cache")) {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
 			r.Sandbox.Emptied = append(r.Sandbox.Emptied, real)
 		}
 	}
-	if req.Rules.Secret == nil {
+	if s.Rules.Secret == nil {
 		return
 	}
 	for _, p := range s.secrets() {
@@ -27,9 +25,8 @@ func (r *Profile) hide(s *survey, req Request) {
 	}
 }
 
-// HideNames hides the other names that hidden files have in the workspace (hard
-// links), of those that the look at it has found. It is to be called once, before
-// the command starts, and adds to the warnings what can be read all the same.
+// HideNames hides the other names that hidden files have in the workspace (hard links), of those that the look at it has found. It is
+// to be called once, before the command starts, and adds to the warnings what can be read all the same.
 func (r *Profile) HideNames(names []Name) {
 	if r.Sandbox == nil {
 		return
@@ -62,16 +59,12 @@ func (r *Profile) HideNames(names []Name) {
 
 // shown names a few paths.
 func (r *Profile) shown(paths []string) string {
-	text, left := few(paths, func(p string) string {
+	return few(paths, " and %d more", func(p string) string {
 		if inside, is := below(r.Sandbox.Workspace, p); is {
 			p = inside
 		}
 		return strconv.Quote(p)
 	})
-	if left > 0 {
-		text += fmt.Sprintf(" and %d more", left)
-	}
-	return text
 }
 
 // secrets finds what nobody may read, anywhere in the workspace. A directory stands for what is in it.

@@ -11,8 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
-// maxShared bounds the masks for files with names elsewhere. Beyond it whole
-// directories that hold such files are closed.
+// maxShared bounds the masks for files with names elsewhere. Beyond it whole directories that hold such files are closed.
 const maxShared = 256
 
 // Name is one name of a file that has several (hard links).
@@ -56,8 +55,7 @@ func (r *Profile) CloseShared(names []Name, more []string) {
 		closedText(len(shut), files, append(wide, dirs...)))
 }
 
-// shared are the writable names of files of which not all names are, and of some directories those in which something may
-// be written.
+// shared are the writable names of files of which not all names are, and of some directories those in which something may be written.
 func (r *Profile) shared(names []Name, more []string) (shut, dirs []string) {
 	rules := rules{}
 	for _, f := range r.Sandbox.Frozen {
@@ -98,8 +96,7 @@ func (r rules) of(path string) bool {
 	}
 }
 
-// gathered bounds the paths: where there are too many, those below one directory become that directory, as deep down as
-// the bound lets.
+// gathered bounds the paths: where there are too many, those below one directory become that directory, as deep down as the bound lets.
 func gathered(paths []string) (files, dirs []string) {
 	depth := 1
 	for _, p := range paths {
@@ -146,12 +143,9 @@ func (r *Profile) closePath(name string, directory bool) {
 }
 
 func closedText(count int, files, dirs []string) string {
-	text, left := few(slices.Concat(dirs, files), strconv.Quote)
-	switch {
-	case len(dirs) > 0:
-		return fmt.Sprintf("%s (%d files, so their directories are closed whole)", text, count)
-	case left > 0:
-		return fmt.Sprintf("%s and %d more", text, left)
+	if len(dirs) == 0 {
+		return few(files, " and %d more", strconv.Quote)
 	}
-	return text
+	dirs = slices.Concat(dirs, files)
+	return fmt.Sprintf("%s (%d files, so their directories are closed whole)", few(dirs[:min(3, len(dirs))], "", strconv.Quote), count)
 }

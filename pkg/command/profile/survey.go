@@ -221,6 +221,6 @@ func (s *survey) unexamined(dir string) bool {
 }
 
 // openTo reports whether an entry may be changed by itself.
-func (s *survey) openTo(dir string, e entry, at states) bool {
-	return !e.closed && (s.matches(at) || s.Touched != nil && s.Touched.Files[path.Join(dir, e.name)] || is(s.Rules.Unscoped, path.Join(dir, e.name)))
+func (s *survey) openTo(p string, e entry, at states) bool {
+	return !e.closed && (s.matches(at) || s.Touched != nil && s.Touched.Files[p] || is(s.Rules.Unscoped, p))
 }

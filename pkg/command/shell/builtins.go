@@ -114,21 +114,14 @@ func (r *reader) declared(name string, args []Arg, s scope) {
 
 // setOptions judges the options of set that change how the line is read.
 func (r *reader) setOptions(args []Arg) {
-	for i, a := range args {
+	for _, a := range args {
 		switch {
 		case a.Is("-- -"):
 			return
 		case !a.Exact && (a.Text == "" || a.Begins("-")):
 			r.unjudged("an option of set is not literal")
 			return
-		case !a.Begins("-") && !a.Begins("+"):
-			if i == 0 || !strings.HasSuffix(args[i-1].Text, "o") {
-				return // the arguments
-			}
-			if Among("history histexpand keyword posix", a.Text) {
-				r.unjudged("set -o %s changes how the line is read", a.Text)
-			}
-		case a.Begins("-") && strings.ContainsAny(a.Text, "Hk"):
+		case a.Begins("-") && strings.ContainsAny(a.Text, "Hk"), a.Is("history histexpand keyword posix"):
 			r.unjudged("set %s changes how the line is read", clip(a.Text))
 		}
 	}

@@ -110,24 +110,16 @@ func (r *reader) code(name string, args []Arg, c command) (flow, bool) {
 
 // eval joins its arguments to code.
 func (r *reader) eval(args []Arg, c command) flow {
-	args = operands(args)
-	text, ok := join(args)
-	if !ok || c.fed {
+	var words []string
+	for _, a := range operands(args) {
+		words = append(words, a.Text)
+		c.fed = c.fed || !a.Exact
+	}
+	if c.fed {
 		r.unjudged("the text of eval is not literal")
 		return lost
 	}
-	return r.text(text, c.dialect, c.scope)
-}
-
-func join(args []Arg) (string, bool) {
-	words := make([]string, len(args))
-	for i, a := range args {
-		if !a.Exact {
-			return "", false
-		}
-		words[i] = a.Text
-	}
-	return strings.Join(words, " "), true
+	return r.text(strings.Join(words, " "), c.dialect, c.scope)
 }
 
 // builtinWrapper reads what runs its arguments in this shell.

@@ -24,27 +24,21 @@ func TestDailyLines(t *testing.T) {
 	check.That(t, n >= 150, "only %d lines", n)
 }
 
-func daily() []string {
-	return append(strings.Split(strings.TrimSpace(dailyLines), "\n"), dailyTexts...)
-}
-
 //go:embed testdata/daily.txt
-var dailyLines string
+var dailyTexts string
 
-var dailyTexts = []string{
-	"cat > src/a.txt <<'EOF'\nif x { $(y) }\nEOF",
-	"cat <<EOF > src/b.txt\nhello $USER\nEOF",
-	"python3 - <<'EOF'\nimport os\nprint(os.getcwd())\nEOF",
-	"git commit -F - <<'EOF'\nsubject\n\nbody with `code` and $(x)\nEOF",
-	"git commit -m \"$(cat <<'EOF'\nsubject\n\nbody\nEOF\n)\"",
-	"for t in a b; do\n  echo \"== $t\"\n  go test -run \"$t\" ./... || exit 1\ndone",
-	"awk '\nBEGIN { n = 0 }\n/func / { n++ }\nEND { print n }\n' main.go",
-	"jq -n --arg v \"$v\" '{v: $v}' > out.json",
-	"if [ -d build ]; then\n  rm -rf build\nfi\nmkdir build && cd build && cmake .. && make -j4",
-	"bash -lc 'nvm use && npm test'",
-	"while true; do curl -sf localhost:3000 && break; sleep 1; done",
-	"until nc -z localhost 5432; do sleep 1; done",
-	"select_x=1; [ \"$select_x\" -eq 1 ] && echo one",
-	"# build it\ngo build ./... # all of it\ngo test ./...",
-	"go test ./... \\\n  -run TestX \\\n  -count=1",
+func daily() []string { return readTexts(dailyTexts)["line"] }
+
+// readTexts reads a file of texts, one a line, in sections: "= name". ⏎, ⇥, ␍ and ␣ stand for white space.
+func readTexts(file string) map[string][]string {
+	sections, escapes := map[string][]string{}, strings.NewReplacer("⏎", "\n", "⇥", "\t", "␍", "\r", "␣", "\u00a0")
+	name := ""
+	for line := range strings.SplitSeq(strings.TrimSuffix(file, "\n"), "\n") {
+		if section, is := strings.CutPrefix(line, "= "); is {
+			name = section
+		} else {
+			sections[name] = append(sections[name], escapes.Replace(line))
+		}
+	}
+	return sections
 }

@@ -10,10 +10,9 @@ import (
 
 var entity = regexp.MustCompile(`&(?:amp|lt|gt|quot|apos|#[0-9]{2,4}|#[xX][0-9a-fA-F]{2,4});`)
 
-// Escaped tells whether a line has HTML entities in the place of the shell's own characters, as some models send it, and
-// gives the line without them. The shell takes the & of an entity for an operator, so it would run another line than was
-// meant, or none. Entities in quotes, in here-documents and in comments are text, and no sign of it. A line that can be
-// read neither way is not judged.
+// Escaped tells whether a line has HTML entities in the place of the shell's own characters, as some models send it, and gives the line
+// without them. The shell takes the & of an entity for an operator, so it would run another line than was meant, or none. Entities in
+// quotes, in here-documents and in comments are text, and no sign of it. A line that can be read neither way is not judged.
 func Escaped(line string) (meant string, escaped bool) {
 	if (&reader{}).unreadable(line, scope{}) != "" || !entity.MatchString(line) {
 		return "", false

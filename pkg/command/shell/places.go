@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// places are the directories that a command can run in, relative to where the line starts ("" is that one itself) or
-// absolute.
+// places are the directories that a command can run in, relative to where the line starts ("" is that one itself) or absolute.
 type places struct {
 	known   []string
 	unknown bool

@@ -179,8 +179,7 @@ func continuedComment(text string) bool {
 	return false
 }
 
-// openers counts what can begin a level of nesting: the parser recurses, and a goroutine's stack is not to be trusted
-// with any depth.
+// openers counts what can begin a level of nesting: the parser recurses, and a goroutine's stack is not to be trusted with any depth.
 func openers(text string) int {
 	n := 0
 	for i := range len(text) {
