@@ -240,6 +240,7 @@ func newExample() (*mcpbridge.Server, error) {
 	schema := func() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 	return mcpbridge.New(mcpbridge.Config{
 		Name: "example", Version: "1", Handler: example{}, Logger: zerolog.Nop(), Instructions: func() string { return "" },
+		Disconnected: func(string) {}, Busy: func(string) bool { return false },
 		Tools: []mcpbridge.Tool{{Name: "ask", InputSchema: schema}, {Name: "echo", InputSchema: schema}},
 	})
 }

@@ -154,7 +154,7 @@ func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 		Instructions: func() string { return "Select an intent first." },
 		Tools: []mcpbridge.Tool{tool("whoami"), echoTool, tool("refuse"), tool("wait"), tool("panics"),
 			tool("arrive_panics"), tool("progress"), tool("rich")},
-		Handler: h,
+		Handler: h, Disconnected: func(string) {}, Busy: func(string) bool { return false },
 		Prompts: []mcpbridge.Prompt{{
 			Name: "protocol", Title: "Protocol", Description: "How to work here.",
 			Arguments: []mcpbridge.PromptArgument{{Name: "intent", Description: "An intent."}},

@@ -37,7 +37,7 @@ type conn struct {
 	cancel    context.CancelFunc
 	pools     [4]*pool // by what each is for
 
-	readMu  sync.Mutex
+	readMu  sync.Mutex // of who receives messages on several goroutines
 	writeMu sync.Mutex
 	write   func(message []byte) error // one whole message
 	failed  atomic.Pointer[error]      // why nothing is written any more
@@ -58,13 +58,6 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 		c.pools[i] = newPool(limit)
 	}
 	return c
-}
-
-// receiveOne is receive for messages that come in on several goroutines.
-func (c *conn) receiveOne(raw []byte) {
-	c.readMu.Lock()
-	defer c.readMu.Unlock()
-	c.receive(raw)
 }
 
 // receive takes one message. It does not wait for what the message starts, except for initialize, which nothing may overtake.

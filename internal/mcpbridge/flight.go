@@ -152,7 +152,7 @@ func (f *flight) ask(ctx context.Context, form Form) (Answer, error) {
 		return Answer{}, ErrCannotAnswer
 	}
 	defer f.from.forget(id)
-	if !f.send(encodeRequest(id, "elicitation/create", form.params(f.caller.ProtocolVersion))) {
+	if !f.send(encodeRequest(id, "elicitation/create", elicitParams{form.Message, form.schema(f.caller.ProtocolVersion)})) {
 		return Answer{}, ErrCannotAnswer
 	}
 	err := ErrCannotAnswer

@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,12 +32,8 @@ func DefinitionOf(t ForeignTool) (Tool, error) {
 		return Tool{}, fmt.Errorf("the tool %q: %w", t.Name, err)
 	}
 	is := func(hint *bool) bool { return hint != nil && *hint }
-	title := t.Title
-	if title == "" {
-		title = t.Annotations.Title
-	}
 	d := Tool{
-		Name: t.Name, Title: title, Description: t.Description, InputSchema: func() json.RawMessage { return read.InputSchema },
+		Name: t.Name, Title: cmp.Or(t.Title, t.Annotations.Title), Description: t.Description, InputSchema: func() json.RawMessage { return read.InputSchema },
 		ReadOnly: is(t.Annotations.ReadOnlyHint), Idempotent: is(t.Annotations.IdempotentHint), OpenWorld: is(t.Annotations.OpenWorldHint),
 	}
 	if len(read.OutputSchema) > 0 {

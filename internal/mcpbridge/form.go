@@ -124,10 +124,6 @@ type elicitParams struct {
 	Schema  json.RawMessage `json:"requestedSchema"`
 }
 
-func (f Form) params(revision string) elicitParams {
-	return elicitParams{Message: f.Message, Schema: f.schema(revision)}
-}
-
 // schema is the form as the subset of JSON Schema that a revision allows.
 func (f Form) schema(revision string) json.RawMessage {
 	type properties struct {

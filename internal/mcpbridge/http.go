@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // HTTPOptions say who may speak to an HTTP server, and how much.
@@ -170,12 +172,14 @@ func (h *HTTPHandler) serves(path string) bool {
 }
 
 func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, p *principal) {
-	switch r.Method {
-	case http.MethodPost:
+	switch modern := mcp.IsModernProtocol(r.Header.Get(headerVersion)); {
+	case r.Method == http.MethodPost:
 		h.servePost(w, r, p)
-	case http.MethodGet:
+	case modern: // which has no sessions
+		methodNotAllowed(w, "POST")
+	case r.Method == http.MethodGet:
 		h.serveStream(w, r, p)
-	case http.MethodDelete:
+	case r.Method == http.MethodDelete:
 		h.serveDelete(w, r, p)
 	default:
 		methodNotAllowed(w, "GET, POST, DELETE")

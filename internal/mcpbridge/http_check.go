@@ -39,7 +39,7 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	p := h.of(name)
-	if !p.allow(p.clientOf(r)) {
+	if !p.rateOf(p.clientOf(r)).Allow() || !p.rate.Allow() {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many requests; wait a second", http.StatusTooManyRequests)
 		return nil

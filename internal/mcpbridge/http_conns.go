@@ -83,25 +83,30 @@ func (t *connTable) add(conn net.Conn) (surplus net.Conn) {
 	case len(all) <= t.max && anonymous <= t.max/anonymousShare:
 		return nil
 	}
-	given := added
-	for _, kind := range []func(*heldConn) bool{
-		func(held *heldConn) bool { return !held.known },
-		func(held *heldConn) bool { return held.idle },
-	} {
-		able := slices.DeleteFunc(slices.Clone(all), func(held *heldConn) bool { return held == added || !kind(held) })
-		if len(able) == 0 {
-			continue
-		}
-		count := make(map[netip.Prefix]int)
-		for _, held := range able {
-			count[held.client]++
-		}
-		// Of the client that has most of the kind, the oldest.
-		given = slices.MinFunc(able, func(a, b *heldConn) int {
-			return cmp.Or(count[b.client]-count[a.client], cmp.Compare(a.since, b.since))
-		})
-		break
+	type kind struct {
+		rank   int // the least is given up first
+		client netip.Prefix
 	}
+	kindOf := func(held *heldConn) kind {
+		switch {
+		case held == added:
+			return kind{2, held.client}
+		case !held.known:
+			return kind{0, held.client}
+		case held.idle:
+			return kind{1, held.client}
+		}
+		return kind{3, held.client}
+	}
+	count := make(map[kind]int)
+	for _, held := range all {
+		count[kindOf(held)]++
+	}
+	// Of the client that has most of the kind, the oldest.
+	given := slices.MinFunc(all, func(a, b *heldConn) int {
+		ofA, ofB := kindOf(a), kindOf(b)
+		return cmp.Or(ofA.rank-ofB.rank, count[ofB]-count[ofA], cmp.Compare(a.since, b.since))
+	})
 	delete(t.by, given.conn)
 	return given.conn
 }

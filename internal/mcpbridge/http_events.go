@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
@@ -83,10 +81,6 @@ func accepts(r *http.Request, mediaType string) (admits, named bool) {
 // serveStream serves a GET of an initialize-era session: with a Last-Event-ID it goes on with the stream of a call;
 // without one it is the session's own stream, on which nothing is sent yet but comments that keep it open.
 func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, p *principal) {
-	if mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
-		methodNotAllowed(w, "POST")
-		return
-	}
 	if admits, _ := accepts(r, "text/event-stream"); !admits {
 		http.Error(w, "not acceptable: accept text/event-stream", http.StatusNotAcceptable)
 		return
@@ -196,14 +190,14 @@ func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, p *pr
 		return
 	}
 	defer held.release()
-	s := p.use(r.URL.Query().Get("sessionId"))
-	if s != nil {
-		defer p.leave(s)
-	}
-	if s == nil || s.conn == nil {
+	s := p.use(r.URL.Query().Get("sessionId"), true)
+	if s == nil {
 		http.Error(w, "session not found: open /sse again", http.StatusNotFound)
 		return
 	}
-	s.conn.receiveOne(body)
+	defer p.leave(s)
+	s.conn.readMu.Lock()
+	defer s.conn.readMu.Unlock()
+	s.conn.receive(body)
 	w.WriteHeader(http.StatusAccepted)
 }

@@ -185,11 +185,7 @@ func (p *principal) session(w http.ResponseWriter, r *http.Request) (*session, b
 		http.Error(w, "bad request: send initialize first, then its "+headerSession+" with each request", http.StatusBadRequest)
 		return nil, false
 	}
-	s := p.use(ids[0])
-	if s != nil && s.conn != nil {
-		p.leave(s)
-		s = nil
-	}
+	s := p.use(ids[0], false)
 	if s == nil {
 		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 		return nil, false
@@ -214,7 +210,11 @@ func (p *post) answer(from *peer, m message, declared meta) {
 		failure = p.begin(from, req, out)
 	}
 	if failure != nil {
-		out.finish(failureStatus(failure, declared.modern), encodeError(m.id, failure))
+		status := http.StatusOK // the initialize era has errors in successful responses
+		if declared.modern && failure.Code == codeMethodNotFound {
+			status = http.StatusNotFound
+		}
+		out.finish(status, encodeError(m.id, failure))
 		return
 	}
 	out.attend(p.r, to)
@@ -277,20 +277,7 @@ func (p *post) begin(from *peer, req *request, out *callStream) *rpcError {
 	return nil
 }
 
-// failureStatus is the HTTP status of an answer to a request that was not run. The initialize era has JSON-RPC errors
-// in successful responses.
-func failureStatus(failure *rpcError, modern bool) int {
-	if modern && failure.Code == codeMethodNotFound {
-		return http.StatusNotFound
-	}
-	return http.StatusOK
-}
-
 func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request, p *principal) {
-	if mcp.IsModernProtocol(r.Header.Get(headerVersion)) {
-		methodNotAllowed(w, "POST")
-		return
-	}
 	s, ok := p.session(w, r)
 	if !ok {
 		return

@@ -100,11 +100,6 @@ func (p *principal) clientOf(r *http.Request) string {
 // again, at any but the lowest rates.
 const rateMemory = 10 * time.Second
 
-// allow takes one request of a client from the rates.
-func (p *principal) allow(client string) bool {
-	return p.rateOf(client).Allow() && p.rate.Allow()
-}
-
 func (p *principal) rateOf(client string) *clientRate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,16 +170,16 @@ func (s *session) sooner(other *session) bool {
 
 // inUse tells whether a session has a call, a stream or a command.
 func (p *principal) inUse(s *session) bool {
-	busy := p.h.server.config.Busy
-	return s.holds > 0 || s.conn != nil || busy != nil && busy(s.peer.connection)
+	return s.holds > 0 || s.conn != nil || p.h.server.config.Busy(s.peer.connection)
 }
 
-// use returns the session with that id. Until leave is called it has what the request began, and does not make room.
-func (p *principal) use(id string) *session {
+// use returns the session with that id, of the SSE transport or of the other. Until leave is called it has what the request
+// began, and does not make room.
+func (p *principal) use(id string, sse bool) *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[id]
-	if s == nil || !p.inUse(s) && time.Since(s.lastUsed) > p.h.options.SessionIdle {
+	if s == nil || (s.conn != nil) != sse || !p.inUse(s) && time.Since(s.lastUsed) > p.h.options.SessionIdle {
 		return nil
 	}
 	s.lastUsed = time.Now()
@@ -236,5 +231,5 @@ func (h *HTTPHandler) finish(s *session) {
 	close(s.done)
 	s.peer.silence()
 	s.peer.cancelAll()
-	h.server.disconnected(s.peer)
+	h.server.config.Disconnected(s.peer.connection)
 }

@@ -115,16 +115,21 @@ func newMessage(envelope members) (message, *rpcError) {
 	if err := envelope.checkNames(envelopeNames); err != nil {
 		return m, errorf(codeInvalidRequest, "bad envelope: %v", err)
 	}
-	hasID, err := m.readID(envelope)
-	if err != nil {
-		return m, errorf(codeInvalidRequest, "bad id: %v", err)
+	for _, each := range envelope {
+		if each.name != "id" {
+			continue
+		}
+		if _, err := idKey(each.value); err != nil {
+			return m, errorf(codeInvalidRequest, "bad id: %v", err)
+		}
+		m.id = each.value
 	}
 	if version, _ := envelope.text("jsonrpc"); version != "2.0" {
 		return m, errorf(codeInvalidRequest, `"jsonrpc" must be "2.0"`)
 	}
 	method := envelope.get("method")
 	if method == nil {
-		if !hasID || (envelope.get("result") == nil && envelope.get("error") == nil) {
+		if m.id == nil || (envelope.get("result") == nil && envelope.get("error") == nil) {
 			return m, errorf(codeInvalidRequest, "the message is neither a request, a notification nor a response")
 		}
 		m.kind = responseMessage
@@ -141,40 +146,21 @@ func newMessage(envelope members) (message, *rpcError) {
 	if m.id == nil {
 		m.kind = notificationMessage
 	}
-	return m, m.readParams(envelope.get("params"))
+	params := envelope.get("params")
+	if params == nil {
+		return m, nil
+	}
+	if params[0] != '{' {
+		return m, errorf(codeInvalidRequest, `"params" must be an object`)
+	}
+	var err error
+	if m.params, err = readMembers(params); err != nil {
+		return m, errorf(codeInvalidRequest, "bad params: %v", err)
+	}
+	return m, nil
 }
 
 var envelopeNames = []string{"jsonrpc", "id", "method", "params", "result", "error"}
-
-// readID takes the id over and tells whether there is one.
-func (m *message) readID(envelope members) (bool, error) {
-	for _, candidate := range envelope {
-		if candidate.name != "id" {
-			continue
-		}
-		if _, err := idKey(candidate.value); err != nil {
-			return false, err
-		}
-		m.id = candidate.value
-		return true, nil
-	}
-	return false, nil
-}
-
-func (m *message) readParams(raw json.RawMessage) *rpcError {
-	if raw == nil {
-		return nil
-	}
-	if raw[0] != '{' {
-		return errorf(codeInvalidRequest, `"params" must be an object`)
-	}
-	params, err := readMembers(raw)
-	if err != nil {
-		return errorf(codeInvalidRequest, "bad params: %v", err)
-	}
-	m.params = params
-	return nil
-}
 
 // idKey checks an id and returns what makes it equal to another: an integer and a string of the same digits differ,
 // two spellings of a string do not.
@@ -276,32 +262,23 @@ func unquote(raw json.RawMessage) (string, bool) {
 // nesting returns how deep arrays and objects are nested in raw, in one pass and without recursion. On what is not
 // JSON it returns some number.
 func nesting(raw []byte) int {
-	depth, deepest := 0, 0
+	depth, deepest, inString := 0, 0, false
 	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			i = stringEnd(raw, i)
-		case '{', '[':
+		switch c := raw[i]; {
+		case c == '"':
+			inString = !inString
+		case inString:
+			if c == '\\' {
+				i++
+			}
+		case c == '{', c == '[':
 			depth++
 			deepest = max(deepest, depth)
-		case '}', ']':
+		case c == '}', c == ']':
 			depth--
 		}
 	}
 	return deepest
-}
-
-// stringEnd returns the index of the quote that ends the string at start.
-func stringEnd(raw []byte, start int) int {
-	for i := start + 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(raw)
 }
 
 // JSON-RPC error codes that the bridge itself uses. Those from -32768 to -32000 are defined by JSON-RPC or by the

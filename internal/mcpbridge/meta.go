@@ -90,30 +90,17 @@ func (m *meta) readClient() *rpcError {
 // declaresElicitation tells whether the client can show its user a form. An empty declaration means forms; one with
 // "url" alone does not. It is not ok if capabilities is not an object.
 func declaresElicitation(capabilities json.RawMessage) (can, ok bool) {
-	if capabilities == nil || capabilities[0] != '{' {
-		return false, false
-	}
 	declared, err := readMembers(capabilities)
 	if err != nil {
 		return false, false
 	}
-	elicitation := declared.get("elicitation")
-	if elicitation == nil || elicitation[0] != '{' {
-		return false, true
-	}
-	modes, err := readMembers(elicitation)
+	modes, err := readMembers(declared.get("elicitation"))
 	return err == nil && (modes.get("form") != nil || modes.get("url") == nil), true
 }
 
 // readClientInfo takes what it can get: the field is optional and unverified.
 func readClientInfo(raw json.RawMessage) Client {
-	if raw == nil || raw[0] != '{' {
-		return Client{}
-	}
-	info, err := readMembers(raw)
-	if err != nil {
-		return Client{}
-	}
+	info, _ := readMembers(raw) // none where it is no object
 	name, _ := info.text("name")
 	version, _ := info.text("version")
 	return Client{Name: shorten(name), Version: shorten(version), Model: readModel(info)}

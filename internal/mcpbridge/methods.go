@@ -174,11 +174,7 @@ func (s *Server) complete(r *request) (mcp.ResultMetadata, *rpcError) {
 
 func (s *Server) prompts() (list []mcp.Prompt) {
 	for _, p := range s.config.Prompts {
-		definition := mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
-		for _, a := range p.Arguments {
-			definition.Arguments = append(definition.Arguments, mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
-		}
-		list = append(list, definition)
+		list = append(list, mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description, Arguments: p.Arguments})
 	}
 	return list
 }

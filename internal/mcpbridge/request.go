@@ -37,11 +37,9 @@ var servedParams = map[string][]string{
 	"completion/complete":      {"ref", "argument", "context"},
 }
 
-// worksUninitialized tells which methods an initialize-era peer may use before initialize. Discovery is among them
-// because clients probe with it: they are told that it needs a revision.
-func worksUninitialized(method string) bool {
-	return method == "initialize" || method == "ping" || method == "server/discover"
-}
+// uninitialized are the methods that an initialize-era peer may use before initialize. Discovery is among them because
+// clients probe with it: they are told that it needs a revision.
+var uninitialized = []string{"initialize", "ping", "server/discover"}
 
 // admit turns a message into a request, or says why not. Nothing has been run then.
 func (s *Server) admit(m message, declared meta, from *peer, principal string) (*request, *rpcError) {
@@ -54,7 +52,7 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 		r.caller = Caller{Modern: true, Client: declared.client, CanElicit: declared.canElicit, ProtocolVersion: declared.version}
 	} else {
 		var initialized bool
-		if r.caller, initialized = from.caller(); !initialized && !worksUninitialized(m.method) {
+		if r.caller, initialized = from.caller(); !initialized && !slices.Contains(uninitialized, m.method) {
 			return nil, errorf(codeInvalidRequest, "the connection is not initialized; send initialize first")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what a [Server] offers. All of it is required but Title, Disconnected and Busy.
+// Config is what a [Server] offers. All of it is required but Title.
 type Config struct {
 	// Name and Version identify the server to clients; Title is shown to people.
 	Name, Version, Title string
@@ -28,9 +28,9 @@ type Config struct {
 	Handler ToolHandler
 	// Complete returns all values that fit an argument of that name, best first; the client is sent at most 100.
 	Complete func(argument, value string) []string
-	// Disconnected, if not nil, is called when a [Caller.Connection] has ended: no call will bear it again.
+	// Disconnected is called when a [Caller.Connection] has ended: no call will bear it again.
 	Disconnected func(connection string)
-	// Busy, if not nil, tells whether something runs for a [Caller.Connection] that has no call in flight: an HTTP
+	// Busy tells whether something runs for a [Caller.Connection] that has no call in flight: an HTTP
 	// session that is busy never makes room for another. It must be quick.
 	Busy func(connection string) bool
 	// Logger gets what an operator should know; never what was in a message.
@@ -259,11 +259,8 @@ type Prompt struct {
 	Get func(arguments map[string]string) string
 }
 
-// PromptArgument is a named value that a prompt takes.
-type PromptArgument struct {
-	Name, Description string
-	Required          bool
-}
+// PromptArgument is a named value that a prompt takes: Name, Description and Required are used.
+type PromptArgument = mcp.PromptArgument
 
 // Resource is a text that the server offers under a fixed URI, or a family of them under an RFC 6570 template.
 type Resource struct {

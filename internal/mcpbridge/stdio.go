@@ -36,7 +36,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 	// Calls outlive ctx by the drain time.
 	c := s.newConn(context.WithoutCancel(ctx), "", heldMessages*options.MaxLine, lineWriter(out))
 	defer c.cancel()
-	defer s.disconnected(c.peer)
+	defer s.config.Disconnected(c.peer.connection)
 
 	ended := make(chan error, 1)
 	go func() { ended <- c.readLines(in, options.MaxLine) }()
@@ -97,13 +97,6 @@ func (c *conn) drain(patience time.Duration) {
 	case <-idle:
 	case <-time.After(drainGrace):
 		c.server.log.Warn().Msg("calls did not end in time after the end of input")
-	}
-}
-
-// disconnected tells the embedder that a connection is gone.
-func (s *Server) disconnected(p *peer) {
-	if s.config.Disconnected != nil {
-		s.config.Disconnected(p.connection)
 	}
 }
 

@@ -146,9 +146,10 @@ func shown(text string, limit int) string {
 }
 
 func title(r Request) string {
+	tool := shown(r.Tool, 60)
 	switch {
 	case r.CommandLine() != "":
-		return fmt.Sprintf("%s wants to run: %s", shown(r.Tool, 60), shown(r.CommandLine(), 160))
+		return fmt.Sprintf("%s wants to run: %s", tool, shown(r.CommandLine(), 160))
 	case r.Tool == "propose_intent":
 		return "the agent proposes a new intent: " + shown(r.Subject(), 300)
 	case r.Tool == "request_scope_expansion":
@@ -162,11 +163,11 @@ func title(r Request) string {
 	}
 	switch len(changes) {
 	case 0:
-		return strings.TrimSpace(fmt.Sprintf("%s wants to go on under %s", shown(r.Tool, 60), shown(r.IntentID, 80)))
+		return strings.TrimSpace(fmt.Sprintf("%s wants to go on under %s", tool, shown(r.IntentID, 80)))
 	case 1:
-		return fmt.Sprintf("%s wants to %s", shown(r.Tool, 60), shown(effectText(changes[0]), 300))
+		return fmt.Sprintf("%s wants to %s", tool, shown(effectText(changes[0]), 300))
 	}
-	return fmt.Sprintf("%s wants to change %d files: %s, …", shown(r.Tool, 60), len(changes), shown(effectText(changes[0]), 300))
+	return fmt.Sprintf("%s wants to change %d files: %s, …", tool, len(changes), shown(effectText(changes[0]), 300))
 }
 
 // effectText quotes a path that has blanks or what cannot be seen.

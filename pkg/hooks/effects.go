@@ -78,12 +78,18 @@ func (f *FileEffect) Paths() []string {
 
 // HunksOf compares two contents; what is no text has no hunks.
 func HunksOf(before, after []byte) [][4]int {
-	old, errOld := workspace.Decode(before)
-	now, errNow := workspace.Decode(after)
-	if errOld != nil || errNow != nil {
+	was, is, ok := Texts(before, after)
+	if !ok {
 		return nil
 	}
-	return edit.Hunks(old.String, now.String)
+	return edit.Hunks(was, is)
+}
+
+// Texts are two contents as text, if both are.
+func Texts(before, after []byte) (was, is string, ok bool) {
+	old, errOld := workspace.Decode(before)
+	now, errNow := workspace.Decode(after)
+	return old.String, now.String, errOld == nil && errNow == nil
 }
 
 // CommandEffect is a command that a call means to run.

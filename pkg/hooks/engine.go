@@ -122,12 +122,12 @@ func (e *Engine) Specs() []Spec {
 }
 
 // Spec returns one tool's spec.
-func (e *Engine) Spec(name string) (Spec, bool) {
+func (e *Engine) Spec(name string) (spec Spec, ok bool) {
 	t, ok := e.tools[name]
-	if !ok {
-		return Spec{}, false
+	if ok {
+		spec = t.Spec()
 	}
-	return t.Spec(), true
+	return spec, ok
 }
 
 // Do runs one call to its result. It never panics and never returns an empty
@@ -150,8 +150,9 @@ func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 	return result
 }
 
-func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (Result, error) {
-	decoded, err := e.decode(tool, call, req.Arguments)
+func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (_ Result, err error) {
+	defer e.survive(call, &err)
+	decoded, err := tool.Decode(req.Arguments)
 	if err != nil {
 		return Result{}, err
 	}
@@ -163,11 +164,6 @@ func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (R
 		return e.resume(ctx, call, req, stored)
 	}
 	return e.judge(ctx, tool, decoded, call, req)
-}
-
-func (e *Engine) decode(tool Tool, call *Call, args Arguments) (_ Decoded, err error) {
-	defer e.survive(call, &err)
-	return tool.Decode(args)
 }
 
 // survive turns a panic of a tool into a refusal. It is to be deferred.

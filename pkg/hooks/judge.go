@@ -92,7 +92,6 @@ func refusedBy(err error) string {
 
 // do judges a call, and runs it unless the operator has to be asked first. answered is the answer that it comes back with.
 func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered string) (result Result, asking []Question, err error) {
-	defer e.survive(call, &err)
 	targeted, err := decoded.Targets(ctx, call)
 	if err != nil {
 		return Result{}, nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What Resolve and Select can fail with. AmbiguousError, MismatchError and EndedError carry more.
+// What Resolve and Select can fail with. MismatchError and EndedError carry more.
 var (
 	// ErrExpired: the handle is unknown, its idle lifetime is over, its state cannot be read, or it
 	// belongs to another principal. The four are not told apart, so that nobody can probe for handles.
@@ -34,21 +34,8 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the selection of %s has ended, because the intent is done or blocked: select another intent", e.IntentID)
 }
 
-// AmbiguousError says that several selections are live on the connection and the call names none of them, or more than one.
-type AmbiguousError struct{ Live []Choice }
-
-// Error names no handle; Remedy does.
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%d selections are live on this connection (%s), and the call does not say which it means",
-		len(e.Live), intentIDs(e.Live))
-}
-
-// Remedy is what the agent adds to its call. It has handles in it: never keep it.
-func (e *AmbiguousError) Remedy() string {
-	return "Add one of these to the call: " + strings.Join(additions(e.Live), "; ") + "."
-}
-
-// MismatchError says that the call's intent_id is not what its session has selected.
+// MismatchError says that the call's intent_id is not what its session has selected; or, without Given, that several
+// selections are live on the connection and the call names none of them, or more than one.
 type MismatchError struct {
 	Given    string  // the call's intent_id
 	Selected *Choice // what the session has selected; nil if the call could mean several
@@ -57,7 +44,10 @@ type MismatchError struct {
 
 // Error names no handle; Remedy does.
 func (e *MismatchError) Error() string {
-	if e.Selected != nil {
+	switch {
+	case e.Given == "":
+		return fmt.Sprintf("%d selections are live on this connection (%s), and the call does not say which it means", len(e.Live), intentIDs(e.Live))
+	case e.Selected != nil:
 		return fmt.Sprintf("the call names intent %s, but its session has selected %s", e.Given, e.Selected.IntentID)
 	}
 	return fmt.Sprintf("the call names intent %s, but what is selected on this connection is %s", e.Given, intentIDs(e.Live))
@@ -65,6 +55,10 @@ func (e *MismatchError) Error() string {
 
 // Remedy is what the agent changes in its call. It has handles in it: never keep it.
 func (e *MismatchError) Remedy() string {
+	add := "one of these to the call: " + strings.Join(additions(e.Live), "; ") + "."
+	if e.Given == "" {
+		return "Add " + add
+	}
 	for _, c := range e.Live {
 		if c.IntentID == e.Given && c.Handle != "" {
 			return fmt.Sprintf("To work under %s, pass session %q.", e.Given, c.Handle)
@@ -72,7 +66,7 @@ func (e *MismatchError) Remedy() string {
 	}
 	another := fmt.Sprintf("To work under %s, call select_active_intent with intent_id %q first", e.Given, e.Given)
 	if e.Selected == nil {
-		return another + ". Otherwise add one of these to the call: " + strings.Join(additions(e.Live), "; ") + "."
+		return another + ". Otherwise add " + add
 	}
 	if e.Selected.Handle != "" {
 		another += fmt.Sprintf(" (and session %q to switch this session to it)", e.Selected.Handle)

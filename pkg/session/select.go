@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Resolve finds the state of a call. Errors: ErrExpired, ErrNone, *EndedError, *AmbiguousError,
-// *MismatchError. It renews the idle lifetime of what it finds.
+// Resolve finds the state of a call. Errors: ErrExpired, ErrNone, *EndedError, *MismatchError.
+// It renews the idle lifetime of what it finds.
 //
 // intentID is the call's intent_id where that names the selection that is meant; it never selects.
 func (s *Store) Resolve(c Caller, handle, intentID string) (*Session, error) {
@@ -55,7 +55,7 @@ func (s *Store) resolveConnection(c Caller, _, intentID string) (*Session, error
 	case len(meant) == 1:
 		return meant[0].session, nil
 	case len(meant) > 1:
-		return nil, &AmbiguousError{Live: meant}
+		return nil, &MismatchError{Live: meant}
 	}
 	mismatch := &MismatchError{Given: intentID, Live: live}
 	if len(live) == 1 {

@@ -219,7 +219,7 @@ func TestAConnectionKeepsItsLatestSelections(t *testing.T) {
 		mustSelect(t, s, chat, "", fmt.Sprint("INT-", i))
 	}
 	_, err := s.Resolve(chat, "", "")
-	var ambiguous *session.AmbiguousError
+	var ambiguous *session.MismatchError
 	check.Must(t, errors.As(err, &ambiguous) && len(ambiguous.Live) == session.MaxSelections, "%v", err)
 	mustResolve(t, s, chat, "", fmt.Sprint("INT-", session.MaxSelections+4))
 }

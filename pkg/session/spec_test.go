@@ -76,7 +76,7 @@ func TestWithSeveralLiveSelectionsACallWithNeitherIsRefusedNamingThem(t *testing
 	second, h2 := mustSelect(t, s, chat, "", "INT-2")
 	check.Must(t, mustResolve(t, s, chat, "", "INT-1") == first && mustResolve(t, s, chat, "", "INT-2") == second, "intent_id does not choose")
 	_, err := s.Resolve(chat, "", "")
-	var ambiguous *session.AmbiguousError
+	var ambiguous *session.MismatchError
 	check.Must(t, errors.As(err, &ambiguous) && len(ambiguous.Live) == 2, "got %v", err)
 	if text := err.Error(); !strings.Contains(text, "INT-1") || !strings.Contains(text, "INT-2") || strings.Contains(text, "ses_") {
 		t.Errorf("error text %q", text)
@@ -92,7 +92,7 @@ func TestTwoLiveSelectionsOfOneIntentAreToldApartByHandleOnly(t *testing.T) {
 	mustSelect(t, s, chat, "", "INT-2")
 	mustSelect(t, s, chat, h1, "INT-2")
 	_, err := s.Resolve(chat, "", "INT-2")
-	var ambiguous *session.AmbiguousError
+	var ambiguous *session.MismatchError
 	if !errors.As(err, &ambiguous) || strings.Contains(ambiguous.Remedy(), "intent_id") || !strings.Contains(ambiguous.Remedy(), h1) {
 		t.Fatalf("got %v", err)
 	}

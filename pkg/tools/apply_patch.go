@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -219,8 +218,5 @@ func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "[record: %s, %s]\n", o.RecordID, result.MutationClass)
 	}
-	for _, w := range result.Warnings {
-		b.WriteString("Note: " + printable.Text(w) + "\n")
-	}
-	return encodeResult(strings.TrimRight(b.String(), "\n"), result)
+	return encodeResult(strings.TrimRight(b.String(), "\n")+warned(result.Warnings), result)
 }

@@ -269,10 +269,7 @@ type written struct {
 func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	f := o.Files[0]
 	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.After.Hash, RecordID: o.RecordID,
-		MutationClass: string(o.Class.Class), Warnings: o.Warnings, Diff: shortDiff(f)}
-	if w.Warnings == nil {
-		w.Warnings = []string{}
-	}
+		MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...), Diff: shortDiff(f)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n[content_hash: %s]", f.Path, f.Op, f.After.Hash)
 	if o.RecordID != "" {
@@ -285,16 +282,9 @@ func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	return encodeResult(b.String(), w)
 }
 
-// textsOf are two contents as text, if both are.
-func textsOf(before, after []byte) (was, is string, ok bool) {
-	old, errOld := workspace.Decode(before)
-	now, errNow := workspace.Decode(after)
-	return old.String, now.String, errOld == nil && errNow == nil
-}
-
 // shortDiff shows an edit back to the agent when it is worth its tokens; a created file is what the agent itself just sent.
 func shortDiff(f hooks.FileOutcome) string {
-	was, is, ok := textsOf(f.Before.Bytes, f.After.Bytes)
+	was, is, ok := hooks.Texts(f.Before.Bytes, f.After.Bytes)
 	if f.Op != change.Modified || !ok {
 		return ""
 	}

@@ -89,55 +89,40 @@ var (
 )
 
 func (l *denials) explain() (denial, bool) {
-	held, full := l.profile, l.profile.Level == sandbox.Full
-	first := func(is func(string) bool) (string, bool) {
+	kind, held, full := l.said.Kind, l.profile, l.profile.Level == sandbox.Full
+	looked := held.Level == sandbox.Landlock && l.exitCode != notExecutable && l.exitCode != notFound
+	at := "" // the place that the complaint is about, as far as one of its names can be one of a kind
+	is := func(of complaint.Kind, where bool, closed func(string) bool) bool {
+		if kind != of || !where {
+			return false
+		}
 		for _, name := range l.said.Names {
-			for _, at := range l.places(name, l.said.Program) {
-				if is(at) {
-					return at, true
-				}
+			places := l.places(name, l.said.Program)
+			if i := slices.IndexFunc(places, closed); i >= 0 {
+				at = places[i]
+				return true
 			}
 		}
-		return "", false
+		return false
 	}
 	closed := func(at string) bool { return !held.Writes(at) && exists(filepath.Dir(at)) }
-	switch l.said.Kind {
-	case complaint.ReadOnly:
-		if at, is := first(func(at string) bool { return closed(at) && !readOnlyDisk(at) }); is && full {
-			return l.write(at), true
-		}
-		if at, is := first(held.Pins); is && full {
-			return l.pinned(at), true
-		}
-	case complaint.Permission:
-		if at, is := first(held.Hides); is {
-			return l.denied("read", at, refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user."), true
-		}
-		looked := held.Level == sandbox.Landlock && l.exitCode != notExecutable && l.exitCode != notFound
-		if at, is := first(func(at string) bool { return closed(at) && permits(at) }); is && looked {
-			return l.write(at), true
-		}
-		if at, is := first(func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }); is && looked {
-			return l.pinned(at), true
-		}
-		return l.unconnected(sockets.MatchString(l.output))
-	case complaint.Busy:
-		if at, is := first(held.Pins); is {
-			return l.pinned(at), true
-		}
-	case complaint.Missing:
-		if at, is := first(func(at string) bool { return held.Covers(at) && exists(at) }); is && full {
-			return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",
-				"Keep files that commands share in the workspace, or ask the user to open the place with commands.writable."), true
-		}
-	case complaint.Rights:
-		if os.Geteuid() == 0 && full && rootsActs.MatchString(l.said.Line) {
-			return l.denied("root", "", refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user",
-				"Do without (tar --no-same-owner, cp without -a), or ask the user to do it."), true
-		}
-		return l.unconnected(sockets.MatchString(l.output))
-	case complaint.Network:
-		return l.unconnected(true)
+	switch {
+	case is(complaint.Permission, true, held.Hides):
+		return l.denied("read", at, refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user."), true
+	case is(complaint.ReadOnly, full, func(at string) bool { return closed(at) && !readOnlyDisk(at) }),
+		is(complaint.Permission, looked, func(at string) bool { return closed(at) && permits(at) }):
+		return l.write(at), true
+	case is(complaint.ReadOnly, full, held.Pins), is(complaint.Busy, true, held.Pins),
+		is(complaint.Permission, looked, func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }):
+		return l.pinned(at), true
+	case is(complaint.Missing, full, func(at string) bool { return held.Covers(at) && exists(at) }):
+		return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",
+			"Keep files that commands share in the workspace, or ask the user to open the place with commands.writable."), true
+	case kind == complaint.Rights && os.Geteuid() == 0 && full && rootsActs.MatchString(l.said.Line):
+		return l.denied("root", "", refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user",
+			"Do without (tar --no-same-owner, cp without -a), or ask the user to do it."), true
+	case held.DeniesNetwork() && (kind == complaint.Network || (kind == complaint.Permission || kind == complaint.Rights) && sockets.MatchString(l.output)):
+		return l.unconnected(), true
 	}
 	return denial{}, false
 }
@@ -148,7 +133,11 @@ func (l *denials) denied(operation, at, hint, reason, next string) denial {
 		rel, _ := l.inside(at)
 		at = observe.Shown(rel)
 	}
-	return denial{Path: at, Operation: operation, Error: string(l.said.Kind), Hint: hint, Reason: reason, Next: next}
+	d := denial{Path: at, Operation: operation, Error: string(l.said.Kind), Hint: hint, Reason: reason, Next: next}
+	if l.call.Intent != nil && (operation == "write" || operation == "connect") {
+		d.IntentID = l.call.Intent.ID
+	}
+	return d
 }
 
 // places are where a name of the output can be: from each directory that a
@@ -208,9 +197,6 @@ func (l *denials) inside(at string) (string, bool) {
 func (l *denials) write(at string) denial {
 	at = l.meant(at)
 	d := l.denied("write", at, refusal.HintAskUser, "", "")
-	if l.call.Intent != nil {
-		d.IntentID = l.call.Intent.ID
-	}
 	rel, inside := l.inside(at)
 	if !inside {
 		d.Reason = "it is outside of the workspace, where commands write their private temporary directory and build caches only"
@@ -284,30 +270,23 @@ func (l *denials) pinned(at string) denial {
 }
 
 // unconnected explains a connection that failed where the network is denied.
-func (l *denials) unconnected(network bool) (denial, bool) {
-	if !network || !l.profile.DeniesNetwork() {
-		return denial{}, false
-	}
+func (l *denials) unconnected() denial {
 	d := l.denied("connect", "", refusal.HintAskUser, "the settings deny commands the network (commands.network: deny)",
 		"Work with what is on this machine (npm --offline, pip --no-index, GOFLAGS=-mod=mod with GOPROXY=off), or ask the user to allow the network.")
-	if in := l.call.Intent; in != nil {
-		d.IntentID = in.ID
-		if !l.Policy.NetworkDenied && gate.NetworkDenied(l.call, l.Policy) {
-			d.Reason = in.ID + " denies its commands the network (network: deny)"
-		}
+	if d.IntentID != "" && !l.Policy.NetworkDenied && gate.NetworkDenied(l.call, l.Policy) {
+		d.Reason = d.IntentID + " denies its commands the network (network: deny)"
 	}
-	return d, true
+	return d
 }
 
 // nameless is for an output that names no path of those that are closed.
 func (l *denials) nameless() denial {
-	d := denial{
-		Operation: "write", Error: string(complaint.ReadOnly), Hint: refusal.HintExpandScope, Reason: "what the settings open",
-		Next: "Find out which file it writes, and call request_scope_expansion with that path.",
-	}
+	open := "what the settings open"
 	if in := l.call.Intent; in != nil {
-		d.IntentID, d.Reason = in.ID, fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
+		open = fmt.Sprintf("the scope of %s, %v", in.ID, in.OwnedScope)
 	}
-	d.Reason = "the command tried to write something that it may not, and its output does not say what; it can write " + d.Reason
+	d := l.denied("write", "", refusal.HintExpandScope, "the command tried to write something that it may not, and its output does not say what; it can write "+open,
+		"Find out which file it writes, and call request_scope_expansion with that path.")
+	d.Error = string(complaint.ReadOnly)
 	return d
 }

@@ -37,9 +37,9 @@ func changedFiles(o *hooks.Outcome, warnings []string) ([]changedFile, []string)
 	}
 	slices.SortStableFunc(files, func(a, b changedFile) int {
 		switch {
-		case a.InScope == b.InScope && a.Build == b.Build:
+		case a.InScope == b.InScope:
 			return 0
-		case !a.InScope || b.InScope && !a.Build:
+		case b.InScope:
 			return -1
 		}
 		return 1

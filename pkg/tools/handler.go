@@ -206,12 +206,8 @@ func (c *handled) run(ctx context.Context) (*hooks.Outcome, error) {
 }
 
 func became(effect *hooks.FileEffect, after *workspace.Content) hooks.FileOutcome {
-	f := hooks.FileOutcome{
-		Change: change.Change{
-			Op: change.Modified, Path: effect.Path, Before: change.Version{Hash: effect.Before.Hash, Bytes: effect.Before.Bytes}, After: change.Version{Hash: string(after.Hash), Bytes: after.Bytes},
-		},
-		Knowledge: effect.Knowledge, InScope: true,
-	}
+	f := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true}
+	f.Op, f.After = change.Modified, change.Version{Hash: string(after.Hash), Bytes: after.Bytes}
 	switch {
 	case f.Before.Hash == f.After.Hash:
 		f.Op = change.Unchanged

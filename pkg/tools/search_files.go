@@ -142,13 +142,7 @@ func linesOf(e workspace.Entry) ([]string, bool) {
 	return edit.Lines(workspace.Shown(decoded.String)), true
 }
 
-func clipLine(line string) string {
-	line = strings.TrimRight(line, "\r\n")
-	if len(line) <= matchLine {
-		return line
-	}
-	return strings.ToValidUTF8(line[:matchLine], "") + "…"
-}
+func clipLine(line string) string { return clip(strings.TrimRight(line, "\r\n"), matchLine) }
 
 func (s *search) text() string {
 	var b strings.Builder

@@ -63,13 +63,18 @@ func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
 
 // Pass implements hooks.Asker.
 func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
+	defer func() {
+		if _, said := refusal.As(err); err != nil && !said {
+			err = unavailable(questions[0].Refusal.Reason(), err)
+		}
+	}()
 	if err := s.endGrants(call); err != nil {
-		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
+		return nil, false, err
 	}
 	r := requestOf(call, questions)
 	grants, covered, err := s.Store.Covered(r)
 	if err != nil {
-		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
+		return nil, false, err
 	}
 	if covered {
 		for _, g := range grants {
@@ -80,7 +85,7 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	standing, err := s.Store.Standing(r.ComputeDigest())
 	switch {
 	case err != nil:
-		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
+		return nil, false, err
 	case standing.Denied != nil:
 		return nil, false, rejected(*standing.Denied)
 	case standing.Approved == nil:
@@ -88,11 +93,8 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	}
 	a := *standing.Approved
 	used, err := s.Store.Use(a)
-	if err != nil {
-		return nil, false, unavailable(questions[0].Refusal.Reason(), err)
-	}
-	if !used {
-		return nil, false, nil // another process was faster
+	if err != nil || !used {
+		return nil, false, err // or another process was faster
 	}
 	return []string{approvedOnce(a)}, true, nil
 }

@@ -200,13 +200,12 @@ func diffOf(f *hooks.FileEffect) approval.FileDiff {
 		d.Size = len(f.After.Bytes)
 		return d
 	}
-	before, errBefore := workspace.Decode(f.Before.Bytes)
-	after, errAfter := workspace.Decode(f.After.Bytes)
-	if errBefore != nil || errAfter != nil {
+	before, after, ok := hooks.Texts(f.Before.Bytes, f.After.Bytes)
+	if !ok {
 		d.Note += ", binary"
 		return d
 	}
-	unified := edit.Unified("a", "b", before.String, after.String, 3)
+	unified := edit.Unified("a", "b", before, after, 3)
 	_, unified, _ = strings.Cut(unified, "\n") // the header, which says nothing
 	_, d.Hunks, _ = strings.Cut(unified, "\n")
 	d.Size, d.Lines = len(d.Hunks), strings.Count(d.Hunks, "\n")

@@ -82,7 +82,7 @@ type readInput struct {
 }
 
 type fileResponse struct {
-	FilePath string `json:"filePath"`
+	FilePath string `json:"filePath,omitempty"`
 	Success  bool   `json:"success"`
 }
 
@@ -194,12 +194,11 @@ func (d describer) done(o *hooks.Outcome) []event {
 	}
 	for i := range events {
 		events[i].Orchestra.RecordID = o.RecordID
-		events[i].ToolResponse = struct {
-			Success bool `json:"success"`
-		}{true}
-		if events[i].Orchestra.Path != "" {
-			events[i].ToolResponse = fileResponse{d.path(events[i].Orchestra.Path), true}
+		response := fileResponse{Success: true}
+		if path := events[i].Orchestra.Path; path != "" {
+			response.FilePath = d.path(path)
 		}
+		events[i].ToolResponse = response
 	}
 	return events
 }

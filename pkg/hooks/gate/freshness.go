@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -137,27 +138,23 @@ func (f *Freshness) unread(effect *hooks.FileEffect) *refusal.Refusal {
 // Refuse makes the STALE_FILE refusal for a path whose content is now the given one: the difference from the agent's
 // view where that is known, else the content, within a bound. What is complete counts as seen.
 func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byte) *refusal.Refusal {
-	r := refusal.AtPath(refusal.StaleFile, path, "%s is not what you last saw: expected %s, found %s.", path, found(want), found(have)).
+	r := refusal.AtPath(refusal.StaleFile, path, "%s is not what you last saw: expected %s, found %s.", path, cmp.Or(want, "no file"), cmp.Or(have, "no file")).
 		With("expected", want).With("content_hash", have)
 	if have == "" {
 		return r.Deliver(refusal.Delivery{Path: path, Gone: true}).
 			Suggest("The file does not exist now, which you know from here on. Call list_files to see what is there; write_to_file without expected_content_hash makes it anew.")
 	}
 	before, known := f.view(want)
-	if !known || !f.sawWhole(c, path, want) {
+	old, now, texts := hooks.Texts(before, content)
+	if !known || !texts || !f.sawWhole(c, path, want) {
 		return quoteWhole(r, path, have, content)
 	}
-	old, errOld := workspace.Decode(before)
-	now, errNow := workspace.Decode(content)
-	if errOld != nil || errNow != nil {
-		return quoteWhole(r, path, have, content)
-	}
-	diff := workspace.Shown(edit.Unified(path, path, old.String, now.String, 3))
-	if len(diff) > quoteLimit || len(diff) > len(content) {
+	diff := workspace.Shown(edit.Unified(path, path, old, now, 3))
+	if len(diff) > min(quoteLimit, len(content)) {
 		return quoteWhole(r, path, have, content)
 	}
 	f.Remember(have, content)
-	return r.With("diff_since_seen", diff).Deliver(whole(path, have, now.String)).
+	return r.With("diff_since_seen", diff).Deliver(whole(path, have, now)).
 		Suggest("The diff_since_seen shows what changed; it now counts as seen. Make the change again on top of it.")
 }
 
@@ -165,13 +162,6 @@ func (f *Freshness) Refuse(c *hooks.Call, path, want, have string, content []byt
 func (f *Freshness) sawWhole(c *hooks.Call, path, hash string) bool {
 	view, ok := c.Views.Seen(path)
 	return ok && view.Whole && view.Hash == hash
-}
-
-func found(hash string) string {
-	if hash == "" {
-		return "no file"
-	}
-	return hash
 }
 
 func quoteWhole(r *refusal.Refusal, path, hash string, content []byte) *refusal.Refusal {

@@ -112,17 +112,17 @@ func noSelection(c *hooks.Call, missing hooks.Policy) hooks.Decision {
 
 // NoSelection is the refusal for an error of session.Store.Resolve.
 func NoSelection(err error, set *intent.Set) *refusal.Refusal {
-	var ambiguous *session.AmbiguousError
 	var mismatch *session.MismatchError
 	var ended *session.EndedError
 	switch {
 	case errors.Is(err, session.ErrExpired):
 		return refusal.New(refusal.SessionExpired, "The session handle is unknown or has expired.").With("available", Selectable(set))
-	case errors.As(err, &ambiguous):
-		return refusal.Newf(refusal.IntentMismatch, "%s.", sentence(err)).Suggest("%s", ambiguous.Remedy()).With("live", intentIDs(ambiguous.Live))
 	case errors.As(err, &mismatch):
-		return refusal.Newf(refusal.IntentMismatch, "%s.", sentence(err)).Suggest("%s", mismatch.Remedy()).
-			With("intent_id", mismatch.Given).With("live", intentIDs(mismatch.Live))
+		r := refusal.Newf(refusal.IntentMismatch, "%s.", sentence(err)).Suggest("%s", mismatch.Remedy()).With("live", intentIDs(mismatch.Live))
+		if mismatch.Given != "" {
+			r = r.With("intent_id", mismatch.Given)
+		}
+		return r
 	case errors.As(err, &ended):
 		return refusal.Newf(refusal.IntentNotActive, "%s.", sentence(err)).With("intent_id", ended.IntentID).With("available", Selectable(set))
 	case errors.Is(err, session.ErrNone):

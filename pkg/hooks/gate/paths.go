@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -222,7 +223,7 @@ func programConfig(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 			paths = append(paths, strictest(f))
 		case slices.ContainsFunc(f.GitParts, func(part workspace.GitPart) bool { return slices.Contains(repositories, part.Dir) }):
 			if paths = append(paths, f.Paths()...); len(paths) == 1 {
-				why = fmt.Sprintf("is part of what git takes for a repository (%s), whose configuration and hooks it obeys", orTop(repositories[0]))
+				why = fmt.Sprintf("is part of what git takes for a repository (%s), whose configuration and hooks it obeys", cmp.Or(repositories[0], "the workspace itself"))
 			}
 		}
 	}
@@ -241,13 +242,6 @@ func repositoriesOf(c *hooks.Call) []string {
 		}
 	}
 	return workspace.Repositories(parts)
-}
-
-func orTop(dir string) string {
-	if dir == "" {
-		return "the workspace itself"
-	}
-	return dir
 }
 
 func mutated(c *hooks.Call) []string {
