@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -65,26 +66,20 @@ func (p *planner) addCursorHook(doc *document) (string, error) {
 			return "", err
 		}
 	}
-	if ours := doc.findGuard(); ours != nil {
-		value, err := parseAddition(hook)
-		if err != nil {
-			return "", err
-		}
-		return "the hook is there", doc.mergeInto(ours, value, 3, []string{"hooks", "preToolUse"})
+	if _, at := doc.findGuard(); at != nil {
+		return "the hook is there", doc.merge(hook, at...)
 	}
 	return "a hook before each tool", doc.merge(map[string]any{"hooks": map[string]any{"preToolUse": []any{hook}}})
 }
 
 // findGuard finds our handler, whatever binary it names, so that moving the binary does not leave a dead hook behind.
-func (d *document) findGuard() *hujson.Value {
-	list := composite[*hujson.Array](d, []string{"hooks", "preToolUse"})
-	if list == nil {
-		return nil
+func (d *document) findGuard() (handler *hujson.Value, path []string) {
+	for i, of := range d.elements("hooks", "preToolUse") {
+		if isGuard(*of.value) {
+			return of.value, []string{"hooks", "preToolUse", strconv.Itoa(i)}
+		}
 	}
-	if i := slices.IndexFunc(list.Elements, isGuard); i >= 0 {
-		return &list.Elements[i]
-	}
-	return nil
+	return nil, nil
 }
 
 func isGuard(handler hujson.Value) bool {
@@ -115,7 +110,7 @@ func (p *planner) brokenCursorHook() []string {
 		problems = append(problems, file.Name+`: "version" is not 1, so Cursor does not read the hooks as they are meant`)
 	}
 	var ours map[string]any
-	if guard := doc.findGuard(); guard != nil {
+	if guard, _ := doc.findGuard(); guard != nil {
 		_ = decode(*guard, &ours)
 	}
 	for _, key := range slices.Sorted(maps.Keys(ours)) {

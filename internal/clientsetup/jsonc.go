@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -14,10 +15,11 @@ import (
 // utf8BOM stands at the start of files that some Windows editors write.
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// document is a JSON file, with or without comments and trailing commas, that is added to in place: every byte that
-// is not part of an addition stays what it is.
+// document is a JSON file, with or without comments and trailing commas, that is changed in place: every byte that is not
+// part of a change stays what it is.
 type document struct {
-	root     hujson.Value
+	text     []byte       // without the byte order mark
+	root     hujson.Value // where its values stand
 	bom      bool
 	newline  string
 	unit     string // one level of indentation
@@ -34,26 +36,48 @@ func parseDocument(text []byte) (*document, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}" + doc.newline)
 	}
-	root, err := hujson.Parse(bytes.Clone(text))
+	root, err := hujson.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it is not JSON (%v); repair it, or use --print and add the lines by hand", ErrUnmergeable, err)
 	}
-	object, ok := root.Value.(*hujson.Object)
-	if !ok {
+	if root.Value.Kind() != '{' {
 		return nil, fmt.Errorf("%w: it does not hold a JSON object", ErrUnmergeable)
 	}
-	if unit := lastLineIndent(firstExtra(object)); unit != "" {
-		doc.unit = unit
+	if items, _ := contents(&root); len(items) > 0 {
+		doc.unit = cmp.Or(lastLineIndent(items[0].before), doc.unit)
 	}
-	doc.root, doc.standard = root, root.IsStandard()
+	doc.text, doc.root, doc.standard = text, root, root.IsStandard()
 	return doc, nil
 }
 
-func firstExtra(object *hujson.Object) hujson.Extra {
-	if len(object.Members) == 0 {
-		return nil
+// item is a member of an object, or an element of a list.
+type item struct {
+	label  hujson.Literal // nil in a list
+	start  int
+	before hujson.Extra // what stands in front of it
+	value  *hujson.Value
+}
+
+// contents are the items of an object or a list, and what stands before its closing bracket.
+func contents(value *hujson.Value) (items []item, end hujson.Extra) {
+	if value == nil {
+		return nil, nil
 	}
-	return object.Members[0].Name.BeforeExtra
+	switch of := value.Value.(type) {
+	case *hujson.Object:
+		for i := range of.Members {
+			name, value := &of.Members[i].Name, &of.Members[i].Value
+			items = append(items, item{name.Value.(hujson.Literal), name.StartOffset, name.BeforeExtra, value})
+		}
+		end = of.AfterExtra
+	case *hujson.Array:
+		for i := range of.Elements {
+			value := &of.Elements[i]
+			items = append(items, item{nil, value.StartOffset, value.BeforeExtra, value})
+		}
+		end = of.AfterExtra
+	}
+	return items, end
 }
 
 // lastLineIndent is the whitespace behind the last line break, or "" if there is no line break or something else
@@ -67,104 +91,79 @@ func lastLineIndent(extra hujson.Extra) string {
 }
 
 func (d *document) bytes() []byte {
-	text := d.root.Pack()
 	if d.bom {
-		text = append(bytes.Clone(utf8BOM), text...)
+		return slices.Concat(utf8BOM, d.text)
 	}
-	return text
+	return d.text
 }
 
-// merge lays addition over the document: objects are merged key by key, lists of strings get the elements that they
-// lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
-func (d *document) merge(addition any) error {
-	value, err := parseAddition(addition)
-	if err != nil {
-		return err
-	}
-	return d.mergeInto(&d.root, value, 0, nil)
+// replace puts something else in a place of the text.
+func (d *document) replace(from, to int, text string) {
+	d.text = slices.Concat(d.text[:from], []byte(text), d.text[to:])
+	d.root, _ = hujson.Parse(d.text)
 }
 
-func parseAddition(addition any) (hujson.Value, error) {
+// merge lays addition over what stands at a path: objects are merged key by key, lists of strings get the elements that
+// they lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
+func (d *document) merge(addition any, path ...string) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(addition); err != nil {
-		return hujson.Value{}, err
+		return err
 	}
 	value, err := hujson.Parse(text.Bytes())
 	if err != nil {
-		return hujson.Value{}, err
+		return err
 	}
-	value.BeforeExtra, value.AfterExtra = nil, nil
-	return value, nil
+	return d.mergeValue(&value, path)
 }
 
-func (d *document) mergeInto(dst *hujson.Value, src hujson.Value, depth int, path []string) error {
-	if addition, isObject := src.Value.(*hujson.Object); isObject {
-		object, ok := dst.Value.(*hujson.Object)
-		if !ok {
-			return fmt.Errorf("%w: %s is not an object there", ErrUnmergeable, describePath(path))
+func (d *document) mergeValue(addition *hujson.Value, path []string) error {
+	present, kind := d.find(path...), addition.Value.Kind()
+	if kind != '{' && (kind != '[' || path[len(path)-1] == "args") { // which is a command line, not a set
+		if !sameJSON(present, addition) {
+			d.replace(present.StartOffset, present.EndOffset, d.laidOut(addition, len(path)))
 		}
-		return d.mergeObject(object, addition, depth, path)
+		return nil
 	}
-	addition, isList := src.Value.(*hujson.Array)
-	switch {
-	case isList && (len(path) == 0 || path[len(path)-1] != "args"): // which is a command line, not a set
-		list, ok := dst.Value.(*hujson.Array)
-		if !ok {
-			return fmt.Errorf("%w: %s is not a list there", ErrUnmergeable, describePath(path))
-		}
-		for _, element := range addition.Elements {
-			if !containsJSON(list, element) {
-				list.Elements = appendTo(d, list.Elements, element, &list.AfterExtra, depth, elementParts)
-			}
-		}
-	case !sameJSON(*dst, src):
-		dst.Value = d.indented(src, depth).Value
+	if present.Value.Kind() != kind {
+		want := map[hujson.Kind]string{'{': "an object", '[': "a list"}[kind]
+		return fmt.Errorf("%w: %s is not %s there", ErrUnmergeable, describePath(path), want)
 	}
-	return nil
-}
-
-// mergeObject appends the members that are missing, and merges those that are there.
-func (d *document) mergeObject(object, addition *hujson.Object, depth int, path []string) error {
-	for _, member := range addition.Members {
-		name := member.Name.Value.(hujson.Literal).String()
-		at := append(path[:len(path):len(path)], name)
-		existing, err := findMember(object, name, at)
-		if err != nil {
-			return err
-		}
-		if existing == nil {
-			object.Members = appendTo(d, object.Members, member, &object.AfterExtra, depth, memberParts)
-		} else if err := d.mergeInto(existing, member.Value, depth+1, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// findMember refuses a name that stands twice: clients take the last one, editors show the first.
-func findMember(object *hujson.Object, name string, path []string) (*hujson.Value, error) {
-	var found *hujson.Value
-	for i := range object.Members {
-		if object.Members[i].Name.Value.(hujson.Literal).String() != name {
+	additions, _ := contents(addition)
+	for _, new := range additions {
+		items, _ := contents(d.find(path...))
+		there := slices.DeleteFunc(items, func(old item) bool { return !old.same(new) })
+		switch {
+		case len(there) == 0:
+			d.insert(path, new)
+			continue
+		case kind == '[':
 			continue
 		}
-		if found != nil {
-			return nil, fmt.Errorf("%w: %s stands there twice; remove one", ErrUnmergeable, describePath(path))
+		at := append(path[:len(path):len(path)], new.label.String())
+		if len(there) > 1 { // clients take the last one, editors show the first
+			return fmt.Errorf("%w: %s stands there twice; remove one", ErrUnmergeable, describePath(at))
 		}
-		found = &object.Members[i].Value
+		if err := d.mergeValue(new.value, at); err != nil {
+			return err
+		}
 	}
-	return found, nil
+	return nil
 }
 
-func containsJSON(list *hujson.Array, element hujson.Value) bool {
-	return slices.ContainsFunc(list.Elements, func(v hujson.Value) bool { return sameJSON(v, element) })
+// same reports whether two members have one name, or two elements one value.
+func (i item) same(other item) bool {
+	if i.label != nil {
+		return i.label.String() == other.label.String()
+	}
+	return sameJSON(i.value, other.value)
 }
 
-func sameJSON(a, b hujson.Value) bool {
+func sameJSON(a, b *hujson.Value) bool {
 	var left, right any
-	return decode(a, &left) == nil && decode(b, &right) == nil && reflect.DeepEqual(left, right)
+	return decode(*a, &left) == nil && decode(*b, &right) == nil && reflect.DeepEqual(left, right)
 }
 
 func decode(value hujson.Value, into any) error {
@@ -173,96 +172,64 @@ func decode(value hujson.Value, into any) error {
 	return json.Unmarshal(value.Pack(), into)
 }
 
-// parts are what stands before a member or an element, and its value.
-type parts[T any] func(*T) (before *hujson.Extra, value *hujson.Value)
-
-func memberParts(m *hujson.ObjectMember) (*hujson.Extra, *hujson.Value) {
-	return &m.Name.BeforeExtra, &m.Value
-}
-
-func elementParts(e *hujson.ArrayElement) (*hujson.Extra, *hujson.Value) { return &e.BeforeExtra, e }
-
-// appendTo adds a member or an element behind the last one, in the layout of its siblings. end is what stands before the
-// closing bracket.
-func appendTo[T any](d *document, items []T, item T, end *hujson.Extra, depth int, of parts[T]) []T {
+// insert adds an item behind the last one of the object or list at a path, in the layout of its siblings. A comment that
+// stands behind the last one stays on its line.
+func (d *document) insert(path []string, new item) {
+	in := d.find(path...)
+	items, end := contents(in)
+	lead, text, tail := " ", d.itemText(new, len(path)+1), string(end)
 	var first hujson.Extra
-	var last *hujson.Value
-	if n := len(items); n > 0 {
-		before, _ := of(&items[0])
-		first = *before
-		_, last = of(&items[n-1])
+	if len(items) > 0 {
+		first = items[0].before
 	}
-	layout := d.layoutNext(first, last, end, depth)
-	_, value := of(&item)
-	*value = d.indented(*value, depth+1)
-	value.BeforeExtra, value.AfterExtra = hujson.Extra(" "), nil
-	if last != nil && last.AfterExtra != nil { // hujson writes a comma if the extra is not nil
-		value.AfterExtra = hujson.Extra{}
-	}
-	before, _ := of(&item)
-	*before = layout
-	return append(items, item)
-}
-
-// layoutNext returns what stands before the next member, and moves a comment that stood behind the last one, before
-// the closing bracket, in front of it: there it still stands on the line it belongs to.
-func (d *document) layoutNext(first hujson.Extra, last *hujson.Value, after *hujson.Extra, depth int) hujson.Extra {
-	if last != nil && !bytes.ContainsRune(first, '\n') && !bytes.ContainsRune(*after, '\n') {
-		return hujson.Extra(" ")
-	}
-	indent := lastLineIndent(first)
-	if indent == "" {
-		indent = strings.Repeat(d.unit, depth+1)
-	}
-	comments := bytes.TrimRight(*after, " \t\r\n")
-	before := append(bytes.Clone(comments), d.newline+indent...)
-	if closing := lastLineIndent(*after); last == nil || !bytes.ContainsRune(*after, '\n') {
-		*after = hujson.Extra(d.newline + strings.TrimSuffix(indent, d.unit))
-	} else {
-		*after = hujson.Extra(d.newline + closing)
-	}
-	return before
-}
-
-// indented lays a value of ours out over several lines; lists of plain values stay on one.
-func (d *document) indented(value hujson.Value, depth int) hujson.Value {
-	value = value.Clone()
-	switch composite := value.Value.(type) {
-	case *hujson.Object:
-		for i := range composite.Members {
-			member := &composite.Members[i]
-			member.Name.BeforeExtra = d.lineAt(depth + 1)
-			member.Value = d.indented(member.Value, depth+1)
-			member.Value.BeforeExtra = hujson.Extra(" ")
+	if len(items) == 0 || bytes.ContainsRune(first, '\n') || strings.Contains(tail, "\n") {
+		indent := cmp.Or(lastLineIndent(first), strings.Repeat(d.unit, len(path)+1))
+		closing := strings.TrimSuffix(indent, d.unit)
+		if len(items) > 0 && strings.Contains(tail, "\n") {
+			closing = lastLineIndent(end)
 		}
-		if len(composite.Members) > 0 {
-			composite.AfterExtra = d.lineAt(depth)
-		}
-	case *hujson.Array:
-		d.indentElements(composite, depth)
+		lead, tail = strings.TrimRight(tail, " \t\r\n")+d.newline+indent, d.newline+closing
 	}
-	return value
+	switch n := len(items); {
+	case n > 0 && items[n-1].value.AfterExtra != nil: // hujson's sign of a trailing comma
+		text += ","
+	case n > 0:
+		lead = "," + lead
+	}
+	d.replace(in.EndOffset-1-len(end), in.EndOffset-1, lead+text+tail)
 }
 
-func (d *document) indentElements(list *hujson.Array, depth int) {
-	nested := false
-	for i := range list.Elements {
-		element := &list.Elements[i]
-		*element = d.indented(*element, depth+1)
-		if _, object := element.Value.(*hujson.Object); object {
-			nested = true
-			element.BeforeExtra = d.lineAt(depth + 1)
-		} else if i > 0 {
-			element.BeforeExtra = hujson.Extra(" ")
-		}
+func (d *document) itemText(of item, depth int) string {
+	text := d.laidOut(of.value, depth)
+	if of.label != nil {
+		text = string(of.label) + ": " + text
 	}
-	if nested {
-		list.AfterExtra = d.lineAt(depth)
-	}
+	return text
 }
 
-func (d *document) lineAt(depth int) hujson.Extra {
-	return hujson.Extra(d.newline + strings.Repeat(d.unit, depth))
+// laidOut lays a value of ours out over several lines; lists of plain values stay on one.
+func (d *document) laidOut(value *hujson.Value, depth int) string {
+	items, _ := contents(value)
+	if len(items) == 0 {
+		return strings.TrimSpace(value.String())
+	}
+	lines := value.Value.Kind() == '{'
+	var texts []string
+	for _, of := range items {
+		texts = append(texts, d.itemText(of, depth+1))
+		lines = lines || of.value.Value.Kind() == '{'
+	}
+	open, separator, closing := "", ", ", ""
+	if lines {
+		closing = d.newline + strings.Repeat(d.unit, depth)
+		open = closing + d.unit
+		separator = "," + open
+	}
+	text := open + strings.Join(texts, separator) + closing
+	if value.Value.Kind() == '{' {
+		return "{" + text + "}"
+	}
+	return "[" + text + "]"
 }
 
 // value decodes the document, for looking at it. A nil one has nothing.

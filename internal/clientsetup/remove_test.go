@@ -117,6 +117,14 @@ func squeeze(words []string) string {
 	return strings.NewReplacer(",", "").Replace(strings.Join(words, ""))
 }
 
+func TestRemovalBehindALineComment(t *testing.T) {
+	p := newPlace(t)
+	p.write(".mcp.json", "{\"mcpServers\": { // mine\n\"orchestra\": {\"command\": \"orchestra-mcp\", \"args\": [\"serve\"]}, \"db\": {}}}")
+	p.remove("claude-code")
+	text := p.read(".mcp.json")
+	check.That(t, text == "{\"mcpServers\": { // mine\n\"db\": {}}}", "%q", text)
+}
+
 // TestRemovalWithoutMemory: a colleague's clone has the files and nothing that tells what they were.
 func TestRemovalWithoutMemory(t *testing.T) {
 	for _, client := range clientsetup.Names() {

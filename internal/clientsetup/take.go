@@ -11,14 +11,12 @@ import (
 // take removes a member, and the objects that held nothing else, unless they stood there before; was is the document
 // from then, nil if there was none or it is not known. Every other byte stays what it is.
 func (d *document) take(was *document, path ...string) {
-	above, name := path[:len(path)-1], path[len(path)-1]
-	parent := composite[*hujson.Object](d, above)
-	if parent == nil {
-		return
-	}
-	i := slices.IndexFunc(parent.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == name })
+	above := path[:len(path)-1]
+	parent := d.find(above...)
+	items, _ := contents(parent)
+	i := slices.IndexFunc(items, func(of item) bool { return of.label != nil && of.label.String() == path[len(path)-1] })
 	if i >= 0 {
-		parent.Members = removeAt(parent.Members, i, &parent.AfterExtra, memberParts)
+		d.remove(parent, i)
 		d.prune(was, above)
 	}
 }
@@ -26,18 +24,13 @@ func (d *document) take(was *document, path ...string) {
 // takeElements removes the elements of a list that match. Of strings, which do not tell whose they are, those that
 // stood there before stay.
 func (d *document) takeElements(was *document, match func(hujson.Value) bool, path ...string) (taken []hujson.Value) {
-	list, before := composite[*hujson.Array](d, path), composite[*hujson.Array](was, path)
-	if list == nil {
-		return nil
-	}
-	for i := len(list.Elements) - 1; i >= 0; i-- {
-		element := list.Elements[i]
-		_, plain := element.Value.(hujson.Literal)
-		if !match(element) || plain && before != nil && containsJSON(before, element) {
-			continue
+	elements, before := d.elements(path...), was.elements(path...)
+	for i, of := range slices.Backward(elements) {
+		_, plain := of.value.Value.(hujson.Literal)
+		if match(*of.value) && !(plain && slices.ContainsFunc(before, of.same)) {
+			taken = append(taken, *of.value)
+			d.remove(d.find(path...), i)
 		}
-		taken = append(taken, element)
-		list.Elements = removeAt(list.Elements, i, &list.AfterExtra, elementParts)
 	}
 	slices.Reverse(taken)
 	if len(taken) > 0 {
@@ -46,32 +39,34 @@ func (d *document) takeElements(was *document, match func(hujson.Value) bool, pa
 	return taken
 }
 
-// removeAt takes an item out, and joins what stood before it to what comes next: comments stay. What is the last one then
-// ends as the one that is taken out did, with a comma or without. end is what stands before the closing bracket.
-func removeAt[T any](items []T, i int, end *hujson.Extra, of parts[T]) []T {
-	before, taken := of(&items[i])
-	next, last := end, (*hujson.Value)(nil)
+// elements are those of the list at a path; none if it is none.
+func (d *document) elements(path ...string) []item {
+	items, _ := contents(d.find(path...))
+	return slices.DeleteFunc(items, func(of item) bool { return of.label != nil })
+}
+
+// remove takes an item out, with what stood between it and the one before, except comments. What is the last one then
+// ends as the one that is taken out did, with a comma or without.
+func (d *document) remove(in *hujson.Value, i int) {
+	items, next := contents(in)
+	out, to := items[i], in.EndOffset-1-len(next)
+	comments := len(bytes.TrimRight(out.before, " \t\r\n"))
+	from := out.start - len(out.before) + comments
 	if i+1 < len(items) {
-		next, _ = of(&items[i+1])
-	} else if i > 0 {
-		_, last = of(&items[i-1])
+		next = items[i+1].before
+		to = items[i+1].start - len(next)
 	}
-	comments := bytes.TrimRight(*before, " \t\r\n")
-	switch {
-	case len(comments) > 0:
-		*next = append(bytes.Clone(comments), *next...)
-	case i == 0 && last == nil && len(*next) > 0 && !bytes.ContainsAny(*next, "\n/"):
-		*next = *before
+	spaces := len(next) - len(bytes.TrimLeft(next, " \t\r"))
+	first := i == 0 && comments == 0 && len(next) > 0 && !bytes.ContainsAny(next, "\n/")
+	if first || comments > 0 && !bytes.HasPrefix(next[spaces:], []byte("\n")) { // what follows must not become a comment
+		from, to = out.start, to+spaces
 	}
-	switch {
-	case last == nil:
-	case taken.AfterExtra == nil && last.AfterExtra != nil:
-		*next = append(bytes.Clone(last.AfterExtra), *next...)
-		last.AfterExtra = nil
-	case taken.AfterExtra != nil && last.AfterExtra == nil:
-		last.AfterExtra = hujson.Extra{}
+	comma := from
+	if i > 0 && i+1 == len(items) && out.value.AfterExtra == nil {
+		last := items[i-1].value
+		comma = last.EndOffset + len(last.AfterExtra)
 	}
-	return slices.Delete(items, i, i+1)
+	d.replace(comma, to, string(d.text[min(comma+1, from):from]))
 }
 
 // prune removes what is empty at a path and above, unless it stood there before.
@@ -86,18 +81,14 @@ func (d *document) prune(was *document, path []string) {
 	if then := was.find(path...); then == nil {
 		d.take(was, path...)
 	} else if isEmpty(then) {
-		value.Value = then.Clone().Value
+		d.replace(value.StartOffset, value.EndOffset, string(was.text[then.StartOffset:then.EndOffset]))
 	}
 }
 
 func isEmpty(value *hujson.Value) bool {
-	switch composite := value.Value.(type) {
-	case *hujson.Object:
-		return len(composite.Members) == 0 && len(bytes.TrimSpace(composite.AfterExtra)) == 0
-	case *hujson.Array:
-		return len(composite.Elements) == 0 && len(bytes.TrimSpace(composite.AfterExtra)) == 0
-	}
-	return false
+	_, literal := value.Value.(hujson.Literal)
+	items, end := contents(value)
+	return !literal && len(items)+len(bytes.TrimSpace(end)) == 0
 }
 
 // isEmptyJSON reports whether nothing stands in a file but the braces.
@@ -116,14 +107,6 @@ func (d *document) find(path ...string) *hujson.Value {
 		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 	}
 	return d.root.Find(pointer)
-}
-
-// composite is what stands at a path, if it is of that kind.
-func composite[T hujson.ValueTrimmed](d *document, path []string) (found T) {
-	if value := d.find(path...); value != nil {
-		found, _ = value.Value.(T)
-	}
-	return found
 }
 
 // sameText reports whether a value is written so.
