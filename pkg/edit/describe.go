@@ -42,9 +42,7 @@ func (p *placer) missing(ch change, reason string) *FailedBlock {
 
 // list notes the places among which the choice is unclear.
 func (f *FailedBlock) list(starts []int) {
-	for _, s := range starts[:min(len(starts), maxCandidates)] {
-		f.Candidates = append(f.Candidates, s+1)
-	}
+	f.Candidates = each(starts[:min(len(starts), maxCandidates)], func(start int) int { return start + 1 })
 }
 
 func failure(ch change, kind error, reason string, args ...any) *FailedBlock {

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,7 @@ func Numbered(lines []string, start int) string {
 	width := len(strconv.Itoa(start + len(lines) - 1))
 	var b strings.Builder
 	for i, text := range lines {
-		number := strconv.Itoa(start + i)
-		b.WriteString(strings.Repeat(" ", width-len(number)) + number + " | " + text + "\n")
+		fmt.Fprintf(&b, "%*d | %s\n", width, start+i, text)
 	}
 	return b.String()
 }
@@ -67,13 +67,7 @@ func split(s string) textLines {
 }
 
 // RawLines splits text like Lines, with the terminators left on.
-func RawLines(text string) []string {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
-}
+func RawLines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
 func (t *textLines) add(text string, end ending) {
 	t.text = append(t.text, text)

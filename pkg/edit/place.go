@@ -72,12 +72,11 @@ func (p *placer) candidates(t tier, v change, skipped int) []int {
 }
 
 func leadingBlanks(lines []string) int {
-	for i, line := range lines {
-		if !isBlank(line) {
-			return i
-		}
+	first := slices.IndexFunc(lines, func(line string) bool { return !isBlank(line) })
+	if first < 0 {
+		return len(lines)
 	}
-	return len(lines)
+	return first
 }
 
 func (p *placer) found(v change, start int, how How) placement {

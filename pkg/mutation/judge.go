@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -153,17 +152,14 @@ func judgeLanguage(ctx context.Context, name string, files []File, around OtherF
 		}
 	}()
 	v = judge(ctx, files, limits)
-	if err := ctx.Err(); err != nil && v.Evidence != Unproven {
-		return verdict.Unprovenf(files[0].Path, 0, "%v", tooLong(err))
+	switch err := ctx.Err(); {
+	case err == nil, v.Evidence == Unproven:
+		return v
+	case errors.Is(err, context.DeadlineExceeded):
+		return verdict.Unprovenf(files[0].Path, 0, "the comparison took too long and was given up")
+	default:
+		return verdict.Unprovenf(files[0].Path, 0, "the comparison was given up: %v", err)
 	}
-	return v
-}
-
-func tooLong(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("the comparison took too long and was given up")
-	}
-	return fmt.Errorf("the comparison was given up: %w", err)
 }
 
 // judges are those of the languages that are no programs; internal/syntax has all others.

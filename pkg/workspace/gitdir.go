@@ -25,20 +25,8 @@ func (e gitEntries) complete() bool {
 	return e&hasHead != 0 && (e&hasCommon != 0 || e&(hasObjects|hasRefs) == hasObjects|hasRefs)
 }
 
-// gitEntry is the one that a folded name stands for.
-func gitEntry(folded string) gitEntries {
-	switch folded {
-	case "head":
-		return hasHead
-	case "objects":
-		return hasObjects
-	case "refs":
-		return hasRefs
-	case "commondir":
-		return hasCommon
-	}
-	return 0
-}
+// gitEntryOf gives them by their folded names.
+var gitEntryOf = map[string]gitEntries{"head": hasHead, "objects": hasObjects, "refs": hasRefs, "commondir": hasCommon}
 
 // GitName reports whether git reads what has this name in a repository of its own, so that it can matter there. It is
 // compared as by Protect.
@@ -48,7 +36,7 @@ func GitName(name string) bool {
 		"logs", "shallow", "rebase-merge", "rebase-apply", "sequencer":
 		return true
 	default:
-		return gitEntry(folded) != 0
+		return gitEntryOf[folded] != 0
 	}
 }
 
@@ -83,7 +71,7 @@ func (r *resolver) gitParts(names []string) (parts []GitPart) {
 		if !GitName(name) {
 			continue
 		}
-		part := GitPart{Dir: path.Join(names[:i]...), has: gitEntry(fold(name))}
+		part := GitPart{Dir: path.Join(names[:i]...), has: gitEntryOf[fold(name)]}
 		if i <= len(r.levels) {
 			part.has |= entriesIn(at)
 		}
@@ -95,7 +83,7 @@ func (r *resolver) gitParts(names []string) (parts []GitPart) {
 func entriesIn(dir *durable.Dir) (has gitEntries) {
 	for _, name := range []string{"HEAD", "objects", "refs", "commondir"} {
 		if _, err := dir.Lstat(name); err == nil {
-			has |= gitEntry(fold(name))
+			has |= gitEntryOf[fold(name)]
 		}
 	}
 	return has

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -44,20 +42,12 @@ func (s otherFiles) Read(path string) ([]byte, error) {
 	}
 	t, err := s.w.Resolve(path)
 	if err != nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	defer t.Close()
 	c, err := t.Read(smallFile)
 	if err != nil {
-		return nil, missing(err)
+		return nil, err
 	}
 	return c.Bytes, nil
-}
-
-// missing says it in the words of package fs where nothing stands at a path.
-func missing(err error) error {
-	if errors.Is(err, ErrNotExist) {
-		return fs.ErrNotExist
-	}
-	return err
 }
