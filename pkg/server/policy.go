@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
@@ -114,7 +115,7 @@ func (s *Server) families(recorder *trace.Recorder, fresh *gate.Freshness, asks 
 	commands.Files, commands.Intents = files, s.intents
 	commands.Observer = observe.New(observe.Options{
 		Workspace: s.workspace, Snapshots: recorder.Snapshots(), Ledger: recorder, Outside: sync.OnceValue(s.watchedPlaces), Revert: o.Commands.RevertViolations,
-		Git: &replay.Repository{Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
+		Git: &replay.Repository{Repository: gitread.Repository{Dir: s.workspace.Dir()}, Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 	})
 	commands.Git = map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git]
 	commands.Writable, commands.Hidden = o.Commands.Writable, s.hidden()

@@ -37,21 +37,21 @@ func (a area) enter(name string) (below area, included bool) {
 		}
 		return plain, true
 	case governance:
-		return plain, !among(name, "state", "cache", "agent_trace.jsonl", "trace", "archive", "intent_map.md")
+		return plain, !among("state cache agent_trace.jsonl trace archive intent_map.md", name)
 	case gitAll:
 		return gitAll, true
 	case gitInfo:
-		return gitAll, among(name, "attributes", "grafts")
+		return gitAll, among("attributes grafts", name)
 	case gitObjectsInfo:
-		return gitAll, among(name, "alternates", "http-alternates")
+		return gitAll, among("alternates http-alternates", name)
 	case gitObjects:
 		return gitObjectsInfo, name == "info"
 	case gitRefs:
 		return gitAll, name != "remotes"
 	case gitRebase:
-		return gitAll, among(name, "git-rebase-todo", "strategy")
+		return gitAll, among("git-rebase-todo strategy", name)
 	case gitPicks:
-		return gitAll, among(name, "todo", "opts")
+		return gitAll, among("todo opts", name)
 	}
 	switch name {
 	case "hooks", "config", "config.worktree", "commondir", "gitdir":
@@ -64,7 +64,7 @@ func (a area) enter(name string) (below area, included bool) {
 		return gitOthers, true
 	}
 	if a == gitOthers {
-		return gitOthers, !among(name, "refs", "logs", "lfs", "index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "packed-refs", "COMMIT_EDITMSG")
+		return gitOthers, !among("refs logs lfs index HEAD ORIG_HEAD FETCH_HEAD packed-refs COMMIT_EDITMSG", name)
 	}
 	switch name {
 	case "rebase-merge":
@@ -74,10 +74,11 @@ func (a area) enter(name string) (below area, included bool) {
 	case "refs":
 		return gitRefs, true
 	}
-	return gitAll, among(name, "HEAD", "packed-refs", "shallow", "remotes", "branches")
+	return gitAll, among("HEAD packed-refs shallow remotes branches", name)
 }
 
-func among(name string, names ...string) bool { return slices.Contains(names, name) }
+// among reports whether a list of words with blanks between them has a name.
+func among(list, name string) bool { return slices.Contains(strings.Fields(list), name) }
 
 // caseless: names that differ in letter case usually name one file.
 const caseless = runtime.GOOS == "darwin" || runtime.GOOS == "windows"

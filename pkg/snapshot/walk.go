@@ -50,12 +50,14 @@ type walk struct {
 	// linked: a file has several names that had one. What is known of the others may be out of date.
 	linked atomic.Bool
 
-	count  atomic.Int64
-	tasks  stack
-	deltas [workers][]delta
-	named  [workers]Links
-	mu     sync.Mutex
-	gaps   []Gap
+	count atomic.Int64
+	// work hands directories to whoever has nothing to do; pending are those that are not done.
+	work    chan task
+	pending sync.WaitGroup
+	deltas  [workers][]delta
+	named   [workers]Links
+	mu      sync.Mutex
+	gaps    []Gap
 }
 
 // run walks, and gives what differs from the kept state.
@@ -77,18 +79,21 @@ func (w *walk) once(root *node) ([]delta, error) {
 	}
 	w.count.Store(0)
 	w.deltas, w.named = [workers][]delta{}, [workers]Links{}
-	w.tasks.wake = sync.NewCond(&w.tasks.mu)
-	w.tasks.push(task{parent: at, node: root, area: top})
+	w.work = make(chan task)
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() {
 			l := &worker{walk: w, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
-			for t, ok := w.tasks.pop(); ok; t, ok = w.tasks.pop() {
+			for t := range w.work {
 				l.directory(t)
-				w.tasks.done()
+				w.pending.Done()
 			}
 		})
 	}
+	w.pending.Add(1)
+	w.work <- task{parent: at, node: root, area: top}
+	w.pending.Wait()
+	close(w.work)
 	all.Wait()
 	return slices.Concat(w.deltas[:]...), nil
 }
@@ -348,9 +353,8 @@ func (c *comparison) end() {
 	}
 }
 
-// below has the directories of this one looked into.
+// below has the directories of this one looked into, by others as far as they have nothing to do.
 func (c *comparison) below() {
-	var tasks []task
 	for i := range c.task.node.entries {
 		e := &c.task.node.entries[i]
 		if e.dir == nil {
@@ -368,9 +372,13 @@ func (c *comparison) below() {
 			continue
 		}
 		below, _ := c.area.enter(e.name)
-		tasks = append(tasks, task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below})
-	}
-	if len(tasks) > 0 {
-		c.tasks.push(tasks...)
+		inner := task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below}
+		c.pending.Add(1)
+		select {
+		case c.work <- inner:
+		default:
+			c.directory(inner)
+			c.pending.Done()
+		}
 	}
 }

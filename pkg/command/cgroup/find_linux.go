@@ -132,16 +132,11 @@ func (h hierarchy) place(own, systemd string) (*Parent, error) {
 	if !gives(dir) {
 		return nil, fmt.Errorf("%s does not give the pids controller to the groups below it", dir)
 	}
-	if !clones() {
+	// Whether clone3 is there: the arguments are too short for any version of it.
+	if _, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0); errno != unix.EINVAL {
 		return nil, errors.New("clone3 is missing, which starts a process in a group; a container's filter may refuse it")
 	}
 	return &Parent{version: 2, dir: dir}, given(dir, systemd)
-}
-
-// clones reports whether clone3 is there: the arguments are too short for any version of it.
-func clones() bool {
-	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0)
-	return errno == unix.EINVAL
 }
 
 func gives(dir string) bool {

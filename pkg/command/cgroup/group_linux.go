@@ -115,12 +115,8 @@ func (g *Group) Remove() error {
 			file.Close()
 		}
 	}
-	return remove(g.dir)
-}
-
-func remove(dir string) error {
 	for deadline := time.Now().Add(removeTime); ; time.Sleep(time.Millisecond) {
-		err := removeAll(dir)
+		err := removeAll(g.dir)
 		if err == nil || errors.Is(err, fs.ErrNotExist) || !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
 			return err
 		}

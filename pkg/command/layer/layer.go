@@ -58,7 +58,7 @@ type walk struct {
 
 // visit lists a directory of the layer. opaque: nothing of the directory below it is left.
 func (w *walk) visit(dir string, opaque bool) error {
-	entries, err := durable.ReadDirectory(filepath.Join(w.Upper, filepath.FromSlash(dir)))
+	entries, err := durable.ReadDirectory(filepath.Join(w.Upper, dir))
 	if err != nil {
 		return fmt.Errorf("read the layer: %w", err)
 	}
@@ -76,7 +76,7 @@ func (w *walk) visit(dir string, opaque bool) error {
 }
 
 func (w *walk) entry(name string, opaque bool) error {
-	at := filepath.Join(w.Upper, filepath.FromSlash(name))
+	at := filepath.Join(w.Upper, name)
 	info, err := os.Lstat(at)
 	if err != nil {
 		return fmt.Errorf("look at the layer: %w", err)
@@ -102,14 +102,14 @@ func (w *walk) add(name string, after Node) (wasDir bool, err error) {
 	if len(w.all) >= maxTouched {
 		return false, fmt.Errorf("%w (%d paths)", ErrTooMuch, maxTouched)
 	}
-	before := node(filepath.Join(w.Lower, filepath.FromSlash(name)))
+	before := node(filepath.Join(w.Lower, name))
 	w.all = append(w.all, Touched{name, before, after})
 	return before.There && before.Mode.IsDir(), nil
 }
 
 // removed lists what was in a directory and is not, but for some names.
 func (w *walk) removed(dir string, but map[string]bool) error {
-	entries, err := durable.ReadDirectory(filepath.Join(w.Lower, filepath.FromSlash(dir)))
+	entries, err := durable.ReadDirectory(filepath.Join(w.Lower, dir))
 	if err != nil {
 		return fmt.Errorf("look at what was removed: %w", err)
 	}
@@ -139,11 +139,11 @@ func node(at string) Node {
 
 // Find is what stands at a path.
 func (v View) Find(name string) Node {
-	below := filepath.Join(v.Lower, filepath.FromSlash(name))
+	below := filepath.Join(v.Lower, name)
 	if v.Upper == "" {
 		return node(below)
 	}
-	at, whole, opaque := v.Upper, filepath.Join(v.Upper, filepath.FromSlash(name)), false
+	at, whole, opaque := v.Upper, filepath.Join(v.Upper, name), false
 	for part := range strings.SplitSeq(path.Clean(name), "/") {
 		at = filepath.Join(at, part)
 		info, err := os.Lstat(at)

@@ -19,18 +19,12 @@ import (
 
 // Repository is git's of a workspace, as the server asks it.
 type Repository struct {
+	gitread.Repository
 	Workspace *workspace.Workspace
 	// NewBlobHash makes ids of blobs, as the repository has them.
 	NewBlobHash func(size int64) hash.Hash
 	// Writable are places beside the workspace that commands can write, absolute or relative to it.
 	Writable []string
-}
-
-func (r *Repository) git() gitread.Repository { return gitread.Repository{Dir: r.Workspace.Dir()} }
-
-// Ask runs one git command that changes nothing, and gives its output.
-func (r *Repository) Ask(ctx context.Context, args ...string) (string, error) {
-	return r.git().Ask(ctx, args...)
 }
 
 // Trust is what is remembered of the repository's commits.
@@ -85,7 +79,7 @@ func (r *Repository) LedgerBack(ctx context.Context, name, was, is string) (wron
 			return false, false
 		}
 	}
-	return true, r.git().Command(ctx, "update-ref", "--no-deref", name, was).Run() == nil
+	return true, r.Command(ctx, "update-ref", "--no-deref", name, was).Run() == nil
 }
 
 // Fetched are what a line that can only fetch has moved of the remote-tracking
@@ -166,10 +160,10 @@ func (r *Repository) Commits(ctx context.Context, words []string) (ids []string)
 			names.WriteString(word + "^{commit}\n")
 		}
 	}
-	if names.Len() == 0 || r.git().Plain() != nil {
+	if names.Len() == 0 || r.Plain() != nil {
 		return nil
 	}
-	cmd := r.git().Command(ctx, "cat-file", "--batch-check=%(objectname)")
+	cmd := r.Command(ctx, "cat-file", "--batch-check=%(objectname)")
 	cmd.Stdin = strings.NewReader(names.String())
 	out, err := cmd.Output()
 	if err != nil {
@@ -214,7 +208,7 @@ func (r *Repository) Staged(ctx context.Context, head string) (map[string]string
 
 // Indexed is the blob that an index file has at a path; "" for none.
 func (r *Repository) Indexed(ctx context.Context, index, path string) (string, error) {
-	cmd := r.git().Command(ctx, "ls-files", "--stage", "-z", "--full-name", "--", path)
+	cmd := r.Command(ctx, "ls-files", "--stage", "-z", "--full-name", "--", path)
 	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
 	out, err := cmd.Output()
 	words := strings.Fields(string(out))

@@ -35,7 +35,7 @@ func (s Store) State() State {
 	if ref := s.Branch(); ref != "" {
 		state.Head = s.Ref(ref)
 	}
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
+	for name := range strings.FieldsSeq("MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD") {
 		if id := s.id(s.Own, name); id != "" {
 			state.Under[name] = id
 		}

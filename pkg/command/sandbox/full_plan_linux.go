@@ -32,7 +32,11 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 		return nil, err
 	}
 	l.cover(p)
-	l.addAnchors()
+	for path := range maps.Clone(l.kinds) { // the directories between a path and what is writable above
+		for dir := filepath.Dir(path); l.kinds[dir] == 0 && holder(dir, l.kinds) == helper.Writable; dir = filepath.Dir(dir) {
+			l.kinds[dir] = helper.Anchor
+		}
+	}
 	for _, path := range slices.Sorted(maps.Keys(l.kinds)) {
 		if !p.Sees(path) {
 			continue
@@ -187,15 +191,6 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 		}
 	}
 	return nil
-}
-
-// addAnchors adds the directories between a path and what is writable above.
-func (l *layout) addAnchors() {
-	for path := range maps.Clone(l.kinds) {
-		for dir := filepath.Dir(path); l.kinds[dir] == 0 && holder(dir, l.kinds) == helper.Writable; dir = filepath.Dir(dir) {
-			l.kinds[dir] = helper.Anchor
-		}
-	}
 }
 
 // upward are the directories above a path, the nearest first.

@@ -46,7 +46,7 @@ func startLandlock(cmd *exec.Cmd, profile *Profile, abi int) (*Held, error) {
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("Landlock: %w", err))
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // see memory_linux.go
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // see dropRights
 		return nil, unavailable(fmt.Errorf("close the server's memory: %w", err))
 	}
 	w, err := isolate(not)

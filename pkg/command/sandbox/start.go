@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
+	"syscall"
 )
 
 // Errors of this package, for errors.Is.
@@ -40,4 +42,72 @@ func Start(cmd *exec.Cmd, level Level, profile *Profile) (*Held, error) {
 		return startFull(cmd, profile, Probe().NoUnix == nil)
 	}
 	return nil, fmt.Errorf("%w: there is no level %q", ErrUnavailable, level)
+}
+
+// Held is a command that Start started. At Full, cmd.Process is the helper, whose death is the death of all that came
+// of the command; at the other levels it is the command.
+type Held struct {
+	ended   chan struct{} // closed when status is known, or cannot be known any more
+	gone    chan struct{} // closed when the helper is dead, where there is one
+	release func()
+
+	status syscall.WaitStatus
+	known  bool
+}
+
+// Ended is closed when the command itself has ended, while what it left behind may run on until cmd.Process is killed.
+// It is nil where the end of cmd.Process is the end of the command.
+func (h *Held) Ended() <-chan struct{} {
+	if h == nil {
+		return nil
+	}
+	return h.ended
+}
+
+// Status is how the command ended, where that is not how cmd.Process did. It is for when Ended is closed.
+func (h *Held) Status() (status syscall.WaitStatus, known bool) {
+	if h.Ended() == nil {
+		return status, false
+	}
+	<-h.ended
+	return h.status, h.known
+}
+
+// Close takes back what was put into the file system for the command, and what answers for it in this process. It is to
+// be called once, when cmd.Process was waited for.
+func (h *Held) Close() {
+	if h == nil {
+		return
+	}
+	if h.gone != nil {
+		<-h.gone
+	}
+	h.release()
+}
+
+// onThread runs f as Go does, and returns what it does.
+func onThread[T any](f func() T) T {
+	done := make(chan T)
+	Go(func() { done <- f() })
+	return <-done
+}
+
+// Go runs f in a goroutine of its own on an OS thread of its own, which is not
+// the process's main one and ends with f: as Start wants it.
+func Go(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if !onMainThread() {
+			f() // the thread is never unlocked, so it is not used again
+			return
+		}
+		defer runtime.UnlockOSThread()
+		elsewhere := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(elsewhere) // the main thread was held until here
+			f()
+		}()
+		<-elsewhere
+	}()
 }

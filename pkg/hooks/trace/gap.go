@@ -123,19 +123,14 @@ func (r *Recorder) settleGaps(ctx context.Context) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		r.Logger.Warn().Err(err).Msg("unrecorded calls of other processes cannot be counted")
 	}
-	r.gap.forget(dir)
-	return nil
-}
-
-// forget ends this process's gap, which has been told.
-func (g *gap) forget(dir *os.Root) {
-	if g.file != nil {
+	if g := &r.gap; g.file != nil { // this process's gap has been told
 		if dir != nil {
 			_ = dir.Remove(g.id + gapSuffix) // else it is found to be told
 		}
 		g.file.Close()
 	}
-	g.id, g.missed, g.file = "", nil, nil
+	r.gap.id, r.gap.missed, r.gap.file = "", nil, nil
+	return nil
 }
 
 func (r *Recorder) settleDeadGaps(ctx context.Context, dir *os.Root) error {

@@ -64,26 +64,21 @@ func (k *MapKeeper) After(_ context.Context, call *hooks.Call, outcome *hooks.Ou
 	return nil
 }
 
-// note gathers a change and has it written before long.
+// note has a change written before long, joined to others of its intent: each entry costs a locked rewrite of the map, and the
+// lock is the ledger's too.
 func (k *MapKeeper) note(change MapChange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.gather(change)
+	if i := slices.IndexFunc(k.pending, func(p MapChange) bool { return p.IntentID == change.IntentID }); i >= 0 {
+		change.Paths = append(k.pending[i].Paths, change.Paths...)
+		change.Name = cmp.Or(change.Name, k.pending[i].Name)
+		k.pending[i] = change
+	} else {
+		k.pending = append(k.pending, change)
+	}
 	if k.timer == nil {
 		k.timer = time.AfterFunc(mapDelay, k.flush)
 	}
-}
-
-// gather joins changes of one intent: each entry costs a locked rewrite of the map, and the lock is the ledger's too.
-func (k *MapKeeper) gather(change MapChange) {
-	i := slices.IndexFunc(k.pending, func(p MapChange) bool { return p.IntentID == change.IntentID })
-	if i < 0 {
-		k.pending = append(k.pending, change)
-		return
-	}
-	change.Paths = append(k.pending[i].Paths, change.Paths...)
-	change.Name = cmp.Or(change.Name, k.pending[i].Name)
-	k.pending[i] = change
 }
 
 func (k *MapKeeper) flush() {

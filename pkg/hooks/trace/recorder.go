@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -95,14 +97,10 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 		return nil, err
 	}
 	kept := r.keep(draft.Record(), pending.Outcome)
-	var entry entry = noEntry{}
-	begun, err := r.Journal.Begin(journal.Entry{
+	entry, err := r.Journal.Begin(journal.Entry{
 		Began: draft.Time(), Files: pending.Files, Before: pending.Before, Ends: pending.Ends, Lines: draft.Lines(),
 	})
-	switch {
-	case err == nil:
-		entry = begun
-	case !r.lets(err):
+	if err != nil && !r.lets(err) {
 		kept()
 		return nil, err
 	}
@@ -144,7 +142,8 @@ type inflight struct {
 	call     *hooks.Call
 	expected *hooks.Outcome
 	draft    *ledger.Draft
-	entry    entry
+	// entry is nil for a call that goes through although the journal cannot be written: a crash in its middle is not settled.
+	entry *journal.Inflight
 	// doubt: the append failed, and what of it is in the file is not known.
 	doubt bool
 	// writing is what the tracker was told.
@@ -191,13 +190,15 @@ func (r *Recorder) appended(outcome *hooks.Outcome, id, draft string, err error)
 func (i *inflight) Done() {
 	i.kept()
 	i.writing.Done()
-	i.entry.Done()
+	if i.entry != nil {
+		i.entry.Done()
+	}
 }
 
 func (i *inflight) Abort(back func() error) error {
 	defer i.kept()
 	var noted error
-	if i.doubt {
+	if i.doubt && i.entry != nil {
 		noted = i.entry.Doubt()
 	}
 	err := back()
@@ -206,13 +207,18 @@ func (i *inflight) Abort(back func() error) error {
 	} else {
 		i.writing.Done()
 	}
-	if half := new(workspace.RollbackError); errors.As(err, &half) {
+	if half := new(workspace.RollbackError); errors.As(err, &half) && i.entry != nil {
 		noted = errors.Join(noted, i.entry.Stands(i.doubt))
 	}
-	if err != nil || i.doubt {
+	left := err != nil || i.doubt
+	if left {
 		i.recorder.settled.Store(false)
+	}
+	switch {
+	case i.entry == nil:
+	case left:
 		i.entry.Leave()
-	} else {
+	default:
 		i.entry.Void()
 	}
 	if err != nil && noted != nil {
@@ -268,4 +274,58 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 	}
 	short(rec.Decision)
 	r.Ledger.AppendSoon(rec)
+}
+
+// Asked notes that the operator is asked about a call. It need not wait for the disk.
+func (r *Recorder) Asked(call *hooks.Call, d record.Decision, way string) {
+	if r.Ledger.Writable(context.Background()) == nil {
+		r.Ledger.AppendSoon(decided(call, d, way))
+	}
+}
+
+// Answered returns when the operator's answer to a call is as durable in the ledger as the settings ask.
+func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d record.Decision, way string) error {
+	if r.needless(ctx, call) {
+		return nil
+	}
+	rec := decided(call, d, way)
+	rec.Contributor = record.Contributor{Type: record.ContributorHuman}
+	_, err := r.Ledger.Append(context.WithoutCancel(ctx), rec)
+	if r.lets(err) {
+		return nil
+	}
+	return err
+}
+
+func decided(call *hooks.Call, d record.Decision, way string) record.Record {
+	rec := base(call)
+	short(&d)
+	rec.Kind, rec.Decision, rec.Detail = record.KindDecision, &d, map[string]any{"way": way}
+	return rec
+}
+
+const (
+	maxDecidedPaths  = 1000
+	maxDecidedPath   = 4096     // bytes
+	maxDecidedReason = 64 << 10 // bytes
+)
+
+// short cuts what a decision says, so that one that was made is never too large to be recorded.
+func short(d *record.Decision) {
+	d.Reason = cut(d.Reason, maxDecidedReason)
+	paths := slices.Clone(d.Paths[:min(len(d.Paths), maxDecidedPaths)])
+	for i, p := range paths {
+		paths[i] = cut(p, maxDecidedPath)
+	}
+	if more := len(d.Paths) - maxDecidedPaths; more > 0 {
+		paths = append(paths, fmt.Sprintf("… and %d more", more))
+	}
+	d.Paths = paths
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

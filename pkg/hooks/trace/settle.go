@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
@@ -18,6 +21,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -73,7 +77,11 @@ func (r *Recorder) settleAll(ctx context.Context) error {
 		r.Logger.Warn().Err(err).Msg("temporary files of processes that died could not be looked for")
 	}
 	defer abandoned.Close()
-	states := r.abandonedStates()
+	var states *snapshot.Abandoned // of the workspace, that dead processes had saved
+	if state, err := r.Workspace.State(); err == nil {
+		states = snapshot.FindAbandoned(state)
+		state.Close()
+	}
 	defer states.Close()
 	orphans, others := r.Journal.Orphans()
 	if others != nil {
@@ -296,4 +304,32 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 	}
 	rec.Kind, rec.Detail = record.KindRecovered, detailOf(rec.Detail, detail)
 	return r.Ledger.Redraft(draft, rec)
+}
+
+// SettleLeft is Settle for a server that starts: where nobody has left anything, it only lists two directories and
+// changes nothing. The first change that comes meanwhile waits for it; if it fails, that change tries again, and says
+// why it cannot be made.
+func (r *Recorder) SettleLeft(ctx context.Context) error {
+	if r.settled.Load() || !r.left() {
+		return nil
+	}
+	return r.Settle(ctx)
+}
+
+// left reports whether there may be something to settle.
+func (r *Recorder) left() bool {
+	if home, err := r.Workspace.Root().Lstat(orchdir.Name); err != nil || !home.IsDir() {
+		return false // not initialised, or the first change says what it is
+	}
+	state, err := orchdir.Open(r.Workspace.Root(), false, "state")
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer state.Close()
+	slots, err := journal.Slots(state)
+	if err != nil || slots {
+		return true
+	}
+	gaps, err := durable.ReadDirectoryIn(state, gapDir)
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || len(gaps) > 0
 }

@@ -119,13 +119,3 @@ func writesAfter(entries []record.Entry, ends []string, since time.Time, paths [
 	}
 	return writes
 }
-
-// abandonedStates finds what dead processes had saved of the workspace's state.
-func (r *Recorder) abandonedStates() *snapshot.Abandoned {
-	state, err := r.Workspace.State()
-	if err != nil {
-		return nil
-	}
-	defer state.Close()
-	return snapshot.FindAbandoned(state)
-}

@@ -20,35 +20,23 @@ type Place struct {
 // Path is where it is, absolute.
 func (p Place) Path() string { return p.path }
 
-// inHome are the places below the home directory: what a shell, a session or git
-// runs or obeys, who may log in, and what clients of this server start.
-func inHome() []string {
-	return []string{
-		".profile", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bashrc", ".inputrc",
-		".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login",
-		".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment",
-		".gitconfig", ".git-credentials", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".vimrc", ".tmux.conf",
-		".cargo/config.toml", ".cargo/env", ".docker/config.json", ".kube/config", ".gnupg/gpg.conf", ".gnupg/gpg-agent.conf",
-		".local/bin", "bin",
-		".cursor/mcp.json", ".cursor/hooks.json", ".claude/settings.json", ".codeium/windsurf/mcp_config.json", ".vscode/mcp.json",
-	}
-}
+// inHome are the places below the home directory: what a shell, a session or git runs or obeys, who may log in, and what clients
+// of this server start.
+const inHome = `.profile .bash_profile .bash_login .bash_logout .bash_aliases .bashrc .inputrc
+	.zshenv .zprofile .zshrc .zlogin .zlogout .kshrc .cshrc .tcshrc .login
+	.xprofile .xinitrc .xsession .xsessionrc .pam_environment
+	.gitconfig .git-credentials .netrc .npmrc .yarnrc .yarnrc.yml .pypirc .vimrc .tmux.conf
+	.cargo/config.toml .cargo/env .docker/config.json .kube/config .gnupg/gpg.conf .gnupg/gpg-agent.conf
+	.local/bin bin
+	.cursor/mcp.json .cursor/hooks.json .claude/settings.json .codeium/windsurf/mcp_config.json .vscode/mcp.json`
 
 // inConfig are those below the user's directory for configuration.
-func inConfig() []string {
-	return []string{
-		"orchestra-mcp", "git", "autostart", "systemd/user", "environment.d", "fish", "fish/conf.d", "fish/functions", "pip/pip.conf", "nvim/init.lua", "nvim/init.vim",
-		"Code/User/settings.json", "Code/User/mcp.json", "Code/User/tasks.json", "Cursor/User/settings.json", "Claude/claude_desktop_config.json",
-	}
-}
+const inConfig = `orchestra-mcp git autostart systemd/user environment.d fish fish/conf.d fish/functions pip/pip.conf nvim/init.lua nvim/init.vim
+	Code/User/settings.json Code/User/mcp.json Code/User/tasks.json Cursor/User/settings.json Claude/claude_desktop_config.json`
 
 // ofTheSystem are those that only root can write, who may be the server's user.
-func ofTheSystem() []string {
-	return []string{
-		"/etc/passwd", "/etc/sudoers", "/etc/sudoers.d", "/etc/crontab", "/etc/cron.d", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc",
-		"/etc/ld.so.preload", "/etc/gitconfig", "/etc/orchestra-mcp",
-	}
-}
+const ofTheSystem = `/etc/passwd /etc/sudoers /etc/sudoers.d /etc/crontab /etc/cron.d /etc/profile /etc/profile.d /etc/bash.bashrc
+	/etc/ld.so.preload /etc/gitconfig /etc/orchestra-mcp`
 
 // Places are those of a user, by the environment that a command's server has;
 // those of the system only where this process is root's. own is the directory of the server's own configuration. What lies in
@@ -69,17 +57,17 @@ func Known(environ []string, user, own string) []Place {
 		home = lookup(environ, "USERPROFILE")
 	}
 	if filepath.IsAbs(home) {
-		for _, name := range inHome() {
-			add("~/"+name, filepath.Join(home, filepath.FromSlash(name)))
+		for name := range strings.FieldsSeq(inHome) {
+			add("~/"+name, filepath.Join(home, name))
 		}
 		// What ssh and its agent write by themselves.
-		places = append(places, Place{Name: "~/.ssh", path: filepath.Join(home, ".ssh"), quiet: []string{"known_hosts", "cm-", "control", "agent", "sockets", "S."}})
+		places = append(places, Place{Name: "~/.ssh", path: filepath.Join(home, ".ssh"), quiet: strings.Fields("known_hosts cm- control agent sockets S.")})
 		config := lookup(environ, "XDG_CONFIG_HOME")
 		if !filepath.IsAbs(config) {
 			config = filepath.Join(home, ".config")
 		}
-		for _, name := range inConfig() {
-			add(shown(home, filepath.Join(config, name)), filepath.Join(config, filepath.FromSlash(name)))
+		for name := range strings.FieldsSeq(inConfig) {
+			add(shown(home, filepath.Join(config, name)), filepath.Join(config, name))
 		}
 		if runtime.GOOS == "darwin" {
 			add("~/Library/LaunchAgents", filepath.Join(home, "Library", "LaunchAgents"))
@@ -90,14 +78,14 @@ func Known(environ []string, user, own string) []Place {
 		}
 	}
 	if runtime.GOOS != "windows" {
-		for _, dir := range []string{"/var/spool/cron/crontabs", "/var/spool/cron", "/var/cron/tabs"} {
+		for dir := range strings.FieldsSeq("/var/spool/cron/crontabs /var/spool/cron /var/cron/tabs") {
 			if user != "" && !strings.ContainsAny(user, `/\`) {
 				add(dir+"/"+user, filepath.Join(dir, user))
 			}
 		}
 	}
 	if os.Geteuid() == 0 {
-		for _, name := range ofTheSystem() {
+		for name := range strings.FieldsSeq(ofTheSystem) {
 			add(name, name)
 		}
 	}

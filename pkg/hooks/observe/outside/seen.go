@@ -33,8 +33,8 @@ func (n *Named) look(paths []string) (seen map[string]stamp, short []string) {
 // everybodys reports whether programs make files in a directory all the time,
 // so that only what is named in it is looked at.
 func everybodys(dir string) bool {
-	return slices.Contains([]string{"/", "/tmp", "/var/tmp", "/dev/shm", "/run", "/var", "/var/log", "/etc", "/home",
-		"/private/tmp", "/private/var", "/private/var/tmp", "/private/etc", "/Users"}, dir)
+	return slices.Contains(strings.Fields(`/ /tmp /var/tmp /dev/shm /run /var /var/log /etc /home
+		/private/tmp /private/var /private/var/tmp /private/etc /Users`), dir)
 }
 
 // wide reports whether a directory holds so much that is not meant that only
@@ -77,7 +77,7 @@ func (n *Named) below(top string, seen map[string]stamp) (all bool) {
 // ofPrograms reports whether a directory is among those where programs are
 // installed: what is named there is looked at, and not all that is below.
 func ofPrograms(path string) bool {
-	return slices.ContainsFunc([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/boot", "/nix", "/snap"}, func(dir string) bool { return holds(dir, path) })
+	return within(strings.Fields("/usr /lib /lib64 /bin /sbin /opt /boot /nix /snap"), path)
 }
 
 // Changes are what differs now, sorted, and the directories in which not everything was looked at.

@@ -21,46 +21,38 @@ type codec struct {
 }
 
 func (p *Plan) walk(w *codec) {
-	list(w, &p.Devices, w.text)
-	list(w, &p.Layers, func(l *Layer) {
-		w.text(&l.Path)
-		w.text(&l.Upper)
-		w.text(&l.Work)
-	})
-	list(w, &p.Trees, w.text)
-	list(w, &p.Kept, w.text)
-	list(w, &p.Covers, func(c *Cover) {
-		w.text(&c.Path)
-		small(w, &c.Tree)
-	})
-	list(w, &p.Links, func(l *Link) {
-		w.text(&l.Path)
-		w.text(&l.Target)
-	})
-	list(w, &p.Masks, func(m *Mask) {
-		small(w, &m.Kind)
-		w.text(&m.Path)
-		small(w, &m.Tree)
-		w.text(&m.Content)
-	})
-	small(w, &p.MaxPID)
-	small(w, &p.Loopback)
-	w.number(&p.Landlock.Tree)
-	w.number(&p.Landlock.File)
-	w.number(&p.Landlock.Scoped)
-	list(w, &p.Landlock.Allowed, w.text)
-	w.number(&p.Landlock.Read)
-	list(w, &p.Landlock.Readable, w.text)
-	var filter = string(p.Filter)
-	w.text(&filter)
+	filter := string(p.Filter)
+	w.values(&p.Devices, &p.Layers, &p.Trees, &p.Kept, &p.Covers, &p.Links, &p.Masks, &p.MaxPID, &p.Loopback,
+		&p.Landlock.Tree, &p.Landlock.File, &p.Landlock.Scoped, &p.Landlock.Allowed, &p.Landlock.Read, &p.Landlock.Readable,
+		&filter, &p.Supervised, &p.Dir, &p.Device, &p.Inode, &p.Path, &p.Args, &p.Env)
 	p.Filter = []byte(filter)
-	small(w, &p.Supervised)
-	w.text(&p.Dir)
-	w.number(&p.Device)
-	w.number(&p.Inode)
-	w.text(&p.Path)
-	list(w, &p.Args, w.text)
-	list(w, &p.Env, w.text)
+}
+
+func (c *codec) values(fields ...any) {
+	for _, field := range fields {
+		switch v := field.(type) {
+		case *uint64:
+			c.number(v)
+		case *uint32:
+			small(c, v)
+		case *uint8:
+			small(c, v)
+		case *Kind:
+			small(c, v)
+		case *string:
+			c.text(v)
+		case *[]string:
+			list(c, v, c.text)
+		case *[]Layer:
+			list(c, v, func(l *Layer) { c.values(&l.Path, &l.Upper, &l.Work) })
+		case *[]Cover:
+			list(c, v, func(o *Cover) { c.values(&o.Path, &o.Tree) })
+		case *[]Link:
+			list(c, v, func(l *Link) { c.values(&l.Path, &l.Target) })
+		case *[]Mask:
+			list(c, v, func(m *Mask) { c.values(&m.Kind, &m.Path, &m.Tree, &m.Content) })
+		}
+	}
 }
 
 func small[T ~uint8 | ~uint32](w *codec, value *T) {

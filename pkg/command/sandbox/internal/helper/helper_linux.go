@@ -26,13 +26,13 @@ func run() {
 	runtime.LockOSThread() // other threads do not come of what this one gives up
 	syscall.CloseOnExec(conversation)
 	_, _, errno := syscall.RawSyscall(sysCloseRange, conversation+1, 1<<32-1, 0)
-	must(errno, "close what was inherited", "")
+	must(errno, "close what was inherited")
 	prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
 	var plan Plan
 	if !plan.Decode(hear()) {
 		syscall.Exit(1) // the server is gone
 	}
-	must(prctl(prSetDumpable, 0, 0), "hide the helper", "")
+	must(prctl(prSetDumpable, 0, 0), "hide the helper")
 	if plan.MaxPID != 0 {
 		limitPIDs(plan.MaxPID)
 	}
@@ -88,12 +88,12 @@ func whole(call func(fd int, data []byte) (int, error), data []byte) bool {
 	return true
 }
 
-// must ends the helper, with nothing started, where a step failed.
-func must(errno syscall.Errno, step, path string) {
+// must ends the helper, with nothing started, where a step failed; it says which, and with what.
+func must(errno syscall.Errno, step string, with ...string) {
 	if errno == 0 {
 		return
 	}
-	if path != "" {
+	for _, path := range with {
 		step += " " + path
 	}
 	say(Failed, uint32(errno), step)
@@ -101,9 +101,9 @@ func must(errno syscall.Errno, step, path string) {
 }
 
 // check is must for what package syscall says.
-func check(err error, step, path string) {
+func check(err error, step string, with ...string) {
 	if err != nil {
-		must(err.(syscall.Errno), step, path)
+		must(err.(syscall.Errno), step, with...)
 	}
 }
 

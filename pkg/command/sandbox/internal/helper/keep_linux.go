@@ -40,7 +40,7 @@ func keepMasks(plan *Plan) {
 		return
 	}
 	table, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	check(err, "watch the mounts", "")
+	check(err, "watch the mounts")
 	ready := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()

@@ -1,10 +1,12 @@
 package helper
 
 import (
+	"runtime"
 	"syscall"
 	"unsafe"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/supervisor"
 )
 
 // surrender gives up, on this thread and for what it starts, every right that the command must not have. It returns the
@@ -15,16 +17,16 @@ func surrender(plan *Plan) (listener int) {
 		if errno == syscall.EINVAL && capability > 0 {
 			break // the kernel knows no more
 		}
-		must(errno, "drop a capability", "")
+		must(errno, "drop a capability")
 	}
-	must(prctl(prSetSecurebits, securebitsLocked, 0), "lock the secure bits", "")
-	must(prctl(prCapAmbient, ambientClearAll, 0), "clear the ambient capabilities", "")
-	must(kernel.SetRights(0), "drop the capabilities", "")
-	must(prctl(prSetNoNewPrivs, 1, 0), "no_new_privs", "")
+	must(prctl(prSetSecurebits, securebitsLocked, 0), "lock the secure bits")
+	must(prctl(prCapAmbient, ambientClearAll, 0), "clear the ambient capabilities")
+	must(kernel.SetRights(0), "drop the capabilities")
+	must(prctl(prSetNoNewPrivs, 1, 0), "no_new_privs")
 	landlock(&plan.Landlock)
 	if plan.Supervised == 0 {
 		_, errno := filterCalls(plan.Filter, 0)
-		must(errno, "seccomp", "")
+		must(errno, "seccomp")
 		return -1
 	}
 	// What waits for an answer is not to be woken by a signal: it would ask twice.
@@ -32,7 +34,7 @@ func surrender(plan *Plan) (listener int) {
 	if errno == syscall.EINVAL {
 		listener, errno = filterCalls(plan.Filter, newListener) // before Linux 5.19
 	}
-	must(errno, "seccomp: supervise", "")
+	must(errno, "seccomp: supervise")
 	return listener
 }
 
@@ -53,7 +55,7 @@ func landlock(rules *Landlock) {
 		size = 8 // what the first version knows
 	}
 	set, _, errno := syscall.RawSyscall(sysLandlockCreate, uintptr(unsafe.Pointer(&attributes)), size, 0)
-	must(errno, "Landlock", "")
+	must(errno, "Landlock")
 	for _, path := range rules.Allowed {
 		must(allow(int(set), path, rules), "Landlock: allow", path)
 	}
@@ -65,7 +67,7 @@ func landlock(rules *Landlock) {
 		}
 	}
 	_, _, errno = syscall.RawSyscall(sysLandlockSelf, set, 0, 0)
-	must(errno, "Landlock: restrict", "")
+	must(errno, "Landlock: restrict")
 	syscall.Close(int(set))
 }
 
@@ -154,4 +156,29 @@ func connectSelf() error {
 		err = syscall.Connect(ends[1], name)
 	}
 	return err
+}
+
+// supervise starts the thread that connects sockets for the command, with the rights of before the surrender and
+// without its filter, and returns when that waits for the listener. Others come of it, or of a thread that the runtime
+// started before the surrender, too: run is locked to its own.
+func supervise() chan<- int {
+	listener := make(chan int)
+	ready := make(chan struct{})
+	go onOneThread(func() {
+		close(ready)
+		s := supervisor.New(<-listener)
+		var serve func()
+		serve = func() { s.Serve(func() { go onOneThread(serve) }) }
+		serve()
+	})
+	<-ready
+	return listener
+}
+
+// onOneThread runs f on a thread that ends with it, and has no right but to take
+// sockets of other processes: what f opens and connects is what the command may.
+func onOneThread(f func()) {
+	runtime.LockOSThread()
+	must(kernel.SetRights(1<<kernel.Ptrace), "drop rights of the supervisor")
+	f()
 }
