@@ -125,7 +125,7 @@ func (k *Keeper) Begin(ctx context.Context, inScope func(path string) bool) (*Wi
 	k.mu.Unlock()
 	err := ctx.Err()
 	if err == nil && k.options.Mark != nil {
-		w.others, w.ends, err = k.options.Mark(ctx)
+		w.others, w.Ends, err = k.options.Mark(ctx)
 	}
 	if err == nil {
 		err = k.request(w)

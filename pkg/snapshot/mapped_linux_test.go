@@ -289,7 +289,7 @@ func TestMappedAndKilled(t *testing.T) {
 		}
 		before := m.hash()
 		killed := b.begin() // with all in its scope
-		saved, err := snapshot.AgeSaved(killed.Saved())
+		saved, err := snapshot.AgeSaved(killed.Saved)
 		b.must(err)
 		m.second(a)
 		want := m.hash()

@@ -196,7 +196,7 @@ func TestForAMoment(t *testing.T) {
 		one := b.scoped("a")
 		b.run("echo temporary > a/temp; mv a/x a/away; echo 2 > early/x; echo done > a/done")
 		two := b.scoped("b")
-		saved := two.Saved()
+		saved := two.Saved
 		b.run("rm a/temp; mv a/away a/x; echo 1 > early/x; echo 1 > b/x")
 		b.want(b.end(one), "created a/done")
 		if !crash {

@@ -24,7 +24,7 @@ func TestRecover(t *testing.T) {
 	b.write("a", "edited between\n") // in no base, but in what goes with the entry
 	b.run("rm dir/c; mkdir new; echo x > new/d")
 	w := b.begin()
-	saved := w.Saved()
+	saved := w.Saved
 	b.run("echo four >> a; mv dir/b b; rm new/d; echo y > new/e; chmod 600 .orchestration/active_intents.yaml")
 	state, err := b.state()
 	b.must(err)
@@ -74,7 +74,7 @@ func TestRecoverKeepsSecrets(t *testing.T) {
 	b.write("copy", "secret one\n")
 	b.write("open", "open\n")
 	w := b.begin()
-	saved := w.Saved()
+	saved := w.Saved
 	b.run("echo more >> s/a; echo more >> open; mv s/moved out; cp s/untouched copy2")
 	state, err := b.state()
 	b.must(err)

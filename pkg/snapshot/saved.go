@@ -92,9 +92,6 @@ type base struct {
 	uses int      // windows that need it
 }
 
-// Saved is what finds the changes of the command if the server dies (Recover); nil where nothing is saved.
-func (w *Window) Saved() []byte { return w.saved }
-
 // saveFor is called after a walk for the windows that begin with it.
 func (k *Keeper) saveFor(begin []*Window) error {
 	if len(begin) == 0 || k.options.State == nil {
@@ -129,7 +126,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 		if err := gob.NewEncoder(&out).Encode(own); err != nil {
 			return err
 		}
-		w.saved, w.base = out.Bytes(), k.base
+		w.Saved, w.base = out.Bytes(), k.base
 		k.base.uses++
 	}
 	return nil

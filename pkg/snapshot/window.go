@@ -11,16 +11,18 @@ import (
 type Window struct {
 	// Began is when it was asked for.
 	Began time.Time
+	// Ends are those of the ledger when it opened; nil if they are not known.
+	Ends []string
+	// Saved is what finds the changes of the command if the server dies (Recover); nil where nothing is saved.
+	Saved []byte
 
 	keeper  *Keeper
 	inScope func(path string) bool
 	others  Others
-	ends    []string
 	ended   bool
 
 	// Guarded by the keeper's lock.
 	begun  bool
-	saved  []byte
 	base   *base
 	deltas map[string]*pending
 	writes map[string][]*Write
@@ -42,9 +44,6 @@ type pending struct {
 	// shared and nobodys become those of the Change.
 	shared, nobodys bool
 }
-
-// Ends are those of the ledger when the window opened; nil if they are not known.
-func (w *Window) Ends() []string { return w.ends }
 
 // add notes writes of the server. The caller holds the lock.
 func (w *Window) add(writes []*Write) {

@@ -168,17 +168,17 @@ var kept = [...]uint{
 
 // dropRights takes the others from the calling thread, and from what it starts.
 func dropRights() error {
-	var keep [2]uint32
+	var keep uint64
 	for _, right := range kept {
-		keep[right/32] |= 1 << (right % 32)
+		keep |= 1 << right
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var rights [2]unix.CapUserData
 	if err := unix.Capget(&header, &rights[0]); err != nil {
 		return fmt.Errorf("look at the rights: %w", err)
 	}
-	for right := uint(0); right < 64; right++ {
-		if keep[right/32]&(1<<(right%32)) != 0 {
+	for right := range uint(64) {
+		if keep>>right&1 != 0 {
 			continue
 		}
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(right), 0, 0, 0)
@@ -190,9 +190,10 @@ func dropRights() error {
 		}
 	}
 	for i := range rights {
-		rights[i].Permitted &= keep[i]
-		rights[i].Effective &= keep[i]
-		rights[i].Inheritable &= keep[i]
+		half := uint32(keep >> (32 * i))
+		rights[i].Permitted &= half
+		rights[i].Effective &= half
+		rights[i].Inheritable &= half
 	}
 	if err := unix.Capset(&header, &rights[0]); err != nil {
 		return fmt.Errorf("drop the rights: %w", err)

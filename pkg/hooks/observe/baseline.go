@@ -126,7 +126,7 @@ func (b *Baseline) Linked() *snapshot.Links { return b.window.Linked() }
 // Pending is what the journal keeps to find the changes after a crash, and to judge them.
 func (b *Baseline) Pending(o *hooks.CommandOutcome) *hooks.Pending {
 	o.Detail = b.judge.save(b.command.Places)
-	return &hooks.Pending{Outcome: &hooks.Outcome{Command: o}, Before: b.window.Saved(), Ends: b.window.Ends()}
+	return &hooks.Pending{Outcome: &hooks.Outcome{Command: o}, Before: b.window.Saved, Ends: b.window.Ends}
 }
 
 // Finish adds to the outcome of a command, all of whose processes are gone, what it changed.

@@ -317,12 +317,6 @@ func (f *findings) swap(ctx context.Context, op change.Op, path, to, before stri
 	}
 	write := workspace.Change{Op: op, Target: target, Before: before, After: after}
 	written := []snapshot.Write{{Path: path, Before: before}}
-	if op == change.Modified || op == change.Created {
-		written[0].After = workspace.HashOf(after)
-		if write.After == nil {
-			write.After = []byte{}
-		}
-	}
 	if op == change.Moved {
 		if write.To, err = files.Resolve(to); err != nil {
 			return err
@@ -332,6 +326,11 @@ func (f *findings) swap(ctx context.Context, op change.Op, path, to, before stri
 			return errSince
 		}
 		written = append(written, snapshot.Write{Path: to, After: before})
+	} else {
+		written[0].After = workspace.HashOf(after)
+		if after == nil {
+			write.After = []byte{}
+		}
 	}
 	defer f.base.Snapshots.Writing(written).Done()
 	prepared, err := files.Prepare(ctx, []workspace.Change{write})

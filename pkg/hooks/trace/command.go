@@ -232,9 +232,14 @@ func (r *Recorder) inFlight(ctx context.Context, look func() ([]journal.Entry, e
 		}
 		commands = append(commands, snapshot.Running{Began: e.Began, InScope: judge.Allows})
 	}
-	recorded, err := r.has(ctx, slices.Collect(maps.Keys(files)))
-	maps.DeleteFunc(files, func(id string, _ []snapshot.Write) bool { return recorded[id] })
-	return commands, files, err
+	return commands, files, leaveRecorded(ctx, r, files)
+}
+
+// leaveRecorded leaves out what is in the ledger by now.
+func leaveRecorded[T any](ctx context.Context, r *Recorder, byID map[string]T) error {
+	recorded, err := r.has(ctx, slices.Collect(maps.Keys(byID)))
+	maps.DeleteFunc(byID, func(id string, _ T) bool { return recorded[id] })
+	return err
 }
 
 // UnderWay are the records to come of the calls that have begun, in this process or another, by their ids.
@@ -249,9 +254,7 @@ func (r *Recorder) UnderWay(ctx context.Context) (map[string]record.Record, erro
 			begun[draft.ID()] = draft.Record()
 		}
 	}
-	recorded, unknown := r.has(ctx, slices.Collect(maps.Keys(begun)))
-	maps.DeleteFunc(begun, func(id string, _ record.Record) bool { return recorded[id] })
-	return begun, errors.Join(err, unknown)
+	return begun, errors.Join(err, leaveRecorded(ctx, r, begun))
 }
 
 // writesOf are the changes of some files that a record tells of; since says

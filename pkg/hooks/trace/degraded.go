@@ -1,12 +1,22 @@
 package trace
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/journal"
@@ -134,4 +144,208 @@ func (r *Recorder) Guard(ctx context.Context) (lost func(ctx context.Context, gi
 		})
 		return "the ledger no longer has " + loss.String()
 	}, nil
+}
+
+const (
+	gapDir    = "gaps"
+	gapSuffix = ".gap"
+	maxGap    = 16 << 20 // bytes of a file that is read back
+)
+
+// gap counts what went through without a record (ledger.on_failure: degraded), and decisions that were lost, until a
+// record can tell. The count is in memory, and as far as that can be written in .orchestration/state/gaps/<id>.gap, a
+// line for each call, whose lock is held for as long as this process lives. So whoever writes to the ledger next after
+// a crash counts for the dead too. Where nothing at all can be written, the end of the process forgets the count; the
+// log has said so.
+type gap struct {
+	state func() (*os.Root, error)
+	log   zerolog.Logger
+
+	mu     sync.Mutex
+	id     string // of the file, and of the record that will tell
+	missed []missedCall
+	file   *os.File
+}
+
+// missedCall is a line of a gap's file.
+type missedCall struct {
+	At time.Time `json:"at"`
+	// Record is the id of the record that was not acknowledged, and may be in the ledger all the same.
+	Record string `json:"record,omitempty"`
+	// Decision: it is the record of a refusal or a question.
+	Decision bool `json:"decision,omitempty"`
+}
+
+// add counts one call, and returns how many there are since when.
+func (g *gap) add(m missedCall) (calls int, since time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.missed) == 0 {
+		g.id = uuid.NewString()
+	}
+	g.missed = append(g.missed, m)
+	if err := g.write(m); err != nil {
+		g.log.Error().Err(err).Int("calls", len(g.missed)).Msg("the count of unrecorded calls could not be written and ends with this process")
+	}
+	return len(g.missed), g.missed[0].At
+}
+
+func (g *gap) write(m missedCall) error {
+	if g.file == nil {
+		if err := g.open(); err != nil {
+			return err
+		}
+	}
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = g.file.Write(append(line, '\n'))
+	return errors.Join(err, g.file.Sync())
+}
+
+func (g *gap) open() error {
+	dir, err := g.dir(0o700)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	file, err := dir.OpenFile(g.id+gapSuffix, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if free, err := durable.TryLock(file); err != nil && !errors.Is(err, durable.ErrUnsupported) || err == nil && !free {
+		file.Close()
+		return errors.Join(errors.New("its file was taken for a dead process's"), err)
+	}
+	g.file = file
+	return nil
+}
+
+func (g *gap) dir(perm fs.FileMode) (*os.Root, error) {
+	state, err := g.state()
+	if err != nil {
+		return nil, err
+	}
+	defer state.Close()
+	return durable.OpenOwn(state, gapDir, perm)
+}
+
+// settleGaps records what went through unrecorded, here and in processes that are gone. Each gap is one record with an
+// id of its own, so that a crash in between tells no gap twice.
+func (r *Recorder) settleGaps(ctx context.Context) error {
+	r.gap.mu.Lock()
+	defer r.gap.mu.Unlock()
+	if err := r.tellGap(ctx, r.gap.id, r.gap.missed); err != nil {
+		return err
+	}
+	dir, err := r.gap.dir(0)
+	switch {
+	case err == nil:
+		defer dir.Close()
+		if err := r.settleDeadGaps(ctx, dir); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		r.Logger.Warn().Err(err).Msg("unrecorded calls of other processes cannot be counted")
+	}
+	if g := &r.gap; g.file != nil { // this process's gap has been told
+		if dir != nil {
+			_ = dir.Remove(g.id + gapSuffix) // else it is found to be told
+		}
+		g.file.Close()
+	}
+	r.gap.id, r.gap.missed, r.gap.file = "", nil, nil
+	return nil
+}
+
+func (r *Recorder) settleDeadGaps(ctx context.Context, dir *os.Root) error {
+	entries, err := durable.ReadDirectoryIn(dir, ".")
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), gapSuffix)
+		if err == nil && ok && id != r.gap.id && uuid.Validate(id) == nil {
+			err = r.settleDeadGap(ctx, dir, id)
+		}
+	}
+	return err
+}
+
+func (r *Recorder) settleDeadGap(ctx context.Context, dir *os.Root, id string) error {
+	file, info, err := durable.OpenRegularIn(dir, id+gapSuffix, os.O_RDWR)
+	if err != nil {
+		return nil // another process was faster, or it is none of ours
+	}
+	defer file.Close()
+	if dead, err := durable.TryLock(file); err == nil && !dead {
+		return nil
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxGap))
+	if err != nil {
+		return fmt.Errorf("count unrecorded calls: %w", err)
+	}
+	if err := r.tellGap(ctx, id, parseGap(content, info.ModTime())); err != nil {
+		return err
+	}
+	return dir.Remove(id + gapSuffix)
+}
+
+// parseGap counts every line, also one that cannot be read.
+func parseGap(content []byte, fallback time.Time) []missedCall {
+	var missed []missedCall
+	for line := range bytes.Lines(content) {
+		var m missedCall
+		if json.Unmarshal(line, &m) != nil || m.At.IsZero() {
+			m = missedCall{At: fallback}
+		}
+		missed = append(missed, m)
+	}
+	return missed
+}
+
+// tellGap writes the record of a gap, unless it is there. Records of which the
+// append failed and that are in the ledger all the same are not counted.
+func (r *Recorder) tellGap(ctx context.Context, id string, missed []missedCall) error {
+	if len(missed) == 0 {
+		return nil
+	}
+	ids := []string{id}
+	for _, m := range missed {
+		if m.Record != "" {
+			ids = append(ids, m.Record)
+		}
+	}
+	recorded, err := r.has(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var calls, decisions int64
+	for _, m := range missed {
+		switch {
+		case recorded[m.Record]:
+		case m.Decision:
+			decisions++
+		default:
+			calls++
+		}
+	}
+	if recorded[id] || calls+decisions == 0 {
+		return nil
+	}
+	detail := map[string]any{
+		"calls": calls,
+		"since": moment(missed[0].At),
+		"until": moment(missed[len(missed)-1].At),
+	}
+	if decisions > 0 {
+		detail["decisions"] = decisions
+	}
+	draft, err := r.Ledger.DraftAs(id, record.Record{Kind: record.KindRecovered, Detail: map[string]any{
+		"gap":    detail,
+		"reason": "the ledger could not be written: the calls took effect (ledger.on_failure is degraded) and the decisions were made, and have no record",
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = r.Ledger.AppendDraft(ctx, draft)
+	return busy(err)
 }

@@ -63,31 +63,24 @@ func TestNamed(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
-			must(t, err)
+			check.OK(t, err)
 			fill := func(text string) string { return strings.ReplaceAll(text, "{TOP}", top) }
 			for _, name := range []string{"ws/src/a", "else/a", "else/b", "else/deep/c", "home/.hidden", "open/a"} {
-				must(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
-				must(t, os.WriteFile(filepath.Join(top, name), []byte("mine\n"), 0o644))
+				check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755))
+				check.OK(t, os.WriteFile(filepath.Join(top, name), []byte("mine\n"), 0o644))
 			}
-			must(t, os.WriteFile(top+"/ws/src/run.sh", []byte(fill(c.script)), 0o644))
-			must(t, os.Symlink("../../else", top+"/ws/src/link"))
-			must(t, os.Symlink("../../else/made", top+"/ws/src/dangling"))
+			check.OK(t, os.WriteFile(top+"/ws/src/run.sh", []byte(fill(c.script)), 0o644))
+			check.OK(t, os.Symlink("../../else", top+"/ws/src/link"))
+			check.OK(t, os.Symlink("../../else/made", top+"/ws/src/dangling"))
 			line := outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Environ: []string{"HOME=" + top + "/home"}, Text: fill(c.line), Open: []string{top + "/open"}}
 			for _, word := range c.words {
 				line.Words = append(line.Words, fill(word))
 			}
 			before := outside.Name(line)
-			must(t, c.change(top))
-			got := []string{}
+			check.OK(t, c.change(top))
 			changes, short := before.Changes()
-			for _, change := range changes {
-				text := fmt.Sprintf("%s %s", change.Op, change.Name)
-				if change.Metadata {
-					text += " (metadata)"
-				}
-				got = append(got, text)
-			}
-			want := []string{}
+			got := told(changes)
+			var want []string
 			for _, each := range c.want {
 				want = append(want, fill(each))
 			}
@@ -99,14 +92,14 @@ func TestNamed(t *testing.T) {
 // TestNamedIsTooMuch: of a large directory it is said that not all was looked at, and nothing is told of what was not.
 func TestNamedIsTooMuch(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	must(t, os.Mkdir(top+"/ws", 0o755))
-	must(t, os.Mkdir(top+"/large", 0o755))
+	check.OK(t, err)
+	check.OK(t, os.Mkdir(top+"/ws", 0o755))
+	check.OK(t, os.Mkdir(top+"/large", 0o755))
 	for i := range 1500 {
-		must(t, os.WriteFile(fmt.Sprintf("%s/large/%d", top, i), nil, 0o644))
+		check.OK(t, os.WriteFile(fmt.Sprintf("%s/large/%d", top, i), nil, 0o644))
 	}
 	before := outside.Name(outside.Line{Workspace: top + "/ws", Dir: top + "/ws", Text: "rm " + top + "/large/7"})
-	must(t, os.Remove(top+"/large/7"))
+	check.OK(t, os.Remove(top+"/large/7"))
 	changes, short := before.Changes()
 	check.That(t, len(changes) == 1 && changes[0].Op == change.Deleted && changes[0].Name == top+"/large/7", "%+v", changes)
 	if len(short) == 0 {

@@ -41,29 +41,29 @@ func TestChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
 			for _, dir := range []string{".ssh", ".config/autostart", "dotfiles"} {
-				must(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
+				check.OK(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 			}
 			for _, file := range []string{".bashrc", ".ssh/authorized_keys", ".ssh/known_hosts", "dotfiles/zshrc"} {
-				must(t, os.WriteFile(filepath.Join(home, file), []byte("mine\n"), 0o644))
+				check.OK(t, os.WriteFile(filepath.Join(home, file), []byte("mine\n"), 0o644))
 			}
-			must(t, os.Symlink("dotfiles/zshrc", filepath.Join(home, ".zshrc")))
+			check.OK(t, os.Symlink("dotfiles/zshrc", filepath.Join(home, ".zshrc")))
 			places := outside.Places([]string{"HOME=" + home}, "", filepath.Join(home, ".config/orchestra-mcp"), filepath.Join(home, "ws"))
 			before := outside.Look(places)
-			must(t, c.change(home))
-			var got []string
-			for _, change := range outside.Look(places).Changes(before) {
-				line := fmt.Sprintf("%s %s", change.Op, change.Name)
-				if change.Metadata {
-					line += " (metadata)"
-				}
-				got = append(got, line)
-			}
+			check.OK(t, c.change(home))
+			got := told(outside.Look(places).Changes(before))
 			check.That(t, slices.Equal(got, c.want), "%q, want %q", got, c.want)
 		})
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	check.OK(t, err)
+// told is each change as a line.
+func told(changes []outside.Change) (lines []string) {
+	for _, c := range changes {
+		line := fmt.Sprintf("%s %s", c.Op, c.Name)
+		if c.Metadata {
+			line += " (metadata)"
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
