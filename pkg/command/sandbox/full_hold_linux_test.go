@@ -3,12 +3,18 @@ package sandbox_test
 import (
 	_ "embed"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // Lines of the shell, some of them with a name, in chapters.
@@ -129,4 +135,114 @@ func TestFullGivesNothingOfTheHostsTemp(t *testing.T) {
 	w.run(`echo x > ` + theirs.Name())
 	info, err := os.Stat(theirs.Name())
 	check.That(t, err == nil && info.Size() == 0, "%v %v", info, err)
+}
+
+// TestFullRefusesSystemCalls makes each with bare hands.
+func TestFullRefusesSystemCalls(t *testing.T) {
+	const refused, missing = "operation not permitted", "function not implemented"
+	cases := map[string]string{
+		"ptrace": refused, "traceme": refused, "vm-read": refused, "vm-write": refused, "pidfd-getfd": refused,
+		"io-uring": missing, "bpf": refused, "keyctl": refused, "add-key": refused, "userfaultfd": refused, "perf": refused,
+		"handle": refused, "unshare-user": refused, "unshare-mounts": refused, "setns": refused, "clone-user": refused,
+		"clone3": missing, "mount-setattr": refused, "open-tree": refused, "fsopen": refused, "remount": refused,
+		"umount": refused, "pivot": refused, "kexec": refused, "module": refused, "tiocsti": refused,
+		"tiocsti-high": refused, "tioclinux": refused, "vsock": refused, "uevents": refused, "packets": refused,
+		"crypto": refused, "x32": "", "i386": "", "setxattr docs/out.md": "read-only file system",
+	}
+	w := newWorkspace(t)
+	w.inScope("src")
+	before := surroundings(t, w.path("src"), w.root, w.outside)
+	for attack, want := range cases {
+		out, code := w.run("attack " + attack)
+		check.That(t, code != 0 && strings.Contains(out, want), "%s: %d %s", attack, code, out)
+	}
+	check.Equal(t, surroundings(t, w.path("src"), w.root, w.outside), before)
+}
+
+func TestFullDeniesTheNetwork(t *testing.T) {
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	w := newWorkspace(t)
+	w.inScope("src")
+	if out, code := w.run(fmt.Sprint("attack tcp ", port)); code != 0 {
+		t.Errorf("with the network: %d %s", code, out)
+	}
+	w.profile.DenyNetwork = true
+	for _, attack := range []string{
+		fmt.Sprint("tcp ", port), "unix-datagrams", "datagram-pair", "raw-pair", "vsock", "uevents",
+	} {
+		if out, code := w.run("attack " + attack); code == 0 || strings.Contains(out, "there is no attack") {
+			t.Errorf("%s: %d %s", attack, code, out)
+		}
+	}
+	for _, allowed := range []string{"attack stream-pair", "attack unix", "attack tcp-inside"} {
+		if out, code := w.run(allowed); code != 0 {
+			t.Errorf("%s: %d %s", allowed, code, out)
+		}
+	}
+}
+
+// TestFullDeniesUDP: a datagram is sent without an answer, so what counts is whether it arrives.
+func TestFullDeniesUDP(t *testing.T) {
+	listener := check.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+	defer listener.Close()
+	port := listener.LocalAddr().(*net.UDPAddr).Port
+	w := newWorkspace(t)
+	w.inScope("src")
+	w.profile.DenyNetwork = true
+	w.run(fmt.Sprint("attack udp ", port))
+	w.profile.DenyNetwork = false
+	out, code := w.run(fmt.Sprintf("sleep 0; attack udp %d", port))
+	check.That(t, code == 0, "with the network: %d %s", code, out)
+	// Had the first arrived, there were two.
+	packet := make([]byte, 16)
+	n, _, err := listener.ReadFrom(packet)
+	check.That(t, err == nil && n == 1, "%d %v", n, err)
+	w.run("true")
+	check.Equal(t, pending(t, listener), 0)
+}
+
+// TestFullKeepsFromOthersSockets: what listens outside cannot be told to act.
+func TestFullKeepsFromOthersSockets(t *testing.T) {
+	w := newWorkspace(t)
+	w.inScope("src")
+	named := map[string]string{
+		"outside":      filepath.Join(w.outside, "socket"),
+		"in scope":     w.path("src/socket"),
+		"out of scope": w.path("docs/socket"),
+		"abstract":     "@orchestra-test-" + filepath.Base(w.outside) + fmt.Sprint(port(t)),
+	}
+	for name, address := range named {
+		check.Must(t, len(address) <= 100, "the path is too long for a socket: %s", address)
+		listener, err := net.Listen("unix", address)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		defer listener.Close()
+		if out, code := w.run("attack connect " + address); code == 0 {
+			t.Errorf("%s: %d %s", name, code, out)
+		}
+	}
+	if out, code := held(t, sandbox.None, w.profile, "attack connect "+named["outside"]); code != 0 {
+		t.Errorf("without a profile: %d %s", code, out)
+	}
+}
+
+// port is a number that no other test has at this moment.
+func port(t *testing.T) int {
+	t.Helper()
+	listener := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// pending is how many bytes wait to be read.
+func pending(t *testing.T, listener net.PacketConn) (waiting int) {
+	t.Helper()
+	raw, err := listener.(*net.UDPConn).SyscallConn()
+	check.OK(t, err)
+	raw.Control(func(fd uintptr) { waiting, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	check.OK(t, err)
+	return waiting
 }
