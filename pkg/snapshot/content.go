@@ -7,23 +7,9 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync/atomic"
 
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
-
-// budget bounds what one walk reads and holds. Workers share it.
-type budget struct {
-	read atomic.Int64 // bytes that may still be read
-	hold atomic.Int64 // bytes of contents that may still be held in memory
-	held int64        // how large one of them may be
-}
-
-// take reports whether size bytes may be read.
-func (b *budget) take(size int64) bool {
-	// An empty file costs a look too.
-	return size <= readFile && b.read.Add(-size-64) >= 0
-}
 
 var errChanging = errors.New("it changed while it was read")
 
@@ -47,7 +33,7 @@ func (l *worker) content(at *handle, name string, st *stat, secret bool) (*diges
 }
 
 func (l *worker) file(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
-	if !l.budget.take(st.size) {
+	if st.size > readFile || l.left.Add(-st.size-64) < 0 { // an empty file costs a look too
 		return nil, nil, nil
 	}
 	f, err := at.Open(name)
@@ -85,7 +71,7 @@ func (l *worker) whole(f *os.File, size int64, hold bool) (*digest, []byte, erro
 	blob := l.keeper.options.NewBlobHash(size)
 	var held *bytes.Buffer
 	sinks := []io.Writer{whole, blob}
-	if hold && size <= l.budget.held && l.budget.hold.Add(-size) >= 0 {
+	if hold && size <= max(l.keeper.options.Largest, keepImage) && l.hold.Add(-size) >= 0 {
 		held = bytes.NewBuffer(make([]byte, 0, size))
 		sinks = append(sinks, held)
 	}

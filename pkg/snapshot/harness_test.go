@@ -151,3 +151,10 @@ func (b *bench) find(d *snapshot.Difference, path string) snapshot.Change {
 	b.t.Fatalf("nothing about %s in %v", path, told(d))
 	return snapshot.Change{}
 }
+
+// holds is for what is true of the change of one path.
+func (b *bench) holds(d *snapshot.Difference, path string, is func(c snapshot.Change) bool) {
+	b.t.Helper()
+	c := b.find(d, path)
+	check.That(b.t, is(c), "%+v", c)
+}

@@ -57,7 +57,7 @@ type Running struct {
 	InScope func(path string) bool
 }
 
-// Limits of what is read and held; see budget.
+// Limits of what one walk reads and holds.
 const (
 	readPerWalk = 1 << 30   // bytes of what changed
 	readAhead   = 96 << 20  // bytes of what nobody has read yet
@@ -184,7 +184,7 @@ func (k *Keeper) walkAll() {
 			}
 		}
 		found, err := k.walk(end, len(running) > 0)
-		k.deliver(begin, end, &found)
+		k.deliver(begin, end, found)
 		if err == nil {
 			err = k.saveFor(begin)
 		}
@@ -205,25 +205,17 @@ func (k *Keeper) begun() (windows []*Window) {
 	return windows
 }
 
-// found is what one walk did.
-type found struct {
-	deltas []delta
-	gaps   []Gap
-	linked *Links
-}
-
 // walk looks at the workspace, while a command runs or not, at the end of some windows.
-func (k *Keeper) walk(end []*Window, running bool) (found, error) {
+func (k *Keeper) walk(end []*Window, running bool) (*walk, error) {
 	began := time.Now()
 	unseen := k.unseenSince(end)
 	k.learnSecrets()
 	w := &walk{keeper: k, keep: k.keep(), opens: running, began: began, unseen: unseen}
-	w.budget.read.Store(readPerWalk)
+	w.left.Store(readPerWalk)
 	if !k.walked {
-		w.budget.read.Store(readAhead)
+		w.left.Store(readAhead)
 	}
-	w.budget.hold.Store(holdPerWalk)
-	w.budget.held = max(k.options.Largest, keepImage)
+	w.hold.Store(holdPerWalk)
 	if k.notices == nil {
 		k.notices = openNotices()
 	}
@@ -235,26 +227,28 @@ func (k *Keeper) walk(end []*Window, running bool) (found, error) {
 	if w.partly {
 		k.root.find()
 	}
-	deltas, err := w.run(k.root)
+	err := w.run(k.root)
 	w.keep.done()
 	if err != nil {
-		return found{}, err
+		return &walk{}, err
 	}
 	k.partly, k.unseen = w.partly, unseen
-	deltas = k.without(deltas)
+	slices.Sort(w.links.More)
+	w.links.More = slices.Compact(w.links.More)
+	w.deltas = k.without(w.deltas)
 	if running {
-		k.root.twice(deltas)
+		k.root.twice(w.deltas)
 	}
 	if k.base != nil {
-		for i := range deltas {
-			k.since[deltas[i].path] = deltas[i].after
+		for i := range w.deltas {
+			k.since[w.deltas[i].path] = w.deltas[i].after
 		}
 	}
 	if !k.walked {
-		deltas = nil
+		w.deltas = nil
 	}
 	k.walked, k.last = true, began
-	return found{deltas, w.gaps, w.links()}, nil
+	return w, nil
 }
 
 // temporary: a name that the server gives to files on the way to their place. A command that uses such a name does not
@@ -269,17 +263,17 @@ func (k *Keeper) temporary(dir, name string) bool {
 }
 
 // deliver gives what a walk found to the windows that were open while it changed.
-func (k *Keeper) deliver(begin, end []*Window, f *found) {
+func (k *Keeper) deliver(begin, end []*Window, found *walk) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	running := k.begun()
 	for _, w := range begin {
-		w.begun, w.linked = true, f.linked
+		w.begun, w.linked = true, found.links
 	}
 	for _, w := range running {
-		w.gaps, w.linked = f.gaps, f.linked
-		for i := range f.deltas {
-			w.merge(f.deltas[i], running, slices.Contains(end, w))
+		w.gaps, w.linked = found.gaps, found.links
+		for i := range found.deltas {
+			w.merge(found.deltas[i], running, slices.Contains(end, w))
 		}
 	}
 }

@@ -323,13 +323,9 @@ func TestOnlyOpenFilesAreReadAgain(t *testing.T) {
 	f, err := os.OpenFile(filepath.Join(b.dir, "many/5"), os.O_WRONLY, 0)
 	b.must(err)
 	b.begin().Discard()
-	if got := b.keeper.ReadAgain(); !slices.Equal(got, []string{"many/5"}) {
-		t.Errorf("read again: %q", got)
-	}
+	check.That(t, slices.Equal(b.keeper.ReadAgain(), []string{"many/5"}), "read again: %q", b.keeper.ReadAgain())
 	b.must(f.Close())
 	b.begin().Discard()
-	if got := b.keeper.ReadAgain(); len(got) > 0 {
-		t.Errorf("read again: %q", got)
-	}
+	check.That(t, len(b.keeper.ReadAgain()) == 0, "read again: %q", b.keeper.ReadAgain())
 	b.end(running)
 }

@@ -58,12 +58,10 @@ func TestToolsWriteMeanwhile(t *testing.T) {
 	b.run("echo alone > alone")
 	d := b.end(w)
 	b.want(d, "created alone", "modified both", "deleted removed")
-	if c := b.find(d, "both"); c.Before.Hash != hash("tool\n") || c.After.Hash != hash("tool\ncommand\n") {
-		t.Errorf("%+v", c)
-	}
-	if c := b.find(d, "removed"); c.Before.Hash != hash("1\n") {
-		t.Errorf("%+v", c)
-	}
+	b.holds(d, "both", func(c snapshot.Change) bool {
+		return c.Before.Hash == hash("tool\n") && c.After.Hash == hash("tool\ncommand\n")
+	})
+	b.holds(d, "removed", func(c snapshot.Change) bool { return c.Before.Hash == hash("1\n") })
 	b.want(b.changed("true"))
 }
 
@@ -96,9 +94,7 @@ func TestOverlap(t *testing.T) {
 	b.run("echo later > both/new")
 	d = b.end(two)
 	b.want(d, "modified both/new")
-	if c := b.find(d, "both/new"); c.Shared || c.Before.Hash != hash("new\n") {
-		t.Errorf("%+v", c)
-	}
+	b.holds(d, "both/new", func(c snapshot.Change) bool { return !c.Shared && c.Before.Hash == hash("new\n") })
 	check.That(t, slices.Contains(d.Given, "b/x") && slices.Contains(d.Given, "both/new"), "given: %v", d.Given)
 
 	left, right := b.scoped("a"), b.scoped("b")
@@ -130,9 +126,7 @@ func TestNobodys(t *testing.T) {
 	taken.Done()
 	d = b.end(long)
 	b.want(d, "created a/own", "created early", "created pipe (special file)", "created rewritten")
-	if c := b.find(d, "a/own"); c.Nobodys {
-		t.Errorf("%+v", c)
-	}
+	b.holds(d, "a/own", func(c snapshot.Change) bool { return !c.Nobodys })
 }
 
 // TestDisplaced: a file that stands at a new path, and whose own has another, is said to have been there.
@@ -141,9 +135,7 @@ func TestDisplaced(t *testing.T) {
 	b.write("kept/x", "governance\n")
 	b.end(b.begin())
 	d := b.changed("mkdir decoy; echo decoy > decoy/x; mv kept k; mv decoy kept; mv k decoy")
-	if c := b.find(d, "decoy/x"); c.Op != change.Created || c.Was != "kept/x" {
-		t.Errorf("%+v", c)
-	}
+	b.holds(d, "decoy/x", func(c snapshot.Change) bool { return c.Op == change.Created && c.Was == "kept/x" })
 	b.write("freed", "one\n")
 	d = b.changed("rm freed; echo another > other; echo one > freed")
 	for _, c := range d.Changes {
@@ -172,13 +164,9 @@ func TestTwice(t *testing.T) {
 	b.write("kept/made", "by the command\n")
 	b.write("kept/sub/n", read)
 	d := b.end(w)
-	if c := b.find(d, "kept/sub/deep/x"); c.Op != change.Created || c.Was != "kept/x" {
-		t.Errorf("%+v", c)
-	}
+	b.holds(d, "kept/sub/deep/x", func(c snapshot.Change) bool { return c.Op == change.Created && c.Was == "kept/x" })
 	for _, made := range []string{"kept/sub/n", "kept/made", "kept/sub/deep/made"} {
-		if c := b.find(d, made); c.Op != change.Created || c.Was != "" {
-			t.Errorf("%+v", c)
-		}
+		b.holds(d, made, func(c snapshot.Change) bool { return c.Op == change.Created && c.Was == "" })
 	}
 }
 
@@ -292,15 +280,12 @@ func TestOthersBefore(t *testing.T) {
 // TestUnreadBefore: a file that was not read before the command, and is gone after it, was not taken away by who made it.
 func TestUnreadBefore(t *testing.T) {
 	made, gone := &snapshot.Write{Path: "file", After: hash("1")}, &snapshot.Write{Path: "file", Before: hash("1")}
-	if last, ok := snapshot.ExplainedUnread("", made); ok || last != made {
-		t.Errorf("its removal is explained by %+v: %t", last, ok)
-	}
-	if _, ok := snapshot.ExplainedUnread("", made, gone); !ok {
-		t.Error("a recorded removal explains nothing")
-	}
-	if _, ok := snapshot.ExplainedUnread(hash("1"), made); !ok {
-		t.Error("what was recorded explains nothing")
-	}
+	last, ok := snapshot.ExplainedUnread("", made)
+	check.That(t, !ok && last == made, "its removal is explained by %+v: %t", last, ok)
+	_, ok = snapshot.ExplainedUnread("", made, gone)
+	check.That(t, ok, "a recorded removal explains nothing")
+	_, ok = snapshot.ExplainedUnread(hash("1"), made)
+	check.That(t, ok, "what was recorded explains nothing")
 }
 
 // TestRunningElsewhere: what a command of another process may have changed, and ours may not, is left to it, unless it was

@@ -72,7 +72,7 @@ func differs(before, after *stat) string {
 	return strings.Join(what, " and ") + " was changed"
 }
 
-// maxLinked bounds the files with several names that one walk names, in all its workers.
+// maxLinked bounds the files with several names that one walk names.
 const maxLinked = 50_000
 
 // Linked is a name of a file that has several.
@@ -93,24 +93,15 @@ type Links struct {
 	More []string
 }
 
-func (l *Links) add(dir string, e *entry) {
-	if len(l.Files) < maxLinked/workers {
+func (w *walk) link(dir string, e *entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.links
+	if len(l.Files) < maxLinked {
 		l.Files = append(l.Files, Linked{dir, e.name, e.stat.dev, e.stat.ino, e.stat.links})
-		return
-	}
-	if n := len(l.More); n == 0 || l.More[n-1] != dir {
+	} else if n := len(l.More); n == 0 || l.More[n-1] != dir {
 		l.More = append(l.More, dir)
 	}
-}
-
-// joined are those of all workers.
-func (w *walk) links() *Links {
-	all := &Links{}
-	for i := range w.named {
-		all.Files = append(all.Files, w.named[i].Files...)
-		all.More = append(all.More, w.named[i].More...)
-	}
-	return all
 }
 
 // Linked are the files with several names that the last look found, of Begin or of End; those in parts that are not looked

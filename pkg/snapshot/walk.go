@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,6 @@ func (g Gap) String() string {
 type walk struct {
 	keeper *Keeper
 	keep   *keeping
-	budget budget
 	began  time.Time
 	// opens: a command runs, so a directory that was closed to its own user since the last look is opened again: nobody
 	// could tell what is in it.
@@ -49,41 +47,42 @@ type walk struct {
 	partly bool
 	// linked: a file has several names that had one. What is known of the others may be out of date.
 	linked atomic.Bool
+	// left is how many bytes may still be read, and hold how many of contents may still be held in memory.
+	left, hold atomic.Int64
 
 	count atomic.Int64
 	// work hands directories to whoever has nothing to do; pending are those that are not done.
 	work    chan task
 	pending sync.WaitGroup
-	deltas  [workers][]delta
-	named   [workers]Links
-	mu      sync.Mutex
-	gaps    []Gap
+
+	mu     sync.Mutex
+	deltas []delta // what differs from the kept state
+	links  *Links
+	gaps   []Gap
 }
 
-// run walks, and gives what differs from the kept state.
-func (w *walk) run(root *node) ([]delta, error) {
-	found, err := w.once(root)
+// run walks.
+func (w *walk) run(root *node) error {
+	err := w.once(root)
 	if err == nil && w.partly && w.linked.Load() {
 		w.partly = false
-		var more []delta
-		more, err = w.once(root)
-		found = append(found, more...)
+		err = w.once(root)
 	}
-	return found, err
+	return err
 }
 
-func (w *walk) once(root *node) ([]delta, error) {
+func (w *walk) once(root *node) error {
 	at, err := openTop(w.keeper.options.Root)
 	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
+		return fmt.Errorf("look at the workspace: %w", err)
 	}
 	w.count.Store(0)
-	w.deltas, w.named = [workers][]delta{}, [workers]Links{}
+	w.links = &Links{}
 	w.work = make(chan task)
 	var all sync.WaitGroup
-	for i := range workers {
+	for range workers {
 		all.Go(func() {
-			l := &worker{walk: w, buf: make([]byte, listing), out: &w.deltas[i], named: &w.named[i]}
+			l := &worker{walk: w, buf: make([]byte, listing)}
 			for t := range w.work {
 				l.directory(t)
 				w.pending.Done()
@@ -95,7 +94,13 @@ func (w *walk) once(root *node) ([]delta, error) {
 	w.pending.Wait()
 	close(w.work)
 	all.Wait()
-	return slices.Concat(w.deltas[:]...), nil
+	return nil
+}
+
+func (w *walk) report(d delta) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deltas = append(w.deltas, d)
 }
 
 func (w *walk) gap(path, reason string) {
@@ -110,11 +115,7 @@ func (w *walk) gap(path, reason string) {
 type worker struct {
 	*walk
 	buf, copying []byte
-	out          *[]delta
-	named        *Links
 }
-
-func (l *worker) report(d delta) { *l.out = append(*l.out, d) }
 
 // directory looks into one and compares it with what is kept.
 func (l *worker) directory(t task) {
@@ -359,7 +360,7 @@ func (c *comparison) below() {
 		e := &c.task.node.entries[i]
 		if e.dir == nil {
 			if e.stat.links > 1 && e.stat.kind() == File {
-				c.named.add(c.path, e)
+				c.link(c.path, e)
 			}
 			continue
 		}

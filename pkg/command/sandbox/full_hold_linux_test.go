@@ -165,9 +165,8 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	w := newWorkspace(t)
 	w.inScope("src")
-	if out, code := w.run(fmt.Sprint("attack tcp ", port)); code != 0 {
-		t.Errorf("with the network: %d %s", code, out)
-	}
+	out, code := w.run(fmt.Sprint("attack tcp ", port))
+	check.That(t, code == 0, "with the network: %d %s", code, out)
 	w.profile.DenyNetwork = true
 	for _, attack := range []string{
 		fmt.Sprint("tcp ", port), "unix-datagrams", "datagram-pair", "raw-pair", "vsock", "uevents",
@@ -177,9 +176,8 @@ func TestFullDeniesTheNetwork(t *testing.T) {
 		}
 	}
 	for _, allowed := range []string{"attack stream-pair", "attack unix", "attack tcp-inside"} {
-		if out, code := w.run(allowed); code != 0 {
-			t.Errorf("%s: %d %s", allowed, code, out)
-		}
+		out, code := w.run(allowed)
+		check.That(t, code == 0, "%s: %d %s", allowed, code, out)
 	}
 }
 
@@ -220,13 +218,11 @@ func TestFullKeepsFromOthersSockets(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		defer listener.Close()
-		if out, code := w.run("attack connect " + address); code == 0 {
-			t.Errorf("%s: %d %s", name, code, out)
-		}
+		out, code := w.run("attack connect " + address)
+		check.That(t, code != 0, "%s: %d %s", name, code, out)
 	}
-	if out, code := held(t, sandbox.None, w.profile, "attack connect "+named["outside"]); code != 0 {
-		t.Errorf("without a profile: %d %s", code, out)
-	}
+	out, code := held(t, sandbox.None, w.profile, "attack connect "+named["outside"])
+	check.That(t, code == 0, "without a profile: %d %s", code, out)
 }
 
 // port is a number that no other test has at this moment.

@@ -198,16 +198,14 @@ func TestLandlockLeavesFewRights(t *testing.T) {
 		fmt.Sprintf("python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(%d, 0, -4, 0) < 0)'", unix.SYS_KEYCTL),
 		"python3 -c 'import os; os.setxattr(\"/bin/true\", \"security.capability\", b\"x\" * 20)'",
 	} {
-		if out, code := held(t, sandbox.Landlock, profile, line); code == 0 {
-			t.Errorf("%s: %s", line, out)
-		}
+		out, code := held(t, sandbox.Landlock, profile, line)
+		check.That(t, code != 0, "%s: %s", line, out)
 	}
 	if os.Getuid() != 0 {
 		return
 	}
 	files(t, profile.Temp, "f")
 	line := "chown 1:1 $TMPDIR/f && chmod 4755 $TMPDIR/f && cat $TMPDIR/f && setpriv --reuid 65534 --clear-groups true"
-	if out, code := held(t, sandbox.Landlock, profile, line); code != 0 {
-		t.Errorf("%s: %s", filepath.Base(line), out)
-	}
+	out, code := held(t, sandbox.Landlock, profile, line)
+	check.That(t, code == 0, "%s: %s", filepath.Base(line), out)
 }

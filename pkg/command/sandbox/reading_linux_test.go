@@ -149,9 +149,8 @@ func TestReadingInMounts(t *testing.T) {
 		t.Errorf("exposed to a command that lasts: %q", exposed)
 	}
 	for _, line := range legitimate {
-		if out, code := held(t, level, profile, line); code != 0 {
-			t.Errorf("%s: %d %s", line, code, out)
-		}
+		out, code := held(t, level, profile, line)
+		check.That(t, code == 0, "%s: %d %s", line, code, out)
 	}
 	out, code := held(t, level, profile, "python3 - <<'E'\nimport io, sys\nsys.stdin = io.StringIO('''"+strings.Join(places(), "\n")+"''')\n"+readers+"\nE")
 	check.Must(t, code == 0, "%v", out)

@@ -37,16 +37,16 @@ func (r *Recorder) Close() {
 // the ledger; so the first call after the cause is gone finds it in order.
 func (r *Recorder) Writable(ctx context.Context) error {
 	r.Journal.Reopen()
-	if r.Ledger.Failed() {
-		if err := r.Ledger.Reopen(ctx); err != nil && !r.lets(err) {
+	reopened := func(ctx context.Context) error {
+		if r.Ledger.Failed() {
+			return r.Ledger.Reopen(ctx)
+		}
+		return nil
+	}
+	for _, check := range []func(context.Context) error{reopened, r.Ledger.Writable, r.withheld.first} {
+		if err := check(ctx); err != nil && !r.lets(err) {
 			return err
 		}
-	}
-	if err := r.Ledger.Writable(ctx); err != nil && !r.lets(err) {
-		return err
-	}
-	if err := r.withheld.first(ctx); err != nil && !r.lets(err) {
-		return err
 	}
 	return nil
 }
