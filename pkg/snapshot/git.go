@@ -175,21 +175,11 @@ const maxIndex = 256 << 20 // bytes
 
 // gitIndex is the file with git's index, "" where there is none.
 func (k *Keeper) gitIndex() string {
-	for dir := k.options.Root.Name(); ; dir = filepath.Dir(dir) {
-		at := filepath.Join(dir, ".git")
-		info, err := os.Stat(at)
-		switch {
-		case err == nil && info.IsDir():
-			return filepath.Join(at, "index")
-		case err == nil && info.Mode().IsRegular():
-			if own := gitdir.Pointed(at, "gitdir: "); own != "" {
-				return filepath.Join(own, "index")
-			}
-			return ""
-		case filepath.Dir(dir) == dir:
-			return ""
-		}
+	_, dir := gitdir.New(k.options.Root.Name()).Find()
+	if dir == "" {
+		return ""
 	}
+	return filepath.Join(dir, "index")
 }
 
 // gitHas gives what git seems to have of contents: those that its index names. It only saves keeping them twice, so

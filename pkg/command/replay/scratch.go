@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha1"
@@ -113,13 +112,11 @@ func (j *Judge) ask(ctx context.Context, input string, args ...string) (out stri
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=@0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=@0 +0000")
 	cmd.Stdin = strings.NewReader(input)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	output, err := cmd.Output()
-	if err != nil && (cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(output) == 0) {
-		return "", fmt.Errorf("%w: git %s: %w: %s", errNoAnswer, args[5], err, strings.TrimSpace(errs.String()))
+	out, err = gitread.Output(cmd, args[5])
+	if err != nil && (cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || out == "") {
+		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
-	return string(output), nil
+	return out, nil
 }
 
 // mergeOf gives the tree that git makes of two commits by the history that they have; with conflicts its files have markers.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -360,5 +359,5 @@ func gitDirectory(dot string) string {
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); dir == "" || err != nil {
 		return ""
 	}
-	return cmp.Or(gitdir.Pointed(filepath.Join(dir, "commondir"), ""), dir)
+	return gitdir.CommonDir(dir)
 }
