@@ -13,8 +13,8 @@ import (
 
 var errChanging = errors.New("it changed while it was read")
 
-// content reads that of an entry that has just been described; of what is secret it holds no bytes. Without an error and a digest, the budget did not let
-// it. The stat is brought up to date if the entry changed meanwhile.
+// content reads that of an entry that has just been described; of what is secret it holds no bytes. Without an error and a
+// digest, the budget did not let it. The stat is brought up to date if the entry changed meanwhile.
 func (l *worker) content(at *handle, name string, st *stat, secret bool) (*digest, []byte, error) {
 	switch st.kind() {
 	case Link:

@@ -17,11 +17,10 @@
 // of scope it is told that it was touched ([Difference.Touched]), as by an extended attribute.
 //
 // While a page of a file is dirty, stores through a mapping change nothing but the content. What is read while commands run, of
-// files that changed since the first of them began, is therefore read again at the next look, unless nobody had the file open
-// for writing: what maps it keeps it open. Linux tells that on file systems of this machine, but not on overlays, and only of
-// files of the server's own user or with CAP_LEASE; elsewhere all of these files are read again at each look. Of those that are
-// more than a walk may read, it is said ([Difference.Gaps]). The commands of other processes are known from
-// [Options.Elsewhere].
+// files that changed since the first of them began, is therefore read again at the next look, unless nobody had the file open for
+// writing: what maps it keeps it open. Linux tells that on file systems of this machine, but not on overlays, and only of files
+// of the server's own user or with CAP_LEASE; elsewhere all of these files are read again at each look. Of those that are more
+// than a walk may read, it is said ([Difference.Gaps]). The commands of other processes are known from [Options.Elsewhere].
 //
 // A walk never leaves the tree: directories are opened one name below the other, and no link is followed. It never blocks on
 // what it finds: FIFOs, sockets and devices are not opened. It reads a bounded amount, goes [workspace.MaxDepth] directories

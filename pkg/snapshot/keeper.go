@@ -278,8 +278,7 @@ func (k *Keeper) deliver(begin, end []*Window, found *walk) {
 	}
 }
 
-// Write is one change of one file that is known to be somebody else's than a command's. A hash is "" where there is no
-// file.
+// Write is one change of one file that is known to be somebody else's than a command's. A hash is "" where there is no file.
 type Write struct {
 	Path          string
 	Before, After string

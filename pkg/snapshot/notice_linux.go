@@ -26,8 +26,7 @@ type notices struct {
 	fd, mounts int
 
 	mu sync.Mutex
-	// nodes are the directories by their watch. Two can be one inode, mounted in two places; one can be the past of
-	// another.
+	// nodes are the directories by their watch. Two can be one inode, mounted in two places; one can be the past of another.
 	nodes map[int32][]*node
 	// local are the file systems where nobody else changes files unnoticed, by their device.
 	local map[uint64]bool

@@ -17,8 +17,7 @@ const (
 	maxGaps    = 50
 	// listing is the buffer for the kernel's directory entries, in bytes.
 	listing = 32 << 10
-	// grain is more than the distance of two times that a file system notes for changes. Where it notes whole seconds,
-	// coarse is.
+	// grain is more than the distance of two times that a file system notes for changes. Where it notes whole seconds, coarse is.
 	grain  = 20 * time.Millisecond
 	coarse = 2 * time.Second
 )

@@ -5,13 +5,12 @@
 //
 // # What is explained
 //
-// A commit that a [Trust] knows is explained. Of any other commit each path is looked at by itself: it is explained
-// where it is what its parent has and that is explained, where the law of the agent lets it change the path, and where
-// it is what a clean replay makes of explained commits: of a merge, its parents; of a revert, the commit that its
-// message names; of any other, a commit by the same author at the same time, which is what a cherry-pick and a rebase
-// keep. A path of the work tree is explained where it is what an explained HEAD has, or what the replay of what is
-// under way makes (a merge, cherry-pick, revert or rebase that stopped, a stash); conflict markers are compared without
-// the names behind them.
+// A commit that a [Trust] knows is explained. Of any other commit each path is looked at by itself: it is explained where it is
+// what its parent has and that is explained, where the law of the agent lets it change the path, and where it is what a clean
+// replay makes of explained commits: of a merge, its parents; of a revert, the commit that its message names; of any other, a
+// commit by the same author at the same time, which is what a cherry-pick and a rebase keep. A path of the work tree is explained
+// where it is what an explained HEAD has, or what the replay of what is under way makes (a merge, cherry-pick, revert or rebase
+// that stopped, a stash); conflict markers are compared without the names behind them.
 //
 // # How it is replayed
 //
@@ -20,7 +19,6 @@
 //
 // # Non-promise
 //
-// What is not explained is not thereby the agent's: a person's resolution of a conflict is not explained either, nor is
-// a squash, a merge by a strategy, or a path with a filter. The names of the commits on the way say nothing of who
-// pushed them.
+// What is not explained is not thereby the agent's: a person's resolution of a conflict is not explained either, nor is a squash,
+// a merge by a strategy, or a path with a filter. The names of the commits on the way say nothing of who pushed them.
 package replay

@@ -65,15 +65,13 @@ const leaving = ` add annotate archive blame branch bugreport bundle cat-file ch
 // movers are those of them that can write any ref, or take commits from elsewhere.
 const movers = ` bundle clone fast-import fetch-pack init notes push reflog remote replace send-pack symbolic-ref update-ref `
 
-// known are the subcommands that change the work tree, and no remote-tracking
-// branch. Any other is an alias or a program.
+// known are the subcommands that change the work tree, and no remote-tracking branch. Any other is an alias or a program.
 const known = ` am apply checkout checkout-index cherry-pick clean merge mv pull read-tree rebase reset restore revert rm stash switch worktree `
 
 // onPaths are those that do to paths what other programs could do as well.
 const onPaths = ` apply checkout-index clean mv rm `
 
-// ofTrees are the subcommands of git worktree that write in .git/worktrees; prune
-// does too, where there is something to prune.
+// ofTrees are the subcommands of git worktree that write in .git/worktrees; prune does too, where there is something to prune.
 const ofTrees = ` add lock move remove repair unlock `
 
 // git reads one git command.

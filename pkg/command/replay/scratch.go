@@ -38,8 +38,7 @@ type seen struct {
 	merged  map[[3]string]string // trees, by base and the two that were merged
 }
 
-// Strict is a judge of the same repository for whom nothing is allowed. What git
-// has said to one of them, the other does not ask.
+// Strict is a judge of the same repository for whom nothing is allowed. What git has said to one of them, the other does not ask.
 func (j *Judge) Strict() *Judge {
 	strict := *j
 	strict.bad, strict.looking, strict.authors = map[string]map[string]bool{}, map[string]bool{}, nil

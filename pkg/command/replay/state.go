@@ -18,8 +18,7 @@ type Store struct{ Common, Own layer.View }
 type State struct {
 	// Head is the commit; "" before the first.
 	Head string
-	// Under are the commits of what is under way, by the names of git's files, and
-	// the last stash by the name of its ref.
+	// Under are the commits of what is under way, by the names of git's files, and the last stash by the name of its ref.
 	Under map[string]string
 }
 

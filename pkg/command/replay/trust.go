@@ -61,8 +61,7 @@ type Running struct {
 	lock  *os.File
 }
 
-// Trusted are the commits that people put on refs, now being those that stand
-// there. Nothing of a command's runs between.
+// Trusted are the commits that people put on refs, now being those that stand there. Nothing of a command's runs between.
 func (t *Trust) Trusted(ctx context.Context, now []string) (trusted []string, err error) {
 	err = t.open(ctx, func(m *memory) error {
 		err := m.look(now)

@@ -99,8 +99,7 @@ func become(cmd *exec.Cmd, conversation *os.File, profile *Profile) {
 	if profile.DenyNetwork {
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET
 	}
-	// A program loses its rights when it is started by somebody who is nobody
-	// yet, as the helper is before its id is mapped.
+	// A program loses its rights when it is started by somebody who is nobody yet, as the helper is before its id is mapped.
 	cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
 	if len(profile.Layers) > 0 {
 		// What a layer does below it does with the rights of who made it, and its own
@@ -219,11 +218,7 @@ func explainedFull(err error) error {
 			return fmt.Errorf("%w: %s", err, setting.means)
 		}
 	}
-	const allow = "has to allow user namespaces, mounts and a /proc that nothing is masked in"
-	if profile, readErr := os.ReadFile("/proc/self/attr/apparmor/current"); readErr == nil && !strings.HasPrefix(string(profile), "unconfined") {
-		return fmt.Errorf("%w: this program's AppArmor profile, %q, %s", err, strings.TrimRight(string(profile), "\x00\n"), allow)
-	}
-	return fmt.Errorf("%w: inside a container, its runtime %s", err, allow)
+	return fmt.Errorf("%w: inside a container, its runtime has to allow user namespaces, mounts and a /proc that nothing is masked in", err)
 }
 
 // startGrace is how long a helper may take to start its command: a machine that takes longer is not going to.

@@ -23,8 +23,7 @@ import (
 // maxMasks is half of the mounts that a namespace may have (fs.mount-max), and takes a second to put in place.
 const maxMasks = 50_000
 
-// plan is what the helper does for a command in this layout, which connects its
-// sockets by a supervisor or has no Unix sockets.
+// plan is what the helper does for a command in this layout, which connects its sockets by a supervisor or has no Unix sockets.
 func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	p := &helper.Plan{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Layers: l.profile.Layers, Devices: strings.Fields(devices)}
 	if cmd.Err != nil {

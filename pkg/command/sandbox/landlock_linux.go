@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock that change something, or read a file. Listing and
-// executing are not handled: they stay as they are.
+// The rights of Landlock that change something, or read a file. Listing and executing are not handled: they stay as they are.
 const (
 	readRights = syscall.AccessFSReadFile
 	fileRights = syscall.AccessFSWriteFile | syscall.AccessFSTruncate | syscall.AccessFSIoctlDev

@@ -41,10 +41,9 @@ type Profile struct {
 	// A path here may lie below a Frozen one, and a Frozen one below a path
 	// here: of the entries that hold a path the deepest decides.
 	Writable []string
-	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come
-	// into being. Neither they nor a directory between them and what is Writable above can be renamed or removed; nor
-	// can what is Writable itself. Only Full can hold them: for Landlock a Profile has no Writable above one. None of
-	// the existing ones is a link.
+	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come into being.
+	// Neither they nor a directory between them and what is Writable above can be renamed or removed; nor can what is Writable
+	// itself. Only Full can hold them: for Landlock a Profile has no Writable above one. None of the existing ones is a link.
 	Frozen []Frozen
 	// Hidden are files and directories that cannot be read, and at Full not listed, under any name that the mounts give
 	// them. What of them a level cannot hold, Exposed says.
@@ -59,9 +58,8 @@ type Profile struct {
 	Temp string
 	// DenyNetwork: no connection leaves the machine or reaches another process of it.
 	DenyNetwork bool
-	// MaxTasks is how many processes and threads there can be, 0 for any number:
-	// a limit where no control group counts them. Only Full has one, and only where
-	// the kernel can: for an ordinary user, and from Linux 6.14 on for everybody.
+	// MaxTasks is how many processes and threads there can be, 0 for any number: a limit where no control group counts them. Only
+	// Full has one, and only where the kernel can: for an ordinary user, and from Linux 6.14 on for everybody.
 	MaxTasks int
 }
 
@@ -87,8 +85,7 @@ type Want struct {
 	Ability func() Ability
 }
 
-// Level is the level at which commands run, or ErrUnavailable if it is too low.
-// The first call can take some milliseconds.
+// Level is the level at which commands run, or ErrUnavailable if it is too low. The first call can take some milliseconds.
 func (w Want) Level() (Level, error) {
 	a := Ability{Level: None}
 	if !w.Off {

@@ -179,8 +179,7 @@ func Exposed(level Level, profile *Profile) []string {
 	return exposed
 }
 
-// mounted is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)): the part
-// of a file system that is seen at a point.
+// mounted is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)): the part of a file system that is seen at a point.
 type mounted struct {
 	id                  uint64
 	device, root, point string

@@ -205,9 +205,8 @@ func putFilter(filter []byte, flags uintptr) (listener int, err error) {
 	return int(fd), nil
 }
 
-// denySockets keeps the calling thread, and what it starts, from making a socket of any family: without a network
-// namespace nothing else keeps UDP and Unix sockets in. Connected pairs stay, because shells and tools talk to their
-// own children by them.
+// denySockets keeps the calling thread, and what it starts, from making a socket of any family: without a network namespace
+// nothing else keeps UDP and Unix sockets in. Connected pairs stay, because shells and tools talk to their own children by them.
 func denySockets() error {
 	p := native()
 	p.deny(answer(unix.ENOSYS), ring()...) // it makes sockets too

@@ -158,9 +158,8 @@ func trySignals(abi int) bool {
 // memory, environment and descriptors to every other process of this user, for good (PR_SET_DUMPABLE; there are no core dumps
 // from then on). It takes the right to trace to get there all the same, which dropRights takes from commands.
 
-// kept are the rights of root that a build as root uses: over files, owners and users, and to signal. All others are
-// taken: those that reach into other processes or the kernel, make devices, set the clock, listen to the network or
-// change it.
+// kept are the rights of root that a build as root uses: over files, owners and users, and to signal. All others are taken: those
+// that reach into other processes or the kernel, make devices, set the clock, listen to the network or change it.
 var kept = [...]uint{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
 	unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT,

@@ -1,11 +1,10 @@
 // Package observe finds out what a command did, and judges it.
 //
-// [Observer.Begin] takes a [Baseline] before the command: the workspace's files, and where the kernel does not hold the
-// command to them, also what lies beside them (git's store, the ledger, places that decide what runs under the user's
-// name, what the line names). At the command's end [Baseline.Finish] lists the changes, and judges each once: allowed,
-// build output, in a package directory, what git made of people's commits, or a violation. Violations are taken back
-// where the settings ask for that, or say why not. If the server dies meanwhile, [Recovered] gives the same judgement
-// to what has changed since.
+// [Observer.Begin] takes a [Baseline] before the command: the workspace's files, and where the kernel does not hold the command
+// to them, also what lies beside them (git's store, the ledger, places that decide what runs under the user's name, what the line
+// names). At the command's end [Baseline.Finish] lists the changes, and judges each once: allowed, build output, in a package
+// directory, what git made of people's commits, or a violation. Violations are taken back where the settings ask for that, or say
+// why not. If the server dies meanwhile, [Recovered] gives the same judgement to what has changed since.
 //
 // It promises that no change of a file in the workspace is missing from the outcome unless the outcome says where
 // nobody looked, and that nothing is taken back which another may have made.

@@ -267,8 +267,7 @@ func (f *findings) otherNames(found *snapshot.Difference) {
 	}
 }
 
-// packageWarnings says of the package directories that changed what the user has
-// to know: what git would take for sources.
+// packageWarnings says of the package directories that changed what the user has to know: what git would take for sources.
 func (f *findings) packageWarnings(ctx context.Context) {
 	counts, _ := f.detail[DetailPackages].(map[string]*Packaged)
 	for _, place := range slices.Sorted(maps.Keys(counts)) {

@@ -36,8 +36,7 @@ func unkept(c *snapshot.Change) bool {
 	return !c.Before.Known && (c.After == nil || c.After.Hash != c.Before.Hash || c.Before.Hash == "")
 }
 
-// Packaged counts the files that changed in a package directory. The fields are
-// in the order that a record's detail has.
+// Packaged counts the files that changed in a package directory. The fields are in the order that a record's detail has.
 type Packaged struct {
 	Created  int `json:"created,omitempty" min:"0" doc:"How many files were created."`
 	Deleted  int `json:"deleted,omitempty" min:"0" doc:"How many files were deleted."`

@@ -152,9 +152,8 @@ func short(said string) string {
 	return fmt.Sprintf("%d bytes", len(said))
 }
 
-// Resumed says what git will run by itself when its user goes on with what a command has left half done (git rebase
-// --continue), and did not before; "" if nothing. The name is one in .git, before and after are what it said; after is
-// only believed if known.
+// Resumed says what git will run by itself when its user goes on with what a command has left half done (git rebase --continue),
+// and did not before; "" if nothing. The name is one in .git, before and after are what it said; after is only believed if known.
 func Resumed(name, before, after string, known bool) string {
 	const goOn = "git goes on with it where the operator says --continue; end it with git rebase --abort or git cherry-pick --abort"
 	file := path.Base(name)

@@ -39,8 +39,7 @@ type Judge struct {
 	Replayed []string
 	// Git: a git command stands in the line and may write .git, so what its history is may change.
 	Git bool
-	// Level holds the command. At full the kernel lets nothing out of scope be
-	// changed: what is found there is somebody else's.
+	// Level holds the command. At full the kernel lets nothing out of scope be changed: what is found there is somebody else's.
 	Level sandbox.Level
 }
 
@@ -64,8 +63,7 @@ func (j *Judge) held() bool { return j.Level == sandbox.Full }
 // free reports whether the level lets everything be changed.
 func (j *Judge) free() bool { return j.Level == sandbox.None || j.Level == "" }
 
-// Wanted are those of some paths that a scope would have to own besides, to let a command change them all; nil if no
-// scope can.
+// Wanted are those of some paths that a scope would have to own besides, to let a command change them all; nil if no scope can.
 func (j *Judge) Wanted(paths ...string) (wanted []string) {
 	for _, path := range paths {
 		switch {
@@ -133,8 +131,7 @@ func (j *Judge) owns(path string) bool {
 
 func (j *Judge) builds(path string) bool { return j.Build != nil && j.Build(path) }
 
-// packaged is the package directory that a change is in, with both its ends, and
-// that nothing else forbids; "" if there is none.
+// packaged is the package directory that a change is in, with both its ends, and that nothing else forbids; "" if there is none.
 func (j *Judge) packaged(c *snapshot.Change) (place string) {
 	if j == nil {
 		return ""

@@ -25,8 +25,7 @@ const (
 	// maxRemoved bounds how many commands it is kept of, maxRemovedBytes how much of each.
 	maxRemoved      = 16
 	maxRemovedBytes = 64 << 20
-	// maxMirrored bounds the path under which something is kept as it was, in
-	// bytes; what has a longer one gets a name at random.
+	// maxMirrored bounds the path under which something is kept as it was, in bytes; what has a longer one gets a name at random.
 	maxMirrored = 1024
 	// detailRemoved says where it is.
 	detailRemoved = "removed_kept_in"

@@ -162,8 +162,7 @@ func kindOfViolation(c *snapshot.Change) hooks.ViolationKind {
 	return ""
 }
 
-// directories finds those out of scope of which no changed file tells.
-// Directories have no place in a record but as violations.
+// directories finds those out of scope of which no changed file tells. Directories have no place in a record but as violations.
 func (r *report) directories() {
 	for _, c := range r.dirs {
 		if git := "/" + c.Path + "/"; strings.Contains(git, "/.git/") {

@@ -142,8 +142,7 @@ const (
 	maxAsked = 256
 )
 
-// Others marks the ledger, to tell at the end of a command what other
-// processes recorded meanwhile; see snapshot.Options.
+// Others marks the ledger, to tell at the end of a command what other processes recorded meanwhile; see snapshot.Options.
 func (r *Recorder) Others(ctx context.Context) (snapshot.Others, []string, error) {
 	if r.uninitialized(ctx) {
 		return nil, nil, nil
@@ -257,8 +256,7 @@ func (r *Recorder) UnderWay(ctx context.Context) (map[string]record.Record, erro
 	return begun, errors.Join(err, leaveRecorded(ctx, r, begun))
 }
 
-// writesOf are the changes of some files that a record tells of; since says
-// whether they were made after a command began.
+// writesOf are the changes of some files that a record tells of; since says whether they were made after a command began.
 func writesOf(e record.Entry, paths []string, since bool) []snapshot.Write {
 	var writes []snapshot.Write
 	wrong := map[string]bool{}
@@ -278,8 +276,7 @@ func writesOf(e record.Entry, paths []string, since bool) []snapshot.Write {
 	return writes
 }
 
-// writesOfFile are the changes that one of a file is, which is moved unless from
-// is empty, as far as they are of some paths.
+// writesOfFile are the changes that one of a file is, which is moved unless from is empty, as far as they are of some paths.
 func writesOfFile(from, path, before string, w snapshot.Write, paths []string) (writes []snapshot.Write) {
 	w.Path, w.Before = path, before
 	all := []snapshot.Write{w}
@@ -293,8 +290,7 @@ func writesOfFile(from, path, before string, w snapshot.Write, paths []string) (
 	})
 }
 
-// awaitWriters waits, not for ever, until no server holds one of the files:
-// one that does has not recorded its change yet.
+// awaitWriters waits, not for ever, until no server holds one of the files: one that does has not recorded its change yet.
 func (r *Recorder) awaitWriters(ctx context.Context, paths []string) {
 	ctx, cancel := context.WithTimeout(ctx, othersTime)
 	defer cancel()

@@ -72,8 +72,7 @@ func (r *Recorder) missed(outcome *hooks.Outcome, recordID string, cause error) 
 		cause, calls, since.UTC().Format(time.RFC3339)))
 }
 
-// Lost counts a decision whose record could not be written. Its call changed
-// nothing; but what the ledger lacks has to be seen.
+// Lost counts a decision whose record could not be written. Its call changed nothing; but what the ledger lacks has to be seen.
 func (r *Recorder) Lost(recordID string) {
 	r.gap.add(missedCall{At: time.Now(), Record: recordID, Decision: true})
 	r.settled.Store(false)
@@ -152,11 +151,10 @@ const (
 	maxGap    = 16 << 20 // bytes of a file that is read back
 )
 
-// gap counts what went through without a record (ledger.on_failure: degraded), and decisions that were lost, until a
-// record can tell. The count is in memory, and as far as that can be written in .orchestration/state/gaps/<id>.gap, a
-// line for each call, whose lock is held for as long as this process lives. So whoever writes to the ledger next after
-// a crash counts for the dead too. Where nothing at all can be written, the end of the process forgets the count; the
-// log has said so.
+// gap counts what went through without a record (ledger.on_failure: degraded), and decisions that were lost, until a record can
+// tell. The count is in memory, and as far as that can be written in .orchestration/state/gaps/<id>.gap, a line for each call,
+// whose lock is held for as long as this process lives. So whoever writes to the ledger next after a crash counts for the dead
+// too. Where nothing at all can be written, the end of the process forgets the count; the log has said so.
 type gap struct {
 	state func() (*os.Root, error)
 	log   zerolog.Logger

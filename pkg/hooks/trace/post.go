@@ -152,8 +152,7 @@ func NewMapKeeper(write func([]MapChange) error, clock func() time.Time, log zer
 // Name implements hooks.PostHook.
 func (k *MapKeeper) Name() string { return "intent-map" }
 
-// After implements hooks.PostHook: every INTENT_EVOLUTION with changed files
-// is noted for the map, and every edit of an intent.
+// After implements hooks.PostHook: every INTENT_EVOLUTION with changed files is noted for the map, and every edit of an intent.
 func (k *MapKeeper) After(_ context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 	if note := outcome.Record; note != nil && note.Edit != nil {
 		k.note(MapChange{IntentID: note.IntentID, At: k.clock().UTC()})

@@ -236,10 +236,9 @@ func (r *Recorder) keepFound(rec record.Record, plan []change.Planned) {
 }
 
 const (
-	// lookupTime bounds the search for a file's last record, which is made once for each file that this process
-	// changes, and only where the file stood there before. The index answers in a few milliseconds. What is not indexed
-	// yet, as when nobody has asked a long ledger anything, would take seconds, and the file is locked meanwhile: then
-	// nothing is compared.
+	// lookupTime bounds the search for a file's last record, which is made once for each file that this process changes, and only
+	// where the file stood there before. The index answers in a few milliseconds. What is not indexed yet, as when nobody has
+	// asked a long ledger anything, would take seconds, and the file is locked meanwhile: then nothing is compared.
 	lookupTime = 250 * time.Millisecond
 	// maxBack bounds the records of a file that are looked at.
 	maxBack = 1000
@@ -247,8 +246,7 @@ const (
 	maxKnown = 20_000
 )
 
-// lastRecords knows which content the last record of each file names, "" for
-// a file that is gone. Safe for concurrent use.
+// lastRecords knows which content the last record of each file names, "" for a file that is gone. Safe for concurrent use.
 type lastRecords struct {
 	ledger *ledger.Ledger
 	bring  func(ctx context.Context) // what git has fetched of others' records

@@ -159,8 +159,7 @@ func (n *Named) look(paths []string) (seen map[string]stamp, short []string) {
 	return seen, short
 }
 
-// everybodys reports whether programs make files in a directory all the time,
-// so that only what is named in it is looked at.
+// everybodys reports whether programs make files in a directory all the time, so that only what is named in it is looked at.
 func everybodys(dir string) bool {
 	return slices.Contains(strings.Fields(`/ /tmp /var/tmp /dev/shm /run /var /var/log /etc /home
 		/private/tmp /private/var /private/var/tmp /private/etc /Users`), dir)

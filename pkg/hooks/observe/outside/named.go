@@ -35,9 +35,8 @@ type Line struct {
 	Others bool
 }
 
-// Named are the paths outside of the workspace that a line names: its words, also behind = and options, and where the
-// small files of the workspace that it names, as scripts, have them as they are. A word can stand in any directory that
-// the line names.
+// Named are the paths outside of the workspace that a line names: its words, also behind = and options, and where the small files
+// of the workspace that it names, as scripts, have them as they are. A word can stand in any directory that the line names.
 type Named struct {
 	line         Line
 	home         string

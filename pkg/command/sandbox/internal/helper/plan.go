@@ -94,8 +94,7 @@ const (
 	Writable Kind = iota + 1
 	// Frozen makes what is there read-only.
 	Frozen
-	// Anchor changes nothing but that the directory cannot be renamed or
-	// removed: it holds something that must stay where it is.
+	// Anchor changes nothing but that the directory cannot be renamed or removed: it holds something that must stay where it is.
 	Anchor
 	// Hidden puts something there that cannot be opened.
 	Hidden
