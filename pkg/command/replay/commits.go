@@ -72,7 +72,7 @@ func (j *Judge) keepTrusted(ctx context.Context) error {
 	if j.trusted != nil {
 		return nil
 	}
-	out, err := j.ask(ctx, strings.Join(j.explains, "\n")+"\n", "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	out, err := j.ask(ctx, j.explains, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (j *Judge) unknown(ctx context.Context, id string) ([]commit, error) {
 
 // log asks git for commits. The format has the fields of a commit, of which those that nobody needs can be empty.
 func (j *Judge) log(ctx context.Context, of []string, format string, most int, args ...string) (all []commit, err error) {
-	out, err := j.ask(ctx, strings.Join(of, "\n")+"\n", append([]string{"log", "--stdin", "--no-show-signature", "--date=raw", "--encoding=UTF-8",
-		"--format=tformat:" + format + "%x00%x1e", fmt.Sprint("--max-count=", most)}, args...)...)
+	out, err := j.ask(ctx, of, "log --stdin --no-show-signature --date=raw --encoding=UTF-8",
+		append(args, "--format=tformat:"+format+"%x00%x1e", fmt.Sprint("--max-count=", most))...)
 	for entry := range strings.SplitSeq(out, "\x00\x1e\n") {
 		if parts := strings.SplitN(entry, "\x00", 5); len(parts) == 5 {
 			all = append(all, commit{id: parts[0], parents: strings.Fields(parts[1]), author: parts[2], subject: parts[3], body: parts[4]})
@@ -152,7 +152,7 @@ func (j *Judge) look(ctx context.Context, c commit) error {
 
 // diff are the paths at which a tree differs from another, with what it has.
 func (j *Judge) diff(ctx context.Context, from, to string) (map[string]Entry, error) {
-	out, err := j.ask(ctx, "", "diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--end-of-options", from, to)
+	out, err := j.ask(ctx, nil, "diff-tree -r -z --no-renames --raw --no-abbrev --end-of-options", from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (j *Judge) pick(ctx context.Context, on, original string) (all []source, er
 }
 
 func (j *Judge) parents(ctx context.Context, id string) ([]string, error) {
-	out, err := j.ask(ctx, "", "rev-list", "--max-count=1", "--parents", "--end-of-options", id)
+	out, err := j.ask(ctx, nil, "rev-list --max-count=1 --parents --end-of-options", id)
 	if err != nil {
 		return nil, err
 	}

@@ -102,16 +102,18 @@ func (r *Repository) Judge(scratch string, store Store, trusted []string, allowe
 	return j, nil
 }
 
-// ask runs git on the scratch repository. An exit of 1 with an output is an answer too.
-func (j *Judge) ask(ctx context.Context, input string, args ...string) (out string, err error) {
+// ask runs git on the scratch repository, with lines of input; command are the words that need no quotes. An exit of 1 with an output
+// is an answer too.
+func (j *Judge) ask(ctx context.Context, input []string, command string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	args = append([]string{"--git-dir=.", "-c", "core.attributesFile=" + os.DevNull, "-c", "advice.graftFileDeprecated=false"}, args...)
-	cmd := gitread.Repository{Dir: j.dir}.Command(ctx, args...)
+	words := strings.Fields(command)
+	settings := strings.Fields("--git-dir=. -c core.attributesFile=" + os.DevNull + " -c advice.graftFileDeprecated=false")
+	cmd := gitread.Repository{Dir: j.dir}.Command(ctx, slices.Concat(settings, words, args)...)
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=0", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_AUTHOR_DATE=@0 +0000", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x", "GIT_COMMITTER_DATE=@0 +0000")
-	cmd.Stdin = strings.NewReader(input)
-	out, err = gitread.Output(cmd, args[5])
+	cmd.Stdin = strings.NewReader(strings.Join(input, "\n") + "\n")
+	out, err = gitread.Output(cmd, words[0])
 	if err != nil && (cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || out == "") {
 		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
@@ -124,7 +126,7 @@ func (j *Judge) mergeOf(ctx context.Context, ours, theirs string) (tree string, 
 	if tree, known := j.merged[key]; known {
 		return tree, nil
 	}
-	out, err := j.ask(ctx, "", "merge-tree", "--write-tree", "-z", "--allow-unrelated-histories", "--end-of-options", ours, theirs)
+	out, err := j.ask(ctx, nil, "merge-tree --write-tree -z --allow-unrelated-histories --end-of-options", ours, theirs)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +164,7 @@ func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string
 	if of != j.empty {
 		tree += "^{tree}"
 	}
-	out, err := j.ask(ctx, "", slices.Concat([]string{"commit-tree", "-m", of}, args, []string{tree})...)
+	out, err := j.ask(ctx, nil, "commit-tree", append(args, "-m", of, tree)...)
 	return strings.TrimSpace(out), err
 }
 
@@ -170,7 +172,7 @@ func (j *Judge) commitOf(ctx context.Context, of string, args ...string) (string
 func (j *Judge) entry(ctx context.Context, treeish, path string) (Entry, error) {
 	tree, known := j.trees[treeish]
 	if !known {
-		out, err := j.ask(ctx, "", "ls-tree", "-r", "-z", "--full-tree", treeish)
+		out, err := j.ask(ctx, nil, "ls-tree -r -z --full-tree", treeish)
 		if err != nil {
 			return Entry{}, err
 		}
@@ -189,7 +191,7 @@ func (j *Judge) entry(ctx context.Context, treeish, path string) (Entry, error) 
 
 // blob is the content of a blob of limit bytes at most.
 func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) {
-	size, err := j.ask(ctx, "", "cat-file", "-s", id)
+	size, err := j.ask(ctx, nil, "cat-file -s", id)
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +199,7 @@ func (j *Judge) blob(ctx context.Context, id string, limit int) (string, error) 
 	if _, err := fmt.Sscan(size, &n); err != nil || n > limit {
 		return "", fmt.Errorf("%w: the blob %s has %s bytes", errNoAnswer, id, strings.TrimSpace(size))
 	}
-	return j.ask(ctx, "", "cat-file", "blob", id)
+	return j.ask(ctx, nil, "cat-file blob", id)
 }
 
 const lockSuffix = ".lock"

@@ -201,7 +201,7 @@ func (j *Judge) Committed(ctx context.Context, path, id string) (bool, error) {
 	if err := j.keepTrusted(ctx); err != nil || len(j.trusted) == 0 {
 		return false, err
 	}
-	out, err := j.ask(ctx, strings.Join(j.trusted, "\n")+"\n", "rev-list", "--objects", "--no-object-names", "--stdin", "--", path)
+	out, err := j.ask(ctx, j.trusted, "rev-list --objects --no-object-names --stdin --", path)
 	return err == nil && slices.Contains(strings.Fields(out), id), err
 }
 
