@@ -57,7 +57,7 @@ func seccompFilter(supervised bool) ([]byte, error) {
 func native() program {
 	p := program{
 		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArchitecture, SkipTrue: 1},
+		ifIs(auditArchitecture, 1),
 		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
 		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
 	}
@@ -96,8 +96,8 @@ func forbidden() []uint32 {
 func terminalInjection() program {
 	return program{
 		argument(1),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 1},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: tiocLinux, SkipTrue: 1},
+		ifIs(unix.TIOCSTI, 1),
+		unless(tiocLinux, 1),
 		answer(unix.EPERM),
 	}
 }
@@ -109,7 +109,7 @@ const tiocLinux = 0x541c
 func refused(index, value uint32) program {
 	return program{
 		argument(index),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: value, SkipTrue: 1},
+		unless(value, 1),
 		answer(unix.EPERM),
 	}
 }
@@ -121,13 +121,13 @@ func sockets(unixToo bool) program {
 	p := program{argument(0)}
 	p.deny(allowed, unix.AF_INET, unix.AF_INET6)
 	if unixToo {
-		p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_UNIX, SkipTrue: uint8(len(connected()) + 1)})
+		p = append(p, unless(unix.AF_UNIX, uint8(len(connected())+1)))
 		p = append(append(p, connected()...), allowed)
 	}
 	return append(p,
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: 3},
+		unless(unix.AF_NETLINK, 3),
 		argument(2),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.NETLINK_ROUTE, SkipTrue: 1},
+		unless(unix.NETLINK_ROUTE, 1),
 		allowed,
 		answer(unix.EPERM),
 	)
@@ -140,10 +140,19 @@ func connected() program {
 	return program{
 		argument(1),
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: kinds},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1},
+		ifIs(unix.SOCK_STREAM, 2),
+		ifIs(unix.SOCK_SEQPACKET, 1),
 		answer(unix.EPERM),
 	}
+}
+
+// ifIs and unless skip some instructions where what is loaded is a value, or is not.
+func ifIs(value uint32, skip uint8) bpf.Instruction {
+	return bpf.JumpIf{Cond: bpf.JumpEqual, Val: value, SkipTrue: skip}
+}
+
+func unless(value uint32, skip uint8) bpf.Instruction {
+	return bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: value, SkipTrue: skip}
 }
 
 // allowed lets the kernel go on; asked puts the call to who listens.
@@ -166,13 +175,13 @@ type program []bpf.Instruction
 // deny answers each of some numbers with one instruction.
 func (p *program) deny(what bpf.Instruction, numbers ...uint32) {
 	for _, number := range numbers {
-		*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: 1}, what)
+		*p = append(*p, unless(number, 1), what)
 	}
 }
 
 // only adds a part for one system call, which has its answer or is passed on.
 func (p *program) only(number uint32, part program) {
-	*p = append(*p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(part) + 1)})
+	*p = append(*p, unless(number, uint8(len(part)+1)))
 	*p = append(*p, part...)
 	*p = append(*p, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
 }

@@ -39,11 +39,11 @@ func isolation(from starter, not lacking) ([]byte, error) {
 	p := native()
 	p.only(unix.SYS_PRLIMIT64, program{ // the server would end with its own limits
 		argument(0),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 5}, // the command's own
+		ifIs(0, 5), // the command's own
 		argument(2),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 2},
+		unless(0, 2),
 		bpf.LoadAbsolute{Off: dataArguments + 8*2 + 4, Size: 4},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, // they are only read
+		ifIs(0, 1), // they are only read
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_IOCTL, terminalInjection())
@@ -72,9 +72,9 @@ func isolation(from starter, not lacking) ([]byte, error) {
 	// this process's threads, from this thread too, and heeds no other.
 	p.only(unix.SYS_TGKILL, program{
 		argument(0),
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(from.process), SkipTrue: 3},
+		unless(uint32(from.process), 3),
 		argument(2),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(unix.SIGURG), SkipTrue: 1},
+		ifIs(uint32(unix.SIGURG), 1),
 		answer(unix.EPERM),
 	})
 	p.only(unix.SYS_RT_TGSIGQUEUEINFO, refused(0, uint32(from.process)))
@@ -89,10 +89,10 @@ func isolation(from starter, not lacking) ([]byte, error) {
 func passedOn(from starter) program {
 	return program{
 		argument(0),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 6}, // its own group: a command has one
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: ^uint32(0), SkipTrue: 3},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(from.process), SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: -uint32(from.group), SkipTrue: 1},
+		ifIs(0, 6), // its own group: a command has one
+		ifIs(^uint32(0), 3),
+		ifIs(uint32(from.process), 2),
+		ifIs(-uint32(from.group), 1),
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 1 << 31, SkipTrue: 1, SkipFalse: 2},
 		answer(unix.EPERM),
 		asked,
@@ -134,8 +134,8 @@ func emptied(flags uint32) program {
 		argument(flags),
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_TRUNC, SkipFalse: 4},
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: unix.O_ACCMODE},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.O_WRONLY, SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.O_RDWR, SkipTrue: 1}, // there is a fourth way, which is neither
+		ifIs(unix.O_WRONLY, 2),
+		ifIs(unix.O_RDWR, 1), // there is a fourth way, which is neither
 		answer(unix.EACCES),
 	}
 }
