@@ -83,7 +83,7 @@ func (k *Keeper) changes(ctx context.Context, mine []*pending) []Change {
 			c.Op, c.From, c.Before = change.Moved, from.path, content(from.before)
 			c.Shared = c.Shared || from.shared
 		case c.Before == nil:
-			c.Op, c.Was = change.Created, displaced.of(p)
+			c.Op, c.Was = change.Created, displaced(p)
 		case p.after == nil:
 			c.Op = change.Deleted
 		default:
@@ -139,27 +139,22 @@ func moves(mine []*pending) map[*pending]*pending {
 	return pairs
 }
 
-// others are what stood before where something else stands now.
-type others map[number]*pending
-
-func displaced(mine []*pending) others {
-	found := others{}
+// displaced tells of what is new at a path where it stood before, if something else stands there now; "" if it stood nowhere. An
+// inode's number is given again, but seldom to what says the same.
+func displaced(mine []*pending) (was func(p *pending) string) {
+	found := map[number]*pending{}
 	for _, p := range mine {
 		if p.before != nil && p.before.stat.ino != 0 && (p.after == nil || !p.before.stat.sameInode(&p.after.stat)) {
 			found[p.before.stat.number()] = p
 		}
 	}
-	return found
-}
-
-// of is the path at which what is new at another stood before; "" if it stood nowhere. An inode's number is given again,
-// but seldom to what says the same.
-func (o others) of(p *pending) string {
-	from := o[p.after.stat.number()]
-	if from == nil || from.before.stat.kind() != p.after.stat.kind() || p.after.stat.kind() == File && !sameContent(from.before, p.after) {
-		return ""
+	return func(p *pending) string {
+		from := found[p.after.stat.number()]
+		if from == nil || from.before.stat.kind() != p.after.stat.kind() || p.after.stat.kind() == File && !sameContent(from.before, p.after) {
+			return ""
+		}
+		return from.path
 	}
-	return from.path
 }
 
 func sameContent(before, after *version) bool {

@@ -56,10 +56,10 @@ func seccompFilter(supervised bool) ([]byte, error) {
 // interface come further, and leaves the call's number to be looked at.
 func native() program {
 	p := program{
-		bpf.LoadAbsolute{Off: dataArchitecture, Size: 4},
+		load(dataArchitecture),
 		ifIs(auditArchitecture, 1),
 		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
-		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
+		load(dataNumber),
 	}
 	if auditArchitecture == unix.AUDIT_ARCH_X86_64 {
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32Bit, SkipTrue: 1}, answer(unix.ENOSYS))
@@ -165,8 +165,10 @@ func answer(errno unix.Errno) bpf.Instruction {
 	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
+func load(at uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: at, Size: 4} }
+
 func argument(index uint32) bpf.Instruction {
-	return bpf.LoadAbsolute{Off: dataArguments + 8*index, Size: 4}
+	return load(dataArguments + 8*index)
 }
 
 // program is a filter in the making. Between its parts the number of the system call is loaded.
@@ -183,7 +185,7 @@ func (p *program) deny(what bpf.Instruction, numbers ...uint32) {
 func (p *program) only(number uint32, part program) {
 	*p = append(*p, unless(number, uint8(len(part)+1)))
 	*p = append(*p, part...)
-	*p = append(*p, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
+	*p = append(*p, load(dataNumber))
 }
 
 // assemble is the program as an array of struct sock_filter; what it has no answer for is allowed.

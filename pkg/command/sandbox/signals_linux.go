@@ -42,7 +42,7 @@ func isolation(from starter, not lacking) ([]byte, error) {
 		ifIs(0, 5), // the command's own
 		argument(2),
 		unless(0, 2),
-		bpf.LoadAbsolute{Off: dataArguments + 8*2 + 4, Size: 4},
+		load(dataArguments + 8*2 + 4),
 		ifIs(0, 1), // they are only read
 		answer(unix.EPERM),
 	})
