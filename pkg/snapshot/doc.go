@@ -51,10 +51,9 @@
 //
 // # Before-images
 //
-// A file's content before the command is known where it was read before: at the first walk files are read until the budget of
-// the walk is used up, at later ones those that are new or changed, and those that the budget left. Contents that git seems to
-// have are not kept; others go to [Options.Contents], within a budget. What git or the images give back is believed only by its
-// SHA-256.
+// A file's content before the command is known where it was read before: at the first walk files are read until the budget of the walk
+// is used up, at later ones those that are new or changed, and those that the budget left. Contents that git seems to have are not
+// kept; others go to [Options.Contents], within a budget. What git or the images give back is believed only by its SHA-256.
 //
 // Of what is secret ([Options.Secrets]) the hash is held in memory, to see a change of it, and nothing else: neither its bytes,
 // nor on disk its hash, from which a short secret can be guessed. The same goes for another file with the content that a secret

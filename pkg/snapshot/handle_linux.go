@@ -29,8 +29,7 @@ func (h *handle) lstat(name string, into *stat) error {
 	}
 }
 
-// allow gives the owner of a directory, the one that was described, the right to look into it. Whoever is let in
-// everywhere needs none.
+// allow gives the owner of a directory, the one that was described, the right to look into it. Whoever is let in everywhere needs none.
 func (h *handle) allow(name string, was *stat) error {
 	if os.Geteuid() == 0 {
 		return fs.ErrInvalid

@@ -27,9 +27,8 @@ type Options struct {
 	Secrets func() (is func(path string) bool, digest string)
 	// Largest is how large a content may be that is compared line by line, in bytes.
 	Largest int64
-	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace
-	// recorded of paths meanwhile; nil asks nobody. Others may wait for those that are about to. The ends are those of the
-	// ledger at the time.
+	// Mark is called when a window opens, and what it gives at its end, to tell what other processes on this workspace recorded of
+	// paths meanwhile; nil asks nobody. Others may wait for those that are about to. The ends are those of the ledger at the time.
 	Mark func(ctx context.Context) (others Others, ends []string, err error)
 	// Elsewhere tells when the commands of other processes began that run at the moment; nil: none ever does.
 	Elsewhere func(ctx context.Context) ([]time.Time, error)

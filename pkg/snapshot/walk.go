@@ -319,8 +319,7 @@ func (c *comparison) doubtful(e *entry) bool {
 	return changed >= since.UnixNano()
 }
 
-// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held. before is what was
-// known of it.
+// read notes an entry's content, as far as the budget lets, and returns the bytes if they may be held. before is what was known of it.
 func (c *comparison) read(e *entry, before *digest) []byte {
 	secret := c.keeper.secrets.has(join(c.path, e.name))
 	d, content, err := c.content(c.at, e.name, &e.stat, secret)

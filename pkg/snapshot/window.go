@@ -216,8 +216,7 @@ func (w *Window) taken(path string, now *version) {
 // command's change came on top of, nil if it came on top of none: the last that follows from the content before, or that
 // was made since. A window can have opened in the middle of somebody's change, so not every chain is whole.
 //
-// What another command made where it may not, and is still there, explains nothing new out of scope: nobody has taken it
-// away yet.
+// What another command made where it may not, and is still there, explains nothing new out of scope: nobody has taken it away yet.
 func explained(d *delta, writes []*Write, inScope bool) (last *Write, ok bool) {
 	if d.before == nil && !inScope {
 		writes = slices.DeleteFunc(slices.Clone(writes), func(one *Write) bool { return one.Wrong })
@@ -246,8 +245,7 @@ func explained(d *delta, writes []*Write, inScope bool) (last *Write, ok bool) {
 	return last, d.before == nil || d.after == nil || d.before.stat.sameRights(&d.after.stat)
 }
 
-// older counts the writes up to the last that left the content which was there when the window opened: what they did was
-// done by then.
+// older counts the writes up to the last that left the content which was there when the window opened: what they did was done by then.
 func older(before string, writes []*Write) int {
 	for i, one := range slices.Backward(writes) {
 		if one.After == before {

@@ -247,8 +247,7 @@ func (r *Repository) entry(mode string, size int64, content io.Reader) (Entry, e
 	return Entry{Mode: mode, ID: fmt.Sprintf("%x", sum.Sum(nil))}, err
 }
 
-// NewStore is the store of two git directories, with layers over those of
-// uppers, which names the upper directory by the one below it.
+// NewStore is the store of two git directories, with layers over those of uppers, which names the upper directory by the one below it.
 func NewStore(common, own string, uppers map[string]string) Store {
 	view := func(dir string) layer.View {
 		v := layer.View{Lower: dir}

@@ -60,8 +60,7 @@ const patience = time.Minute
 // errNoAnswer is what git's failures are wrapped in.
 var errNoAnswer = errors.New("git gave no answer")
 
-// Judge makes a scratch repository in an empty directory, which the caller
-// removes, with the objects of a store and of a layer over it.
+// Judge makes a scratch repository in an empty directory, which the caller removes, with the objects of a store and of a layer over it.
 func (r *Repository) Judge(scratch string, store Store, trusted []string, allowed func(path string) bool) (*Judge, error) {
 	j := &Judge{
 		dir: scratch, empty: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", explains: trusted, allowed: allowed,

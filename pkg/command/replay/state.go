@@ -54,8 +54,7 @@ func (s Store) Branch() string {
 	return ""
 }
 
-// Locks are the files, absolute, by which git keeps others off the index and the
-// branch. One that stays is of a git that was killed.
+// Locks are the files, absolute, by which git keeps others off the index and the branch. One that stays is of a git that was killed.
 func (s Store) Locks() (found []string) {
 	at := []layer.Node{s.Own.Find("index.lock"), s.Own.Find("HEAD.lock"), s.Common.Find("packed-refs.lock")}
 	if ref := s.Branch(); strings.HasPrefix(ref, "refs/") {

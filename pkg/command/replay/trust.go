@@ -111,8 +111,7 @@ type memory struct {
 	was []byte // nil: there was nothing yet
 }
 
-// look takes what is new on refs for a person's, unless a command ran, and forgets the oldest of those that stand on no ref
-// any more.
+// look takes what is new on refs for a person's, unless a command ran, and forgets the oldest of those that stand on no ref any more.
 func (m *memory) look(now []string) error {
 	ran, err := commandsRan(m.dir)
 	if err != nil {

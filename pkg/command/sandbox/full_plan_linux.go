@@ -234,7 +234,14 @@ func (l *layout) cover(p *helper.Plan) {
 	for _, dir := range []string{"/run", "/var/run"} {
 		if l.coverable(dir) {
 			p.Covers = append(p.Covers, helper.Cover{Path: dir, Tree: helper.Empty})
-			p.Links = append(p.Links, linksIn(dir)...)
+			// Some systems find their programs by a link that stands here itself. What cannot be read is not there.
+			entries, _ := durable.ReadDirectory(dir)
+			for _, entry := range entries {
+				path := filepath.Join(dir, entry.Name())
+				if target, err := os.Readlink(path); err == nil {
+					p.Links = append(p.Links, helper.Link{Path: path, Target: target})
+				}
+			}
 		}
 	}
 	p.Kept = l.kept(p)
@@ -252,18 +259,6 @@ func (l *layout) covered() (dirs []string) {
 
 func (l *layout) coverable(dir string) bool {
 	return isPlain(dir) && !slices.Contains(l.profile.Writable, dir) && l.profile.Workspace != dir
-}
-
-// linksIn are the links that stand in a directory itself: some systems find their programs by one in /run.
-func linksIn(dir string) (links []helper.Link) {
-	entries, _ := durable.ReadDirectory(dir) // what cannot be read is not there
-	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		if target, err := os.Readlink(path); err == nil {
-			links = append(links, helper.Link{Path: path, Target: target})
-		}
-	}
-	return links
 }
 
 // kept are the outermost of the paths that must be seen although a cover lies over their place: the workspace, what is

@@ -25,9 +25,8 @@ type standing struct {
 	fd     int
 }
 
-// standIn returns the path to freeze so that what stands at the path of f, or nothing, stays. Where nothing is, the
-// outermost absent directory gets a placeholder; a file in the way of a directory is frozen itself. The path is ""
-// where nothing can come into being.
+// standIn returns the path to freeze so that what stands at the path of f, or nothing, stays. Where nothing is, the outermost absent
+// directory gets a placeholder; a file in the way of a directory is frozen itself. The path is "" where nothing can come into being.
 func (l *layout) standIn(f Frozen) (path string, err error) {
 	path, directory := f.Path, f.Directory
 	for dir := f.Path; ; dir = filepath.Dir(dir) {

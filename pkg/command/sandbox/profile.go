@@ -38,8 +38,7 @@ type Profile struct {
 	// Writable are existing directories, with everything below them, and existing files: what may be changed. Nothing
 	// else may be, in the workspace or out of it, but Temp and the devices that tools need.
 	//
-	// A path here may lie below a Frozen one, and a Frozen one below a path
-	// here: of the entries that hold a path the deepest decides.
+	// A path here may lie below a Frozen one, and a Frozen one below a path here: of the entries that hold a path the deepest decides.
 	Writable []string
 	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come into being.
 	// Neither they nor a directory between them and what is Writable above can be renamed or removed; nor can what is Writable

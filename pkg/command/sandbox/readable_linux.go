@@ -15,10 +15,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper"
 )
 
-// Landlock only allows, and with a directory all that is below it. So what is not to be read is left out: of each
-// directory above it all other entries are allowed one by one. What comes into such a directory later has no rule
-// either, so a file there that is replaced, as editors do it, cannot be read by a command that runs: neither the secret
-// nor its neighbours. Names can always be listed.
+// Landlock only allows, and with a directory all that is below it. So what is not to be read is left out: of each directory above it
+// all other entries are allowed one by one. What comes into such a directory later has no rule either, so a file there that is
+// replaced, as editors do it, cannot be read by a command that runs: neither the secret nor its neighbours. Names can always be listed.
 
 // maxReadable bounds the rules of one command: each costs about two microseconds.
 const maxReadable = 10_000

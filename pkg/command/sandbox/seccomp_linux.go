@@ -91,8 +91,7 @@ func forbidden() []uint32 {
 	}
 }
 
-// terminalInjection refuses to type into a terminal for its user. The request
-// is compared as the 32 bits that the kernel looks at.
+// terminalInjection refuses to type into a terminal for its user. The request is compared as the 32 bits that the kernel looks at.
 func terminalInjection() program {
 	return program{
 		argument(1),

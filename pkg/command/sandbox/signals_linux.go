@@ -17,11 +17,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/helper/kernel"
 )
 
-// A signal reaches a process by the id of any of its threads. The thread that starts a command has the command's domain
-// of Landlock, so what Landlock keeps from this process it does not keep from that thread, and before Linux 6.12 it
-// knows nothing of signals at all. A filter of system calls holds the rest: of the thread it knows the id. The others
-// come and go, so where Landlock does not hold them, kill and tkill are put to the server (broker). What has no second
-// way for programs is compared, what has one is refused.
+// A signal reaches a process by the id of any of its threads. The thread that starts a command has the command's domain of Landlock, so
+// what Landlock keeps from this process it does not keep from that thread, and before Linux 6.12 it knows nothing of signals at all. A
+// filter of system calls holds the rest: of the thread it knows the id. The others come and go, so where Landlock does not hold them,
+// kill and tkill are put to the server (broker). What has no second way for programs is compared, what has one is refused.
 
 // starter is the process, its group and the thread that start a command.
 type starter struct{ process, group, thread int }

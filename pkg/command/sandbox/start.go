@@ -25,10 +25,9 @@ const HelperName = "orchestra-mcp sandbox"
 // Start starts cmd, complete but for its boundary, and returns when it runs inside the profile or does not run at all.
 // With None, or no level, the profile may be nil.
 //
-// It must be called inside of Go, and the function given to Go must not return while the command lives: at Landlock the
-// thread itself is restricted, for good. Start changes cmd (Path, Args, Env, ExtraFiles, SysProcAttr) as the level
-// needs; cmd.Process is then what the caller signals and waits for, and the Held says the rest; it is nil where there
-// is no more to say, which its methods take.
+// It must be called inside of Go, and the function given to Go must not return while the command lives: at Landlock the thread itself
+// is restricted, for good. Start changes cmd (Path, Args, Env, ExtraFiles, SysProcAttr) as the level needs; cmd.Process is then what
+// the caller signals and waits for, and the Held says the rest; it is nil where there is no more to say, which its methods take.
 func Start(cmd *exec.Cmd, level Level, profile *Profile) (*Held, error) {
 	if profile != nil && len(profile.Layers) > 0 && level != Full {
 		return nil, fmt.Errorf("%w: the level %q has no layers", ErrUnavailable, level)

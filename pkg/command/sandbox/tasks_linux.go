@@ -33,9 +33,8 @@ var ownPIDMax = sync.OnceValue(func() bool {
 	return major > 6 || major == 6 && minor >= 14
 })
 
-// LimitTasks lets an ordinary user's process, and what comes of it, make no more processes and threads when the user
-// has that many more than the machine has now (RLIMIT_NPROC). From Linux 5.14 on those of a user namespace count apart.
-// Root's may make as many as before.
+// LimitTasks lets an ordinary user's process, and what comes of it, make no more processes and threads when the user has that many more
+// than the machine has now (RLIMIT_NPROC). From Linux 5.14 on those of a user namespace count apart. Root's may make as many as before.
 func LimitTasks(pid, more int) {
 	done := make(chan struct{})
 	go func() { // the thread that started it is held like the command, and may set no limits of others

@@ -126,14 +126,14 @@ func Shown(path string) string {
 		return path
 	}
 	var shown []byte
-	for i := 0; i < len(path); {
-		_, size := utf8.DecodeRuneInString(path[i:])
-		if utf8.ValidString(path[i : i+size]) {
-			shown = append(shown, path[i:i+size]...)
+	for len(path) > 0 {
+		r, size := utf8.DecodeRuneInString(path)
+		if r == utf8.RuneError && size == 1 {
+			shown = fmt.Appendf(shown, "\\x%02x", path[0])
 		} else {
-			shown = fmt.Appendf(shown, "\\x%02x", path[i])
+			shown = append(shown, path[:size]...)
 		}
-		i += size
+		path = path[size:]
 	}
 	return string(shown)
 }

@@ -131,8 +131,7 @@ type MapChange struct {
 	At                     time.Time
 }
 
-// MapKeeper keeps intent_map.md behind the calls: the write costs two flushes
-// and nobody waits for it. Close writes what is pending.
+// MapKeeper keeps intent_map.md behind the calls: the write costs two flushes and nobody waits for it. Close writes what is pending.
 type MapKeeper struct {
 	write func([]MapChange) error
 	clock func() time.Time

@@ -306,9 +306,8 @@ func (r *Recorder) editVerdict(o *journal.Orphan, draft *ledger.Draft, edit hook
 	return r.Ledger.Redraft(draft, rec)
 }
 
-// SettleLeft is Settle for a server that starts: where nobody has left anything, it only lists two directories and
-// changes nothing. The first change that comes meanwhile waits for it; if it fails, that change tries again, and says
-// why it cannot be made.
+// SettleLeft is Settle for a server that starts: where nobody has left anything, it only lists two directories and changes nothing. The
+// first change that comes meanwhile waits for it; if it fails, that change tries again, and says why it cannot be made.
 func (r *Recorder) SettleLeft(ctx context.Context) error {
 	if r.settled.Load() || !r.left() {
 		return nil

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// alreadyTold is how long before a command a record may have been begun that
-	// was still to be carried out when the command began.
+	// alreadyTold is how long before a command a record may have been begun that was still to be carried out when the command began.
 	alreadyTold = 5 * time.Second
 	// longest is more than a command can run. Its record has the time of its beginning.
 	longest = 25 * time.Hour

@@ -235,9 +235,8 @@ const inConfig = `orchestra-mcp git autostart systemd/user environment.d fish fi
 const ofTheSystem = `/etc/passwd /etc/sudoers /etc/sudoers.d /etc/crontab /etc/cron.d /etc/profile /etc/profile.d /etc/bash.bashrc
 	/etc/ld.so.preload /etc/gitconfig /etc/orchestra-mcp`
 
-// Places are those of a user, by the environment that a command's server has;
-// those of the system only where this process is root's. own is the directory of the server's own configuration. What lies in
-// the workspace is left out: that is looked at as a whole.
+// Places are those of a user, by the environment that a command's server has; those of the system only where this process is root's.
+// own is the directory of the server's own configuration. What lies in the workspace is left out: that is looked at as a whole.
 func Places(environ []string, user, own, workspace string) []Place {
 	return slices.DeleteFunc(Known(environ, user, own), func(p Place) bool {
 		way, err := filepath.Rel(workspace, p.path)

@@ -38,8 +38,7 @@ type Plan struct {
 	Env  []string
 }
 
-// Layer is a directory whose changes go elsewhere (overlayfs): to Upper, by way
-// of Work, an empty directory of the same file system.
+// Layer is a directory whose changes go elsewhere (overlayfs): to Upper, by way of Work, an empty directory of the same file system.
 type Layer struct{ Path, Upper, Work string }
 
 // Cover is a directory that something else stands in for.
