@@ -138,8 +138,8 @@ func keptPlaces(userDir string) []workspace.Place {
 		{Path: profile.CacheDir(os.Environ()), Protection: workspace.ProtectOwn, Commands: true},
 	}
 	for _, p := range outside.Known(os.Environ(), userName(), "") {
-		if p.Path() != userDir && p.Path() != settings.SystemDir {
-			places = append(places, workspace.Place{Path: p.Path(), Protection: workspace.ProtectProgramConfig})
+		if p.Path != userDir && p.Path != settings.SystemDir {
+			places = append(places, workspace.Place{Path: p.Path, Protection: workspace.ProtectProgramConfig})
 		}
 	}
 	return places

@@ -222,7 +222,7 @@ func (s *Server) assemble() error {
 	engine := hooks.NewEngine(hooks.Options{
 		Sessions: s.sessions, Recorder: recorder, Asker: asks, Logger: s.log, Workspace: s.workspace,
 		Gate: slices.Concat(agents.Hooks(false), programs.agent), Stale: fresh.Stale, QuietClass: policy.QuietClass,
-		Observers: []hooks.PostHook{trace.Seen(fresh), maps, asks}, Programs: programs.post,
+		Observers: []hooks.PostHook{trace.Seen(fresh.Remember), maps, asks}, Programs: programs.post,
 		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
 	})
 	jobs, profiles := command.NewJobs(o.Clock), profile.New(s.workspace.Dir(), os.Environ())

@@ -176,9 +176,6 @@ type Parent struct {
 	home string
 }
 
-// Version is 1 or 2.
-func (p *Parent) Version() int { return p.version }
-
 // Find returns a place, or ErrNone.
 func Find() (*Parent, error) { return FindIn("/proc/self", "/run/systemd/system") }
 

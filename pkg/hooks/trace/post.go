@@ -18,13 +18,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// Views keeps contents for later refusals; gate.Freshness implements it.
-type Views interface {
-	Remember(hash string, content []byte)
-}
-
-// Seen is the post-hook that counts a session's own writes as seen.
-func Seen(views Views) hooks.PostHook {
+// Seen is the post-hook that counts a session's own writes as seen; remember keeps contents for later refusals.
+func Seen(remember func(hash string, content []byte)) hooks.PostHook {
 	return hooks.PostFunc("seen", func(_ context.Context, call *hooks.Call, outcome *hooks.Outcome) error {
 		if outcome.Command != nil {
 			followed(call.Views, outcome.Changed())
@@ -32,7 +27,7 @@ func Seen(views Views) hooks.PostHook {
 		}
 		for _, f := range outcome.Changed() {
 			if f.After.Hash != "" {
-				views.Remember(f.After.Hash, f.After.Bytes)
+				remember(f.After.Hash, f.After.Bytes)
 			}
 			switch f.Op {
 			case change.Deleted:

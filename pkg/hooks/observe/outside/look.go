@@ -53,13 +53,13 @@ func Look(places []Place) State {
 }
 
 func (s State) look(p *Place) {
-	info, err := os.Lstat(p.path)
+	info, err := os.Lstat(p.Path)
 	if err != nil {
 		return // absent, or behind a directory that is closed: to the command too
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		s[p.Name] = stampOf(info)
-		if info, err = os.Stat(p.path); err != nil {
+		if info, err = os.Stat(p.Path); err != nil {
 			return
 		}
 	}
@@ -89,7 +89,7 @@ func open(path string) (*os.File, error) {
 }
 
 func (s State) entries(p *Place) {
-	dir, err := open(p.path)
+	dir, err := open(p.Path)
 	if err != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (s State) entries(p *Place) {
 		if slices.ContainsFunc(p.quiet, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) {
 			continue
 		}
-		info, err := os.Lstat(filepath.Join(p.path, name))
+		info, err := os.Lstat(filepath.Join(p.Path, name))
 		if err == nil && info.Mode()&fs.ModeSocket == 0 {
 			s[p.Name+"/"+name] = stampOf(info)
 		}

@@ -209,13 +209,11 @@ func holds(dir, path string) bool {
 type Place struct {
 	// Name is how people know it: with ~ for the user's home.
 	Name string
-	path string
+	// Path is where it is, absolute.
+	Path string
 	// quiet are beginnings of names in a directory that programs change in the course of their use.
 	quiet []string
 }
-
-// Path is where it is, absolute.
-func (p Place) Path() string { return p.path }
 
 // inHome are the places below the home directory: what a shell, a session or git runs or obeys, who may log in, and what clients
 // of this server start.
@@ -239,7 +237,7 @@ const ofTheSystem = `/etc/passwd /etc/sudoers /etc/sudoers.d /etc/crontab /etc/c
 // own is the directory of the server's own configuration. What lies in the workspace is left out: that is looked at as a whole.
 func Places(environ []string, user, own, workspace string) []Place {
 	return slices.DeleteFunc(Known(environ, user, own), func(p Place) bool {
-		way, err := filepath.Rel(workspace, p.path)
+		way, err := filepath.Rel(workspace, p.Path)
 		return err == nil && filepath.IsLocal(way)
 	})
 }
@@ -247,7 +245,7 @@ func Places(environ []string, user, own, workspace string) []Place {
 // Known are all of them, wherever the workspace is.
 func Known(environ []string, user, own string) []Place {
 	var places []Place
-	add := func(name, path string) { places = append(places, Place{Name: name, path: path}) }
+	add := func(name, path string) { places = append(places, Place{Name: name, Path: path}) }
 	home := lookup(environ, "HOME")
 	if runtime.GOOS == "windows" {
 		home = lookup(environ, "USERPROFILE")
@@ -257,7 +255,7 @@ func Known(environ []string, user, own string) []Place {
 			add("~/"+name, filepath.Join(home, name))
 		}
 		// What ssh and its agent write by themselves.
-		places = append(places, Place{Name: "~/.ssh", path: filepath.Join(home, ".ssh"), quiet: strings.Fields("known_hosts cm- control agent sockets S.")})
+		places = append(places, Place{Name: "~/.ssh", Path: filepath.Join(home, ".ssh"), quiet: strings.Fields("known_hosts cm- control agent sockets S.")})
 		config := lookup(environ, "XDG_CONFIG_HOME")
 		if !filepath.IsAbs(config) {
 			config = filepath.Join(home, ".config")
