@@ -77,9 +77,6 @@ const ofTrees = ` add lock move remove repair unlock `
 // git reads one git command.
 func (l *Line) git(args []shell.Arg) {
 	name, rest, plain := subcommand(args)
-	if !plain {
-		l.Remotes = false
-	}
 	if name == "" && plain {
 		return // git --version
 	}
@@ -87,19 +84,19 @@ func (l *Line) git(args []shell.Arg) {
 	for i, a := range rest {
 		rests[i] = a.Text
 	}
-	if !shell.Among(leaving, name) && !looks(name, rests) {
+	changes := !shell.Among(leaving, name) && !looks(name, rests)
+	if changes {
 		if !l.Changes {
 			l.First = "git " + name
 		}
 		l.Changes = true
 		l.Paths = l.Paths && shell.Among(onPaths, name)
-		if !shell.Among(known, name) {
-			l.Remotes = false
-		}
 	}
-	if shell.Among(movers, name) {
+	if !plain || shell.Among(movers, name) || changes && !shell.Among(known, name) {
 		l.Remotes = false
 	}
+	pushes := shell.Among("push send-pack", name)
+	l.Pushes = l.Pushes || pushes
 	switch name {
 	case "fetch", "pull":
 		l.Fetches = true
@@ -110,11 +107,11 @@ func (l *Line) git(args []shell.Arg) {
 		if len(rests) > 0 && shell.Among(ofTrees, rests[0]) {
 			l.Tree = "git worktree " + rests[0]
 		}
-	case "push", "send-pack":
-		l.Pushes = true
-		l.push(rests)
 	}
 	for _, word := range rests {
+		if pushes && (word == "--mirror" || strings.Contains(word, "refs/orchestra") || strings.Contains(word, "refs/*")) {
+			l.LedgerPush = word
+		}
 		switch {
 		case word == "--squash" || shell.Among("cherry-pick revert", name) && shell.Among("-n --no-commit", word):
 			l.Uncommitted = true
@@ -190,12 +187,3 @@ func (l *Line) fetch(args []shell.Arg) {
 const harmless = `-q -v -p -t -r -n --quiet --verbose --all --prune --tags --no-tags --depth --deepen
 	--unshallow --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-autostash --no-edit --progress --no-commit
 	--squash --stat --no-stat --atomic --no-recurse-submodules --dry-run`
-
-// push finds what of the ledger a push would take along.
-func (l *Line) push(words []string) {
-	for _, word := range words {
-		if word == "--mirror" || strings.Contains(word, "refs/orchestra") || strings.Contains(word, "refs/*") {
-			l.LedgerPush = word
-		}
-	}
-}

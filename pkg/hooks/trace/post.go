@@ -209,5 +209,3 @@ func (k *MapKeeper) Close() {
 	k.mu.Unlock()
 	k.flush()
 }
-
-var _ hooks.PostHook = (*MapKeeper)(nil)
