@@ -57,7 +57,7 @@ func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files
 	}
 	g := &gate.Gate{Intents: intents, Fresh: fresh, Ledger: &unrecorded{}, Policy: gate.Policy{QuietClass: true}}
 	engine := hooks.NewEngine(hooks.Options{Sessions: sessions, Recorder: &unrecorded{}, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: fresh.Stale,
-		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh)}})
+		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh.Remember)}})
 	b := &bench{t: t, dir: dir, engine: engine, answers: advicetest.NewAnswers()}
 	brain := &tools.Brain{Files: family, Intents: intents}
 	for _, tool := range tools.All(tools.Families{Files: family, Brain: brain, Commands: &tools.Commands{Files: family},
