@@ -24,53 +24,36 @@ const longLine = 32 << 10
 // views are the line as it stands, the line as each shell inside of it has it, and the line without any quotes.
 func views(line string) []view {
 	all := []view{{text: line}}
-	if strings.Contains(line, `\`) {
-		for i := range maxViews {
-			if i > 0 && len(line) > longLine {
-				break
-			}
-			last := all[len(all)-1]
-			next := last.without(true, func(text string, i int) int {
-				switch {
-				case text[i] != '\\' || i+1 == len(text):
-					return 0
-				case text[i+1] == '\n':
-					return 2
-				case strings.IndexByte("\"\\$`'", text[i+1]) >= 0:
-					return 1
-				}
-				return 0
-			})
-			if len(next.text) == len(last.text) {
-				break
-			}
-			all = append(all, next)
+	for i := 0; i < maxViews && (i == 0 || len(line) <= longLine); i++ {
+		last := all[i]
+		next := last.without(true)
+		if len(next.text) == len(last.text) {
+			break
 		}
+		all = append(all, next)
 	}
-	bare := all[0].without(false, func(text string, i int) int {
-		switch {
-		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '\n':
-			return 2
-		case strings.IndexByte("\"\\'", text[i]) >= 0:
-			return 1
-		}
-		return 0
-	})
-	if len(bare.text) < len(line) {
+	if bare := all[0].without(false); len(bare.text) < len(line) {
 		all = append(all, bare)
 	}
 	return all
 }
 
-// without is the view without the bytes of which drop counts some at a place. If literal, what follows one stays, whatever
-// it is.
-func (v view) without(literal bool, drop func(text string, i int) int) view {
+// without is the view of a shell inside, without the backslashes that escape something, or the view without any quotes.
+func (v view) without(inside bool) view {
 	var b strings.Builder
 	at := make([]int, 0, len(v.text))
 	for i := 0; i < len(v.text); i++ {
-		n := drop(v.text, i)
-		if i += n; n > 1 || n == 1 && !literal {
-			i--
+		behind := byte(0)
+		if v.text[i] == '\\' && i+1 < len(v.text) {
+			behind = v.text[i+1]
+		}
+		switch {
+		case behind == '\n':
+			i++
+			continue
+		case inside && behind != 0 && strings.IndexByte("\"\\$`'", behind) >= 0:
+			i++ // what is escaped stays, whatever it is
+		case !inside && strings.IndexByte("\"\\'", v.text[i]) >= 0:
 			continue
 		}
 		b.WriteByte(v.text[i])

@@ -9,6 +9,12 @@ import (
 
 // builtin judges the builtins that change what later words mean, or that evaluate their arguments.
 func (r *reader) builtin(name string, args []Arg, s scope) {
+	letter := map[string]string{"hash": "p", "mapfile": "C", "readarray": "C", "jobs": "x"}[name]
+	if slices.ContainsFunc(args, func(a Arg) bool {
+		return letter != "" && (!a.Exact || a.Begins("-") && strings.Contains(a.Text, letter))
+	}) {
+		r.unjudged("%s has options that change or run what the line does not show", name)
+	}
 	switch name {
 	case "alias":
 		if slices.ContainsFunc(args, func(a Arg) bool { return !a.Exact || strings.Contains(a.Text, "=") }) {
@@ -25,18 +31,11 @@ func (r *reader) builtin(name string, args []Arg, s scope) {
 		if len(args) > 0 {
 			r.unjudged("%s can change or run what the line does not show", name)
 		}
-	case "hash":
-		r.refuseLetter(name, args, "p")
-	case "mapfile", "readarray":
-		r.refuseLetter(name, args, "C")
-		r.variables(name, args, true)
-	case "jobs":
-		r.refuseLetter(name, args, "x")
 	case "let":
 		r.unjudged("let is called so that its arithmetic is not read")
 	case "export", "declare", "typeset", "local", "readonly":
 		r.declared(name, args, s)
-	case "read", "getopts", "unset":
+	case "read", "mapfile", "readarray", "getopts", "unset":
 		r.variables(name, args, true)
 	case "wait":
 		r.wait(args)
@@ -44,12 +43,6 @@ func (r *reader) builtin(name string, args []Arg, s scope) {
 		r.printf(args)
 	case "test", "[":
 		r.test(args)
-	}
-}
-
-func (r *reader) refuseLetter(name string, args []Arg, letter string) {
-	if slices.ContainsFunc(args, func(a Arg) bool { return !a.Exact || a.Begins("-") && strings.Contains(a.Text, letter) }) {
-		r.unjudged("%s has options that change or run what the line does not show", name)
 	}
 }
 

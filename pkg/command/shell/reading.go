@@ -180,18 +180,13 @@ func continuedComment(text string) bool {
 }
 
 // openers counts what can begin a level of nesting: the parser recurses, and a goroutine's stack is not to be trusted with any depth.
-func openers(text string) int {
-	n := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '(', '{', '$', '`', '?', '!', '[', '-', '~', '&', '|':
-			n++
-		}
+func openers(text string) (n int) {
+	all := "( { $ ` ? ! [ - ~ & |"
+	if len(text) > maxOpeners {
+		all += " if while until for case select time coproc function"
 	}
-	for _, word := range []string{"if", "while", "until", "for", "case", "select", "time", "coproc", "function"} {
-		if len(text) > maxOpeners {
-			n += strings.Count(text, word)
-		}
+	for opener := range strings.FieldsSeq(all) {
+		n += strings.Count(text, opener)
 	}
 	return n
 }

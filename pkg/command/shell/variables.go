@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -108,12 +109,8 @@ func isInteger(name string) bool {
 
 // isCommandLine knows the variables whose value other programs give to a shell, or run.
 func isCommandLine(name string) bool {
-	for suffix := range strings.FieldsSeq("PAGER EDITOR BROWSER _ASKPASS _RSH _WRAPPER _RUNNER") {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return Among(`VISUAL LESSOPEN LESSCLOSE SVN_SSH HGMERGE MERGE RSYNC_CONNECT_PROG
+	suffixes := strings.Fields("PAGER EDITOR BROWSER _ASKPASS _RSH _WRAPPER _RUNNER")
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) || Among(`VISUAL LESSOPEN LESSCLOSE SVN_SSH HGMERGE MERGE RSYNC_CONNECT_PROG
 		GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND
 		CC CXX CPP LD AR AS FC RUSTC RUSTDOC`, name)
 }
