@@ -13,8 +13,7 @@ import (
 
 // A whole report over hostile names in a real repository, in every format.
 func TestHostileRepository(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	name := "src/a:|`@x<b>\x1b[2J\u202e.txt"
 	r.traced("INT-002", "src/@octocat|`x`.txt", "x\n")
 	r.write(name, "by hand\n")

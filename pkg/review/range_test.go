@@ -79,8 +79,7 @@ func TestRotationInTheRange(t *testing.T) {
 
 // A gate that had nothing to judge, or whose ledger is gone, does not pass.
 func TestNothingToJudge(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.write("src/x", "x\n")
 	r.commit("by hand")
 	report := r.review(review.Options{})
@@ -136,8 +135,7 @@ func TestClassClaims(t *testing.T) {
 		{"true, over a content that git does not have", []string{"refactor 1\n", "refactor 2\n"}, nil, mutation.Proven},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRepo(t, "")
-			r.git("switch", "-qc", "work")
+			r := newWork(t)
 			for _, content := range c.contents {
 				r.traced("INT-001", "src/a.txt", content, claimed)
 			}
@@ -159,8 +157,7 @@ func TestClassClaims(t *testing.T) {
 
 // An evolution on the same file means that the sum says nothing about the claims.
 func TestClassClaimsBesideAnEvolution(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.traced("INT-001", "src/a.txt", "refactor 1\n", claimed)
 	r.traced("INT-001", "src/a.txt", "evolved\n")
 	r.commit("both")
@@ -168,8 +165,7 @@ func TestClassClaimsBesideAnEvolution(t *testing.T) {
 }
 
 func TestViolationsAndForeignLines(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.append(record.Record{Kind: record.KindCommand, IntentID: "INT-001", Command: &record.Command{Command: "make"}, Violations: []record.Violation{
 		{Path: "docs/x.txt", Op: change.Created}, {Path: "docs/y.txt", Op: change.Created, Reverted: true},
 	}})

@@ -56,6 +56,14 @@ func newRepo(t testing.TB, below string) *repo {
 	return newRepoWith(t, below, false)
 }
 
+// newWork is a repository on a branch from its main.
+func newWork(t testing.TB) *repo {
+	t.Helper()
+	r := newRepo(t, "")
+	r.git("switch", "-qc", "work")
+	return r
+}
+
 // newRepoWith is a repository with the ledger in the tree or beside it, and two files. The caller sees to ownHome.
 func newRepoWith(t testing.TB, below string, beside bool) *repo {
 	t.Helper()

@@ -22,8 +22,7 @@ func file(t *testing.T, report *review.Report, path string) review.File {
 }
 
 func TestTracedWorkPasses(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.traced("INT-001", "src/a.txt", lines(1, 10)+"new\n"+lines(11, 19))
 	r.traced("INT-001", "src/b.txt", "one\ntwo\n")
 	r.commit("first")
@@ -46,8 +45,7 @@ func TestTracedWorkPasses(t *testing.T) {
 
 // What is in the work tree does not count: only commits do.
 func TestWorkTreeDoesNotCount(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.traced("INT-001", "src/a.txt", lines(2, 20))
 	r.traced("INT-002", "src/a.txt", lines(3, 20))
 	r.commit("out of scope")
@@ -62,8 +60,7 @@ func TestWorkTreeDoesNotCount(t *testing.T) {
 }
 
 func TestUntracedLinesAreListed(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.traced("INT-001", "src/a.txt", lines(1, 20)+"by the agent\nalso by the agent\n")
 	// Somebody else takes three lines away, adds two, and puts a file of his own.
 	r.write("src/a.txt", "by hand first\n"+lines(1, 10)+lines(14, 20)+"by the agent\nalso by the agent\nby hand last\n")
@@ -95,8 +92,7 @@ func TestOneLineByHandHidesNoOther(t *testing.T) {
 		"without marks": {func(s string) string { return strings.Replace(s, "number 17\n", "number seventeen\n", 1) }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRepo(t, "")
-			r.git("switch", "-qc", "work")
+			r := newWork(t)
 			r.traced("INT-001", "src/b.txt", lines(1, 40), func(rec *record.Record) {
 				if !c.marked {
 					rec.Changes[0].Marks = nil
@@ -119,8 +115,7 @@ func TestOneLineByHandHidesNoOther(t *testing.T) {
 }
 
 func TestScopeIsThatOfTheBase(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.write(intentsPath, strings.ReplaceAll(baseIntents, `"docs/**"`, `"docs/**", "src/**"`)+
 		"  - {id: INT-009, name: New, status: TODO, owned_scope: [\"new/**\"]}\n")
 	r.append(record.Record{Kind: record.KindLifecycle, IntentID: "INT-009", Call: "propose_intent"})
@@ -146,8 +141,7 @@ func TestScopeIsThatOfTheBase(t *testing.T) {
 }
 
 func TestStrictFailsByWarnings(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	r.write(".intentignore", "unscoped:**\n")
 	r.write(".orchestration/config.yaml", "sandbox: off\n")
 	r.commit("milder")
@@ -193,8 +187,7 @@ func TestIgnoredPathsAndApprovals(t *testing.T) {
 
 // An agent leaves lessons without an intent, in a file that no scope has. What only calls itself one is judged as all else.
 func TestLessonsPass(t *testing.T) {
-	r := newRepo(t, "")
-	r.git("switch", "-qc", "work")
+	r := newWork(t)
 	lesson := func(rec *record.Record) {
 		rec.Kind, rec.Call, rec.Detail = record.KindLifecycle, "record_lesson", map[string]any{"lesson": "lesson", "text": "x"}
 	}

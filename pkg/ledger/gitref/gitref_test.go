@@ -110,8 +110,7 @@ func TestSyncAtOnce(t *testing.T) {
 
 // TestForcedRef brings back what somebody deleted or forced away at the forge.
 func TestForcedRef(t *testing.T) {
-	forge := newForge(t, "sha1")
-	a, b := newClone(t, forge), newClone(t, forge)
+	forge, a, b := twoClones(t)
 	a.record(2)
 	a.sync()
 	git(t, forge, "update-ref", "-d", gitref.Ref)
@@ -208,49 +207,43 @@ func TestCycle(t *testing.T) {
 	a.want(6)
 }
 
-// TestWithheld sends decisions as what the chain needs of them.
+// TestWithheld sends what is kept back as what the chain needs of it.
 func TestWithheld(t *testing.T) {
-	forge := newForge(t, "sha1")
-	a, b := newClone(t, forge), newClone(t, forge)
-	a.record(3)
-	check.Value(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Decisions: true}))(t)
-	a.want(3)
-	b.sync()
-	b.want(3)
-	if report, err := verify.Verify(context.Background(), b.root); err != nil || report.Withheld[record.KindDecision] != 3 {
-		t.Errorf("verify counts %v withheld records, %v; want 3 decisions", report.Withheld, err)
-	}
-	if report, err := verify.Verify(context.Background(), a.root); err != nil || len(report.Withheld) > 0 {
-		t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
-	}
-	_, err := locate.EachLine(context.Background(), b.root, func(line ledger.RawLine) error {
-		check.That(t, !bytes.Contains(line.Data, []byte("call ")), "sent: %s", line.Data)
-		return nil
-	})
-	check.OK(t, err)
-	b.record(1)
-	b.sync()
-	a.sync()
-	a.want(4)
-}
-
-// TestWithheldMarks sends no record that has a mark of a line.
-func TestWithheldMarks(t *testing.T) {
-	forge := newForge(t, "sha1")
-	a, b := newClone(t, forge), newClone(t, forge)
-	a.record(1)
-	change := record.Change{
-		Change: change.Change{
-			Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}},
-		},
-		Marks: record.LineMarks{record.MarkOf("x")},
-	}
-	a.append(nil, record.Record{Kind: record.KindMutation, Call: "write_to_file", IntentID: "INT-001", Changes: []record.Change{change}})
-	check.Value(gitref.Sync(context.Background(), a.root, "origin", gitref.Withheld{Marks: true}))(t)
-	b.sync()
-	b.want(2)
-	if report, err := verify.Verify(context.Background(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[record.KindMutation] != 1 {
-		t.Errorf("verify counts %v withheld records, %v; want one mutation", report.Withheld, err)
+	marked := record.Record{Kind: record.KindMutation, Call: "call with marks", IntentID: "INT-001", Changes: []record.Change{{
+		Change: change.Change{Op: change.Created, Path: "a.txt", After: change.Version{Hash: "sha256:" + strings.Repeat("0", 64)}, Hunks: [][4]int{{0, 0, 1, 1}}},
+		Marks:  record.LineMarks{record.MarkOf("x")},
+	}}}
+	for kind, c := range map[record.Kind]struct {
+		keep       gitref.Withheld
+		sent, kept string
+	}{
+		record.KindDecision: {gitref.Withheld{Decisions: true}, "call with marks", "call 0"},
+		record.KindMutation: {gitref.Withheld{Marks: true}, "call 0", "call with marks"},
+	} {
+		_, a, b := twoClones(t)
+		a.record(1)
+		a.append(nil, marked)
+		check.Value(gitref.Sync(t.Context(), a.root, "origin", c.keep))(t)
+		a.want(2)
+		b.sync()
+		b.want(2)
+		if report, err := verify.Verify(t.Context(), b.root); err != nil || len(report.Withheld) != 1 || report.Withheld[kind] != 1 {
+			t.Errorf("verify counts %v withheld records, %v; want one %s", report.Withheld, err, kind)
+		}
+		if report, err := verify.Verify(t.Context(), a.root); err != nil || len(report.Withheld) > 0 {
+			t.Errorf("where they were made it counts %v, %v", report.Withheld, err)
+		}
+		sent := ""
+		_, err := locate.EachLine(t.Context(), b.root, func(line ledger.RawLine) error {
+			sent += string(line.Data)
+			return nil
+		})
+		check.OK(t, err)
+		check.That(t, strings.Contains(sent, c.sent) && !strings.Contains(sent, c.kept), "sent: %s", sent)
+		b.record(1)
+		b.sync()
+		a.sync()
+		a.want(3)
 	}
 }
 
@@ -276,8 +269,7 @@ func TestImportIsBounded(t *testing.T) {
 
 // TestConflictingRecord sets aside a segment with another record under an id that is taken, by whichever clone comes second.
 func TestConflictingRecord(t *testing.T) {
-	forge := newForge(t, "sha1")
-	a, b := newClone(t, forge), newClone(t, forge)
+	_, a, b := twoClones(t)
 	id := "11111111-1111-4111-8111-111111111111"
 	for c, intent := range map[*clone]string{a: "INT-001", b: "INT-002"} {
 		c.append(func() string { return id }, record.Record{Kind: record.KindDecision, Call: "x", IntentID: intent, Decision: &record.Decision{Outcome: "refused"}})

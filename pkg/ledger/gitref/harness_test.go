@@ -90,6 +90,12 @@ func (c *clone) append(newID func() string, all ...record.Record) {
 	check.OK(c.t, l.Close(context.Background()))
 }
 
+func twoClones(t testing.TB) (forge string, a, b *clone) {
+	t.Helper()
+	forge = newForge(t, "sha1")
+	return forge, newClone(t, forge), newClone(t, forge)
+}
+
 func (c *clone) sync() gitref.Synced {
 	c.t.Helper()
 	return check.Value(gitref.Sync(context.Background(), c.root, "origin", gitref.Withheld{}))(c.t)

@@ -26,9 +26,7 @@ const (
 
 // sealed is a workspace with three sealed records, then two that are not.
 func sealed(t *testing.T) *workspace {
-	w := newWorkspace(t)
-	w.append("one", "two", "three")
-	w.seal()
+	w := sealedOf(t, "one", "two", "three")
 	w.append("four", "five")
 	return w
 }
@@ -218,9 +216,7 @@ func bits() []int {
 }
 
 func TestEveryFlippedBitOfSealedRecordsIsFound(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one", "two")
-	w.seal()
+	w := sealedOf(t, "one", "two")
 	whole := w.read(tracePath)
 	for i := range whole {
 		for _, bit := range bits() {
@@ -233,9 +229,7 @@ func TestEveryFlippedBitOfSealedRecordsIsFound(t *testing.T) {
 }
 
 func TestEveryTruncationOfSealedRecordsIsFound(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one", "two")
-	w.seal()
+	w := sealedOf(t, "one", "two")
 	whole := w.read(tracePath)
 	for i := range whole[:len(whole)-1] {
 		w.write(tracePath, whole[:i])
@@ -250,9 +244,7 @@ func TestEveryTruncationOfSealedRecordsIsFound(t *testing.T) {
 }
 
 func TestNoChangedByteOfASealMakesItCount(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one", "two")
-	w.seal()
+	w := sealedOf(t, "one", "two")
 	name := onlySeal(w)
 	whole := w.read(name)
 	spare := len(whole) - 3 // base64 has unused bits in front of "=\n": another spelling of the same signature

@@ -47,6 +47,20 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
+// sealedWith is a workspace with records under a seal.
+func sealedWith(t *testing.T, calls ...string) (*workspace, seal.Created) {
+	t.Helper()
+	w := newWorkspace(t)
+	w.append(calls...)
+	return w, w.seal()
+}
+
+func sealedOf(t *testing.T, calls ...string) *workspace {
+	t.Helper()
+	w, _ := sealedWith(t, calls...)
+	return w
+}
+
 func newKey(t *testing.T, user, name string) *seal.Key {
 	t.Helper()
 	return check.Value(seal.CreateKey(user, name))(t)

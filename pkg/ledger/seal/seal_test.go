@@ -21,9 +21,7 @@ import (
 )
 
 func TestSealAndVerify(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one", "two", "three")
-	made := w.seal()
+	w, made := sealedWith(t, "one", "two", "three")
 	check.That(t, made.Lines == 3 && len(made.Heads) == 1 && !made.Already, "sealed %+v", made)
 	digest := sha256.Sum256([]byte(w.read(made.File)))
 	check.Equal(t, made.File, fmt.Sprintf("%s/20260218T183100Z-%x.note", sealsPath, digest[:6]), "the seal is")
@@ -51,18 +49,14 @@ func TestSealsOfSeveralKeysStandBesideEachOther(t *testing.T) {
 }
 
 func TestASealIsANoteThatOtherProgramsCanCheck(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one")
-	made := w.seal()
+	w, made := sealedWith(t, "one")
 	verifier := check.Value(note.NewVerifier(strings.TrimSpace(w.read(sealsPath + "/keys/" + w.key.Public().ID()))))(t)
 	opened := check.Value(note.Open([]byte(w.read(made.File)), note.VerifierList(verifier)))(t)
 	check.Equal(t, opened.Text, "orchestra-mcp ledger seal v1\n2026-02-18T18:31:00Z\n1\n"+made.Heads[0]+"\n", "the text is")
 }
 
 func TestKeysThatTheReaderDoesNotTrustProveNothing(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one", "two")
-	w.seal()
+	w := sealedOf(t, "one", "two")
 	report := w.verifyWith(seal.VerifyOptions{})
 	s := report.Seals[0]
 	if report.Sealed != 0 || s.Trust != seal.RepositoryKey || !s.Holds || len(report.Problems) != 0 {
@@ -201,9 +195,7 @@ func TestHostileSealDirectories(t *testing.T) {
 		"a key that is none":   func(w *workspace) { w.write(sealsPath+"/keys/x", "x") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorkspace(t)
-			w.append("one")
-			w.seal()
+			w := sealedOf(t, "one")
 			arrange(w)
 			report := w.verify()
 			check.That(t, len(report.Problems) != 0, "no problem: %+v", report)
@@ -212,9 +204,7 @@ func TestHostileSealDirectories(t *testing.T) {
 }
 
 func TestASignedTextThatIsNoSealDoesNotCount(t *testing.T) {
-	w := newWorkspace(t)
-	w.append("one")
-	made := w.seal()
+	w, made := sealedWith(t, "one")
 	secret := check.Value(os.ReadFile(filepath.Join(w.user, "seal.key")))(t)
 	first, _, _ := strings.Cut(string(secret), "\n")
 	signer := check.Value(note.NewSigner(first))(t)
