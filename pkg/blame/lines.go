@@ -17,7 +17,7 @@ const unknown lineID = 0
 type lineTable struct {
 	ids map[string]lineID
 	all []lineText
-	// marked has lines by their marks, and bare the texts without white space.
+	// marked has lines by their marks, and bare the texts without white space; both are nil until somebody asks for a mark.
 	marked map[record.LineMark]lineID
 	bare   map[[5]byte]lineID
 }
@@ -32,15 +32,21 @@ type lineText struct {
 }
 
 func newLineTable() *lineTable {
-	return &lineTable{map[string]lineID{}, make([]lineText, 1), map[record.LineMark]lineID{}, map[[5]byte]lineID{}}
+	return &lineTable{ids: map[string]lineID{}, all: make([]lineText, 1)}
+}
+
+// note has a line be found by its mark.
+func (t *lineTable) note(id lineID) {
+	mark := record.MarkOf(t.text(id))
+	t.marked[mark], t.bare[mark.Bare()] = id, t.loose(id)
 }
 
 func (t *lineTable) id(text string) lineID {
 	id := t.entry(text)
 	if !t.all[id].stands {
-		t.all[id].stands = true
-		mark := record.MarkOf(text)
-		t.marked[mark], t.bare[mark.Bare()] = id, t.loose(id)
+		if t.all[id].stands = true; t.marked != nil {
+			t.note(id)
+		}
 	}
 	return id
 }
@@ -64,6 +70,14 @@ func (t *lineTable) entry(text string) lineID {
 // byMark gives a line of which only the mark is known: the text that has it, else the text that differs in white space
 // alone, without it, else one that is like nothing else but the same mark.
 func (t *lineTable) byMark(m record.LineMark) lineID {
+	if t.marked == nil {
+		t.marked, t.bare = map[record.LineMark]lineID{}, map[[5]byte]lineID{}
+		for id := range t.all {
+			if t.all[id].stands {
+				t.note(lineID(id))
+			}
+		}
+	}
 	id, known := t.marked[m.Line()]
 	if !known {
 		id, known = t.bare[m.Bare()]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -94,24 +95,32 @@ func (t *tracer) hunks(s *step, at state) ([][4]int, bool) {
 // back takes marks over the hunks of a step: to found if the step wrote them, else to the content before it. Those
 // between two hunks go together.
 func (t *tracer) back(s *step, hunks [][4]int, marks []mark) []mark {
-	kept := marks[:0]
-	shift := 0
-	for _, m := range marks {
-		for len(hunks) > 0 && m.at >= hunks[0][2]-min(hunks[0][3], 1)+hunks[0][3] {
-			shift += hunks[0][1] - hunks[0][3]
-			hunks = hunks[1:]
+	kept, next, shift := marks[:0], 0, 0
+	keep := func(place int) { // the marks up to there; most stay as they stand
+		rest := marks[next:]
+		n := sort.Search(len(rest), func(i int) bool { return rest[i].at >= place })
+		if shift == 0 && next == len(kept) {
+			kept = marks[:next+n]
+		} else {
+			for _, m := range rest[:n] {
+				if m.at += shift; m.at >= 0 && m.at < maxLines {
+					kept = append(kept, m)
+				}
+			}
 		}
-		if len(hunks) > 0 && m.at >= hunks[0][2]-min(hunks[0][3], 1) {
-			if h := hunks[0]; t.found(m, s) && h[1] > 0 {
+		next += n
+	}
+	for _, h := range hunks {
+		keep(h[2] - min(h[3], 1))
+		for ; next < len(marks) && marks[next].at+1 < h[2]+h[3]; next++ {
+			if m := marks[next]; t.found(m, s) && h[1] > 0 {
 				m.at, m.lost = h[0]-1+min(m.at+1-h[2], h[1]-1), true
 				kept = append(kept, m)
 			}
-			continue
 		}
-		if m.at += shift; m.at >= 0 && m.at < maxLines {
-			kept = append(kept, m)
-		}
+		shift += h[1] - h[3]
 	}
+	keep(maxLines)
 	return kept
 }
 
