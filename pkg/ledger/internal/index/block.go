@@ -29,7 +29,7 @@ const (
 
 const (
 	blockSize  = 128 << 10
-	filterSize = 1 << 10 // bytes
+	filterSize = 2 << 10 // bytes
 	probes     = 8
 
 	fnvPrime = 1099511628211
@@ -303,22 +303,14 @@ func WantedBy(f record.Filter, paths []string) (w Wanted, selective bool) {
 
 func (w *Wanted) inTime(b Block) bool { return b.Odd || b.Greatest >= w.since && b.Least <= w.until }
 
-// takes is false for a block of which no line can match.
-func (w *Wanted) takes(b Block) bool {
-	if b.Odd || !w.inTime(b) {
-		return b.Odd
-	}
-	for _, keys := range w.groups {
-		if !slices.ContainsFunc(keys, b.has) {
-			return false
-		}
-	}
-	return true
+// takes is false for the keys of a block of which no line can match.
+func (w *Wanted) takes(has func(key) bool) bool {
+	return !slices.ContainsFunc(w.groups, func(keys []key) bool { return !slices.ContainsFunc(keys, has) })
 }
 
 // Takes reports whether a block of one line would be read.
 func (w *Wanted) Takes(line segment.Line) bool {
 	b := newBlock(0)
 	b.add(line)
-	return w.takes(b)
+	return b.Odd || w.inTime(b) && w.takes(b.has)
 }

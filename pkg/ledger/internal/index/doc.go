@@ -17,7 +17,7 @@
 //
 // A segment is divided into blocks: whole lines of at most 128 KiB together, or one that is longer. So a block of an archive
 // is a frame of it. Of each block are kept its place and CRC-32C, the least and greatest time of its lines, and a Bloom filter
-// of 1 KiB with their ids, hashes, sessions, classes, kinds, intents, intents with kinds, paths, the directories above
+// of 2 KiB with their ids, hashes, sessions, classes, kinds, intents, intents with kinds, paths, the directories above
 // these, and last names. A block with a line that is no record is proposed to everybody, so that the line is reported.
 //
 // # Files
@@ -26,10 +26,12 @@
 // date by each later one. cache/index/<first 16 hex digits of the SHA-256 of the segment's name>.idx has what is known of a
 // segment, and is replaced as a whole when that has grown by a sixteenth. All numbers are little-endian:
 //
-//	"omcpidx5"; CRC-32C of the segment's name and of what follows, 4 bytes; 1 if it is all of an archive whose name has the hash of its bytes, 4 bytes
+//	"omcpidx6"; CRC-32C of the segment's name and of what follows, 4 bytes; number of blocks, 4 bytes; 1 if it is all of an
+//	archive whose name has the hash of its bytes, 4 bytes
 //	for each block: end in the segment, least and greatest time in Unix milliseconds, 8 bytes each; CRC-32C, 4 bytes; 1 if it
-//	is proposed to everybody, 4 bytes; the filter
+//	is proposed to everybody, 4 bytes
+//	the filters, one behind the other; of a whole archive turned: of each of their bits, a bit for each block
 //
-// Later queries of a process do not even look at an archive that is whole; its filters are read for each question that is new,
-// and what was found is remembered, and some of the blocks too. Of another file the last block must still stand there; blocks of which that is not so are made anew.
+// Later queries of a process do not even look at an archive that is whole; of its filters those bits are read that a question
+// which is new asks for, and what was found is remembered, and some of the blocks too. Of another file the last block must still stand there; blocks of which that is not so are made anew.
 package index

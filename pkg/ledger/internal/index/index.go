@@ -26,9 +26,9 @@ import (
 
 const (
 	indexDir = segment.Home + "/cache/index"
-	magic    = "omcpidx5"
-	headSize = len(magic) + 4 + 4
-	rowSize  = 3*8 + 2*4 + filterSize
+	magic    = "omcpidx6"
+	headSize = len(magic) + 4 + 4 + 4
+	rowSize  = 3*8 + 2*4
 
 	maxFile = 1 << 28
 	// What is shorter, or less than a sixteenth of a segment, is read again by the next process.
@@ -53,7 +53,6 @@ type Index struct {
 
 	mu       sync.Mutex
 	segments map[string]*View
-	buf      []byte // of load
 	swept    bool
 	held     map[place][]byte
 	heldSize int
@@ -129,9 +128,7 @@ func (x *Index) View(ctx context.Context, at segment.Extent) (*View, error) {
 	v := x.segments[at.Name]
 	if v == nil {
 		v = x.load(at.Name)
-		if v.settle(); !v.final {
-			x.buf = nil // the view has it
-		}
+		v.settle()
 		x.segments[at.Name] = v
 	}
 	if v.final || segment.Unchanged(v.info, at.Info) {
@@ -171,14 +168,21 @@ func (x *Index) Blocks(segment string, v *View, w *Wanted) (found []Block, err e
 	if known || !slices.ContainsFunc(v.blocks, w.inTime) {
 		return found, nil
 	}
-	blocks := v.blocks
+	takes := func(i int) bool { return w.takes(v.blocks[i].has) }
 	if v.found != nil {
-		if blocks = x.load(segment).blocks; len(blocks) != len(v.blocks) {
-			return nil, ErrStale
+		columns, err := x.open(segment, len(v.blocks))
+		if err != nil {
+			return nil, err
 		}
+		defer columns.file.Close()
+		set := w.among(columns)
+		if columns.err != nil {
+			return nil, columns.err
+		}
+		takes = func(i int) bool { return set[i/8]&(1<<(i%8)) != 0 }
 	}
-	for _, b := range blocks {
-		if w.takes(b) {
+	for i, b := range v.blocks {
+		if b.Odd || w.inTime(b) && takes(i) {
 			b.filter = nil
 			found = append(found, b)
 		}
@@ -275,19 +279,13 @@ func fileOf(segment string) string {
 	return hex.EncodeToString(sum[:8]) + ".idx"
 }
 
-// load reads what is kept of a segment: nothing where there is none, or where it is damaged. Its filters are valid until the next.
+// load reads what is kept of a segment: nothing where there is none, or where it is damaged.
 func (x *Index) load(name string) *View {
-	file, info, err := durable.OpenRegularIn(x.root, path.Join(indexDir, fileOf(name)), os.O_RDONLY)
+	data, err := durable.ReadRegularIn(x.root, path.Join(indexDir, fileOf(name)), maxFile)
 	if err != nil {
 		return &View{}
 	}
-	defer file.Close()
-	size := min(info.Size(), maxFile)
-	x.buf = slices.Grow(x.buf[:0], int(size))[:size]
-	if _, err := io.ReadFull(file, x.buf); err != nil {
-		return &View{}
-	}
-	return decode(name, x.buf)
+	return decode(name, data)
 }
 
 // write replaces the file of a segment, as another process may do at the same time. It is not flushed: what a power cut leaves
@@ -311,8 +309,9 @@ func (x *Index) write(name string, v *View) {
 
 func (v *View) encode(name string) []byte {
 	le, flag := binary.LittleEndian, map[bool]uint32{true: 1}
-	data := append(make([]byte, 0, headSize+len(v.blocks)*rowSize), magic...)
+	data := append(make([]byte, 0, headSize+len(v.blocks)*(rowSize+filterSize+1)), magic...)
 	data = append(data, 0, 0, 0, 0)
+	data = le.AppendUint32(data, uint32(len(v.whole())))
 	data = le.AppendUint32(data, flag[v.final])
 	for _, b := range v.whole() {
 		for _, n := range []int64{b.To, b.Least, b.Greatest} {
@@ -320,7 +319,13 @@ func (v *View) encode(name string) []byte {
 		}
 		data = le.AppendUint32(data, b.Sum)
 		data = le.AppendUint32(data, flag[b.Odd])
-		data = append(data, b.filter...)
+	}
+	if v.final {
+		data = append(data, columnsOf(v.blocks)...)
+	} else {
+		for _, b := range v.whole() {
+			data = append(data, b.filter...)
+		}
 	}
 	le.PutUint32(data[len(magic):], checksum(name, data))
 	return data
@@ -334,15 +339,22 @@ func checksum(name string, data []byte) uint32 {
 // decode reads what encode gave. Of anything else nothing is known.
 func decode(name string, data []byte) *View {
 	le := binary.LittleEndian
-	if len(data) < headSize || (len(data)-headSize)%rowSize != 0 || string(data[:len(magic)]) != magic ||
-		le.Uint32(data[len(magic):]) != checksum(name, data) {
+	if len(data) < headSize || string(data[:len(magic)]) != magic || le.Uint32(data[len(magic):]) != checksum(name, data) {
 		return &View{}
 	}
 	v := &View{final: le.Uint32(data[headSize-4:]) == 1}
-	for row := range slices.Chunk(data[headSize:], rowSize) {
+	n := int(le.Uint32(data[headSize-8:]))
+	if size := headSize + n*(rowSize+filterSize); !v.final && size != len(data) || v.final && fileSize(n) != int64(len(data)) {
+		return &View{}
+	}
+	filters := data[headSize+n*rowSize:]
+	for row := range slices.Chunk(data[headSize:headSize+n*rowSize], rowSize) {
 		b := Block{
 			From: v.end(), To: int64(le.Uint64(row)), Least: int64(le.Uint64(row[8:])), Greatest: int64(le.Uint64(row[16:])),
-			Sum: le.Uint32(row[24:]), Odd: le.Uint32(row[28:]) == 1, filter: row[32:],
+			Sum: le.Uint32(row[24:]), Odd: le.Uint32(row[28:]) == 1,
+		}
+		if !v.final {
+			b.filter, filters = filters[:filterSize], filters[filterSize:]
 		}
 		if b.To <= b.From {
 			return &View{}
