@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func (b *bench) inbox() *approval.Store {
 	b.t.Helper()
 	root := check.Value(os.OpenRoot(b.dir))(b.t)
 	b.t.Cleanup(func() { root.Close() })
-	return approval.Open(root, approval.Options{UserDir: settings.UserDir(os.Environ())})
+	return approval.Open(root, approval.Options{UserDir: cmp.Or(b.userDir, settings.UserDir(os.Environ()))})
 }
 
 func (b *bench) answers(id string, d approval.Decision, reason string) {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,10 +77,12 @@ active_intents:
 
 // bench is a workspace with a server and a client on it.
 type bench struct {
-	t      *testing.T
-	dir    string
-	client *mcp.ClientSession
-	server *server.Server
+	t   *testing.T
+	dir string
+	// userDir is the user's directory, "" for that of all tests.
+	userDir string
+	client  *mcp.ClientSession
+	server  *server.Server
 	// promises holds every answer to what its tool promises; it is made with the first.
 	promises *advicetest.Answers
 	hangUp   func()
@@ -136,13 +139,19 @@ func (b *bench) read(name string) string {
 	return string(content)
 }
 
-// start serves the workspace to a client of the official Go SDK over stdio.
 // unsandboxed makes the machine one that can hold no command.
 func unsandboxed(o *server.Options) {
+	ownUser(o)
 	no := errors.New("not on this machine")
 	o.Ability = func() sandbox.Ability { return sandbox.Ability{Level: sandbox.None, NoFull: no, NoLandlock: no} }
 }
 
+// ownUser gives a test a user's directory of its own: what other tests have there would be laid to a command that nothing holds.
+func ownUser(o *server.Options) {
+	o.UserDir = cmp.Or(o.UserDir, filepath.Join(filepath.Dir(o.Dir), "user"))
+}
+
+// start serves the workspace to a client of the official Go SDK over stdio.
 func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	t.Helper()
 	options := server.Options{Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
@@ -156,8 +165,7 @@ func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	options.TakeTime()
 	srv := check.Value(server.New(options))(t)
 
-	b := &bench{t: t, dir: dir, server: srv}
-	return b
+	return &bench{t: t, dir: dir, userDir: options.UserDir, server: srv}
 }
 
 // The two eras of the protocol.
@@ -188,7 +196,7 @@ func (b *bench) close() {
 // another is a second connection to the same server.
 func (b *bench) another(version string) *bench {
 	b.t.Helper()
-	return (&bench{t: b.t, dir: b.dir, server: b.server}).dial(version, nil)
+	return (&bench{t: b.t, dir: b.dir, userDir: b.userDir, server: b.server}).dial(version, nil)
 }
 
 // dial connects a client, which hangs up at the end of the test or with hangUp.

@@ -188,7 +188,7 @@ func (b *bench) overHTTP() func(version string) *bench {
 		check.Must(b.t, got == version, "the client speaks %s, not %s", got, version)
 		hangUp := func() { session.Close(); transport.CloseIdleConnections() }
 		b.t.Cleanup(hangUp)
-		return &bench{t: b.t, dir: b.dir, server: b.server, client: session, hangUp: hangUp}
+		return &bench{t: b.t, dir: b.dir, userDir: b.userDir, server: b.server, client: session, hangUp: hangUp}
 	}
 }
 

@@ -320,6 +320,7 @@ next:
 }
 
 func withoutSandbox(o *server.Options) {
+	ownUser(o)
 	o.Settings.Sandbox = "off"
 	o.Settings.Commands.Unjudged = "allow"
 }
