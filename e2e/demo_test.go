@@ -101,9 +101,9 @@ func eachSource(t *testing.T, dir string, visit func(name string, content []byte
 func TestAnswersStaySmall(t *testing.T) {
 	t.Parallel()
 	much, many := check.Rounds(1<<18, 1<<20), check.Rounds(1000, 5000)
-	// The TypeScript client gives up a stdio connection at 10 MB: the long form's answers have 4 MiB. Characters that JSON
-	// has to escape take six bytes each, in text and structured content.
-	largest := 4 * much
+	// The TypeScript client gives up a stdio connection at 10 MB. Characters that JSON has to escape take six bytes each, in
+	// text and structured content.
+	const largest = 4 << 20
 	w := newWorkspace(t)
 	p := w.initialized()
 	session := p.agent().selects("INT-001")
