@@ -6,13 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 // client is an MCP client that we did not write. Methods are named as in the TypeScript SDK.
@@ -20,94 +19,35 @@ type client interface {
 	request(method string, params any) (json.RawMessage, error)
 }
 
-type args map[string]any
+type (
+	args   = agenttest.Args
+	answer = agenttest.Answer
+)
 
 // agent plays a model's part through a client.
 type agent struct {
-	t *testing.T
+	agenttest.Agent
 	client
 }
 
-// on lets a subtest fail in its own name.
-func (a agent) on(t *testing.T) agent { return agent{t, a.client} }
-
-// answer is a tool's result.
-type answer struct {
-	t       *testing.T
-	IsError bool           `json:"isError"`
-	Fields  map[string]any `json:"structuredContent"`
-	Content []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	} `json:"content"`
+// newAgent is one whose client itself holds the answers to the tools' schemas.
+func newAgent(t *testing.T, c client) agent {
+	return agent{agenttest.Agent{T: t, Send: func(tool string, arguments args) (json.RawMessage, error) {
+		return c.request("callTool", args{"name": tool, "arguments": arguments})
+	}}, c}
 }
+
+// on lets a subtest fail in its own name.
+func (a agent) on(t *testing.T) agent { return newAgent(t, a.client) }
 
 // get makes a request that has to succeed.
 func (a agent) get(method string, params, result any) {
-	a.t.Helper()
+	a.T.Helper()
 	raw, err := a.request(method, params)
-	check.Must(a.t, err == nil, "%s %v: %v", method, params, err)
+	check.Must(a.T, err == nil, "%s %v: %v", method, params, err)
 	if err := json.Unmarshal(raw, result); err != nil {
-		a.t.Fatalf("%s: %v\n%s", method, err, raw)
+		a.T.Fatalf("%s: %v\n%s", method, err, raw)
 	}
-}
-
-// call calls a tool. The client itself holds the answer to the tool's schema.
-func (a agent) call(tool string, arguments args) answer {
-	a.t.Helper()
-	r := answer{t: a.t}
-	a.get("callTool", args{"name": tool, "arguments": arguments}, &r)
-	check.Must(a.t, len(r.Content) != 0 && r.Content[0].Text != "" && r.Fields != nil,
-		"%s: an answer needs text and structured content: %+v", tool, r)
-	return r
-}
-
-// ok demands success.
-func (a agent) ok(tool string, arguments args) answer {
-	a.t.Helper()
-	r := a.call(tool, arguments)
-	check.Must(a.t, !r.IsError, "%s %v was refused: %s", tool, arguments, r.text())
-	return r
-}
-
-// refused demands a refusal, which is the same object in text and structure.
-func (a agent) refused(code, tool string, arguments args) answer {
-	a.t.Helper()
-	r := a.call(tool, arguments)
-	check.Must(a.t, r.IsError && r.Fields["error_type"] == code, "%s %v: want %s, got isError=%v %s", tool, arguments, code, r.IsError, r.text())
-	var text map[string]any
-	err := json.Unmarshal([]byte(r.text()), &text)
-	check.That(a.t, err == nil && reflect.DeepEqual(text, r.Fields), "%s: text and structured content differ:\n%s\n%v", tool, r.text(), r.Fields)
-	for _, key := range []string{"error", "action_hint", "suggestion", "classification"} {
-		s, _ := r.Fields[key].(string)
-		check.That(a.t, s != "", "%s: the refusal has no %s: %s", tool, key, r.text())
-	}
-	return r
-}
-
-// selects selects an intent and returns the handle.
-func (a agent) selects(intent string) string {
-	a.t.Helper()
-	return a.ok("select_active_intent", args{"intent_id": intent}).str("session")
-}
-
-func (r answer) text() string {
-	if len(r.Content) == 0 { // there was no answer
-		return ""
-	}
-	return r.Content[0].Text
-}
-
-func (r answer) str(key string) string {
-	r.t.Helper()
-	s, ok := r.Fields[key].(string)
-	check.Must(r.t, ok, "no text %q in %v", key, r.Fields)
-	return s
-}
-
-func (r answer) details() map[string]any {
-	details, _ := r.Fields["details"].(map[string]any)
-	return details
 }
 
 // user is the person at a client: it is shown a form, and says what it does with it. ctx is done when nobody waits for
@@ -152,31 +92,7 @@ func onceTold(shown chan<- form, told <-chan reply) user {
 	}
 }
 
-const intentsYAML = `# The work of this test.
-active_intents:
-  - id: INT-001
-    name: Build Weather API
-    status: IN_PROGRESS
-    description: Serve the weather.
-    owned_scope: ["src/**"]
-    constraints: ["Use TypeScript"]
-  - id: INT-002
-    name: Write docs
-    status: TODO
-    owned_scope: ["docs/**"]
-  - id: INT-003
-    name: Finished
-    status: DONE
-    owned_scope: ["old/**"]
-  - id: INT-004
-    name: Stuck
-    status: BLOCKED
-    owned_scope: ["stuck/**"]
-  - id: INT-005
-    name: Everything
-    status: IN_PROGRESS
-    owned_scope: ["**"]
-`
+const intentsYAML = agenttest.Intents
 
 // workspace is a governed git repository, with a home of its own for the programs that run on it.
 type workspace struct {
@@ -194,11 +110,8 @@ func newWorkspaceAt(t *testing.T, dir string) *workspace {
 	t.Helper()
 	w := &workspace{t: t, dir: dir, home: t.TempDir()}
 	t.Cleanup(w.verify)
-	w.write(".orchestration/active_intents.yaml", intentsYAML)
+	agenttest.Workspace(t, dir)
 	w.write(".orchestration/.gitignore", "state/\ncache/\n")
-	w.write("src/a.txt", "one\ntwo\nthree\n")
-	w.write("docs/other.md", "# Other\n")
-	w.git("init", "-q")
 	w.git("add", ".")
 	w.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
 	return w
@@ -257,29 +170,14 @@ func (w *workspace) link(to, name string) {
 }
 
 // verify holds that the ledger is intact.
-func (w *workspace) verify() {
-	root, err := os.OpenRoot(w.dir)
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	defer root.Close()
-	report, err := verify.Verify(context.Background(), root)
-	check.That(w.t, err == nil && len(report.Problems) == 0, "the ledger does not verify: %v %+v", err, report.Problems)
-}
+func (w *workspace) verify() { agenttest.Verify(w.t, w.dir, false) }
 
 // records are the lines of the ledger that have all parts.
 func (w *workspace) records(parts ...string) []string {
 	w.t.Helper()
 	content, err := os.ReadFile(w.path(".orchestration/agent_trace.jsonl"))
 	check.Must(w.t, err == nil || os.IsNotExist(err), "%v", err)
-	var found []string
-	for line := range strings.Lines(string(content)) {
-		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
-			found = append(found, line)
-		}
-	}
-	return found
+	return agenttest.Having(slices.Collect(strings.Lines(string(content))), parts...)
 }
 
 func (w *workspace) wantRecord(parts ...string) {

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 const (
@@ -27,7 +27,7 @@ func (w *workspace) dialed(name string, u user, env ...string) agent {
 	w.t.Helper()
 	for _, c := range connectionsFor(u, nil) {
 		if c.name == name {
-			return agent{w.t, c.connect(w, env...)}
+			return newAgent(w.t, c.connect(w, env...))
 		}
 	}
 	w.t.Fatalf("no client %s", name)
@@ -39,11 +39,10 @@ func (a agent) begin(tool string, arguments args) func() (answer, error) {
 	wait := a.client.(*typescript).begin("callTool", args{"name": tool, "arguments": arguments})
 	return func() (answer, error) {
 		raw, err := wait()
-		r := answer{t: a.t}
-		if err == nil {
-			err = json.Unmarshal(raw, &r)
+		if err != nil {
+			return answer{}, err
 		}
-		return r, err
+		return agenttest.Read(a.T, raw)
 	}
 }
 
@@ -68,10 +67,10 @@ func noting(session, name string) args {
 // passesOnce demands that an approved call passes, unasked, and then no more.
 func (w *workspace) passesOnce(a agent, name string) {
 	w.t.Helper()
-	call := noting(a.selects("INT-002"), name)
-	a.ok("execute_command", call)
+	call := noting(a.Selects("INT-002"), name)
+	a.OK("execute_command", call)
 	w.want("docs/"+name, "done\n")
-	a.refused("APPROVAL_REQUIRED", "execute_command", call)
+	a.Refused("APPROVAL_REQUIRED", "execute_command", call)
 	w.want("docs/"+name, "done\n")
 }
 
@@ -92,25 +91,25 @@ func TestTimeOut(t *testing.T) {
 				u = never(shown)
 			}
 			a := w.dialed(c.client, u, "ORCHESTRA_APPROVALS_WAIT=300ms")
-			session := a.selects("INT-002")
+			session := a.Selects("INT-002")
 			stop := func(name string) string {
-				r := a.refused("APPROVAL_REQUIRED", "execute_command", noting(session, name))
+				r := a.Refused("APPROVAL_REQUIRED", "execute_command", noting(session, name))
 				if c.forms {
 					<-shown
 				}
-				id, _ := r.details()["approval_id"].(string)
-				check.That(t, strings.Contains(r.str("suggestion"), id), "%s", r.text())
+				id, _ := r.Details()["approval_id"].(string)
+				check.That(t, strings.Contains(r.Str("suggestion"), id), "%s", r.Text)
 				return id
 			}
 			resumed := args{"session": session, "approval_id": stop("resumed")}
-			a.refused("APPROVAL_REQUIRED", "resume_approval", resumed)
+			a.Refused("APPROVAL_REQUIRED", "resume_approval", resumed)
 			w.commands("approvals", "approve", "--yes", resumed["approval_id"].(string))
-			a.ok("resume_approval", resumed)
+			a.OK("resume_approval", resumed)
 			w.want("docs/resumed", "done\n")
-			a.refused("FILE_NOT_FOUND", "resume_approval", resumed)
+			a.Refused("FILE_NOT_FOUND", "resume_approval", resumed)
 			check.That(t, stop("resumed") != resumed["approval_id"], "a used request is put again")
 			w.commands("approvals", "approve", "--yes", stop("again"))
-			a.ok("execute_command", noting(session, "again"))
+			a.OK("execute_command", noting(session, "again"))
 			stop("again")
 			w.want("docs/resumed", "done\n")
 			w.want("docs/again", "done\n")
@@ -132,11 +131,11 @@ func TestClientGoesWhileAsked(t *testing.T) {
 				w.asksForCommands()
 				shown := make(chan form, 1)
 				a := w.dialed(client, never(shown), waitsForOperator)
-				end := a.begin("execute_command", noting(a.selects("INT-002"), "gone"))
+				end := a.begin("execute_command", noting(a.Selects("INT-002"), "gone"))
 				<-shown
 				goes(a.client.(*typescript))
 				r, err := end()
-				check.That(t, err != nil || r.IsError, "the call was carried out: %s", r.text())
+				check.That(t, err != nil || r.Error, "the call was carried out: %s", r.Text)
 				if client == "typescript1/http" && name == "killed" {
 					// Its stream may be resumed: the call waits on, and the operator's yes is about it.
 					w.commands("approvals", "approve", "--yes", w.pending(w.inbox(), 1)[0].ID)
@@ -165,13 +164,13 @@ func TestInboxAnswersForTheForm(t *testing.T) {
 	shown, closed := make(chan form, 1), make(chan bool, 1)
 	u := never(shown)
 	a := w.dialed("typescript1/stdio", func(ctx context.Context, f form) reply { r := u(ctx, f); closed <- true; return r }, asksOutside, waitsForOperator)
-	session := a.selects("INT-001")
+	session := a.Selects("INT-001")
 	for name, arguments := range map[string][]string{"yes": {"approve", "--yes"}, "no": {"deny", "--reason", "mine"}} {
 		end := a.begin("write_to_file", outsideCall(session, name))
 		<-shown
 		w.commands(append(append([]string{"approvals"}, arguments...), w.pending(w.inbox(), 1)[0].ID)...)
 		r, err := end()
-		check.That(t, err == nil && r.IsError == (name == "no"), "%s: %v %+v", name, err, r)
+		check.That(t, err == nil && r.Error == (name == "no"), "%s: %v %+v", name, err, r)
 		<-closed
 	}
 	w.want("docs/yes.md", "yes\n")
@@ -186,7 +185,7 @@ func TestWhatChangedMeanwhileIsShownAgain(t *testing.T) {
 			w := newWorkspace(t)
 			shown, told := make(chan form, 1), make(chan reply)
 			a := w.dialed(client, onceTold(shown, told), asksOutside, waitsForOperator)
-			end := a.begin("edit_file", args{"session": a.selects("INT-001"), "path": "docs/other.md", "old_string": "#", "new_string": "##"})
+			end := a.begin("edit_file", args{"session": a.Selects("INT-001"), "path": "docs/other.md", "old_string": "#", "new_string": "##"})
 			first := <-shown
 			w.write("docs/other.md", "# By a person\n")
 			told <- accepts(args{"decision": decisionOnce})
@@ -194,7 +193,7 @@ func TestWhatChangedMeanwhileIsShownAgain(t *testing.T) {
 			check.That(t, second.message != first.message && strings.Contains(second.message, "By a person"), "shown:\n%s", second.message)
 			told <- accepts(args{"decision": decisionDeny})
 			r, err := end()
-			check.That(t, err == nil && r.Fields["error_type"] == "APPROVAL_REJECTED", "%v %+v", err, r)
+			check.That(t, err == nil && r.Object["error_type"] == "APPROVAL_REJECTED", "%v %+v", err, r)
 			w.want("docs/other.md", "# By a person\n")
 		})
 	}
@@ -205,10 +204,10 @@ func TestWhatChangedMeanwhileIsShownAgain(t *testing.T) {
 func (w *workspace) dialedKillable(u user, sdk int, pin string, env ...string) (agent, func()) {
 	w.t.Helper()
 	file := w.home + "/pid"
-	a := agent{w.t, w.drive(driver{
+	a := newAgent(w.t, w.drive(driver{
 		SDK: sdk, Pin: pin, Transport: "stdio", Command: "sh", User: u, Env: w.env(env...),
 		Args: []string{"-c", `echo $$ > "$1"; exec "$2" serve --workspace "$3"`, "sh", file, program, w.dir},
-	})}
+	}))
 	return a, func() {
 		content := check.Value(os.ReadFile(file))(w.t)
 		pid := check.Value(strconv.Atoi(strings.TrimSpace(string(content))))(w.t)
@@ -239,7 +238,7 @@ func TestServerKilledWhileItAsks(t *testing.T) {
 				u = never(shown)
 			}
 			a, kill := w.dialedKillable(u, c.sdk, c.pin, waitsForOperator)
-			end := a.begin("execute_command", noting(a.selects("INT-002"), "killed"))
+			end := a.begin("execute_command", noting(a.Selects("INT-002"), "killed"))
 			id := w.pending(w.inbox(), 1)[0].ID
 			if c.form {
 				<-shown
@@ -247,7 +246,7 @@ func TestServerKilledWhileItAsks(t *testing.T) {
 			kill()
 			if !c.form || c.pin == "" { // that client waits for its user, not for the server
 				r, err := end()
-				check.That(t, err != nil, "the call was answered: %s", r.text())
+				check.That(t, err != nil, "the call was answered: %s", r.Text)
 			}
 			w.commands("approvals", "approve", "--yes", id)
 			check.Equal(t, w.content("docs/killed"), "", "the call took effect")
@@ -281,23 +280,23 @@ func TestFormOutlivesTheServer(t *testing.T) {
 	}
 	first := serve()
 	shown, told := make(chan form, 2), make(chan reply)
-	a := agent{t, w.drive(driver{SDK: 2, Pin: modern, Transport: "http", URL: "http://" + address + "/mcp",
-		Token: "one-and-the-same-token-0123456789", User: onceTold(shown, told)})}
-	session := a.selects("INT-002")
+	a := newAgent(t, w.drive(driver{SDK: 2, Pin: modern, Transport: "http", URL: "http://" + address + "/mcp",
+		Token: "one-and-the-same-token-0123456789", User: onceTold(shown, told)}))
+	session := a.Selects("INT-002")
 	end := a.begin("execute_command", noting(session, "moved"))
 	<-shown
 	check.OK(t, first.Process.Kill())
 	_ = first.Wait()
 	serve()
 	told <- accepts(args{"decision": decisionOnce})
-	if r, err := end(); err != nil || r.IsError {
+	if r, err := end(); err != nil || r.Error {
 		t.Fatalf("%v %+v", err, r)
 	}
 	w.want("docs/moved", "done\n")
 	end = a.begin("execute_command", noting(session, "moved"))
 	<-shown
 	told <- accepts(args{"decision": decisionDeny})
-	if r, err := end(); err != nil || r.Fields["error_type"] != "APPROVAL_REJECTED" {
+	if r, err := end(); err != nil || r.Object["error_type"] != "APPROVAL_REJECTED" {
 		t.Errorf("%v %+v", err, r)
 	}
 	w.want("docs/moved", "done\n")
@@ -312,7 +311,7 @@ func TestServerKilledAfterTheAnswer(t *testing.T) {
 	for round := range rounds {
 		name := fmt.Sprint("round", round)
 		a, kill := w.dialedKillable(nil, 1, "", asksOutside, waitsForOperator)
-		end := a.begin("write_to_file", outsideCall(a.selects("INT-001"), name))
+		end := a.begin("write_to_file", outsideCall(a.Selects("INT-001"), name))
 		id := w.pending(w.inbox(), 1)[0].ID
 		answered := make(chan struct{})
 		go func() {
@@ -324,22 +323,22 @@ func TestServerKilledAfterTheAnswer(t *testing.T) {
 		r, err := end()
 		<-answered
 		next := w.dialed("typescript1/stdio", nil, asksOutside)
-		session := next.selects("INT-001")
-		next.ok("write_to_file", args{"session": session, "path": "src/" + name + ".txt", "content": "x"}) // settles what was in flight
+		session := next.Selects("INT-001")
+		next.OK("write_to_file", args{"session": session, "path": "src/" + name + ".txt", "content": "x"}) // settles what was in flight
 		written := w.content("docs/" + name + ".md")
 		switch {
 		case written != "" && written != name+"\n":
 			t.Errorf("half a file: %q", written)
-		case err == nil && !r.IsError && written == "":
-			t.Errorf("what was answered is not there: %s", r.text())
+		case err == nil && !r.Error && written == "":
+			t.Errorf("what was answered is not there: %s", r.Text)
 		case written != "":
 			if len(w.records(`"docs/`+name+`.md","op":"created"`)) != 1 {
 				t.Errorf("the change of round %d has no record: %s", round, w.records(name+".md"))
 			}
-			next.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": id, "session": session})
+			next.Refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": id, "session": session})
 		default: // it can be made again, with the answer or with a question
-			made := next.call("write_to_file", outsideCall(session, name))
-			check.That(t, !made.IsError || made.Fields["error_type"] == "APPROVAL_REQUIRED", "%s", made.text())
+			made := next.Call("write_to_file", outsideCall(session, name))
+			check.That(t, !made.Error || made.Object["error_type"] == "APPROVAL_REQUIRED", "%s", made.Text)
 			for _, waiting := range w.pending(w.inbox(), 0) {
 				w.commands("approvals", "deny", waiting.ID)
 			}

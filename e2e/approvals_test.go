@@ -84,7 +84,7 @@ func (w *workspace) operator(client string, by way, env ...string) *operator {
 	w.t.Helper()
 	for _, c := range connectionsFor(by.user(), nil) {
 		if c.name == client {
-			o := &operator{agent{w.t, c.connect(w, append(env, by.settings())...)}, w, by, map[string]string{}}
+			o := &operator{newAgent(w.t, c.connect(w, append(env, by.settings())...)), w, by, map[string]string{}}
 			var tools any
 			o.get("listTools", nil, &tools) // the clients learn here what to validate against
 			return o
@@ -103,13 +103,13 @@ func (o *operator) on(t *testing.T) *operator {
 func (o *operator) answersAll(row askable) {
 	if row.intent != "" && o.sessions[row.intent] == "" {
 		r, _ := o.way.put(o, "select_active_intent", args{"intent_id": row.intent}, accepts(args{"decision": decisionOnce}))
-		o.sessions[row.intent] = r.str("session")
+		o.sessions[row.intent] = r.Str("session")
 	}
 	o.leaves(row)
 	o.denies(row)
 	o.approvesOnce(row)
 	o.approvesForIntent(row)
-	o.way.unasked(o.t)
+	o.way.unasked(o.T)
 }
 
 func (o *operator) arguments(row askable, subject string, round int) args {
@@ -122,32 +122,32 @@ func (o *operator) arguments(row askable, subject string, round int) args {
 
 // put has a reply be given to the row's call, and looks at what was shown.
 func (o *operator) put(row askable, subject string, round int, r reply) (answer, displayed) {
-	o.t.Helper()
+	o.T.Helper()
 	result, shown := o.way.put(o, row.tool, o.arguments(row, subject, round), r)
 	for _, text := range row.shows {
 		text = strings.ReplaceAll(text, "%s", subject)
-		check.That(o.t, strings.Contains(shown.text, text), "the operator is not shown %q:\n%s", text, shown.text)
+		check.That(o.T, strings.Contains(shown.text, text), "the operator is not shown %q:\n%s", text, shown.text)
 	}
-	check.Equal(o.t, shown.forIntent, (row.once == ""), "the answer for the intent is offered")
+	check.Equal(o.T, shown.forIntent, (row.once == ""), "the answer for the intent is offered")
 	return result, shown
 }
 
 // demand holds a result to a code, "" for success, and to its effect.
 func (o *operator) demand(row askable, r answer, code, subject string, round int) {
-	o.t.Helper()
-	got, _ := r.Fields["error_type"].(string)
-	check.Must(o.t, r.IsError == (code != "") && got == code, "%s: want %q, got %s", subject, code, r.text())
+	o.T.Helper()
+	got, _ := r.Object["error_type"].(string)
+	check.Must(o.T, r.Error == (code != "") && got == code, "%s: want %q, got %s", subject, code, r.Text)
 	took := row.took(o.w, subject, round)
-	check.Must(o.t, took == (code == ""), "%s ended with %q, and took effect: %v\n%s", subject, code, took, r.text())
+	check.Must(o.T, took == (code == ""), "%s ended with %q, and took effect: %v\n%s", subject, code, took, r.Text)
 }
 
 // recorded demands one more decision in the ledger while something is done.
 func (o *operator) recorded(outcome string, do func()) {
-	o.t.Helper()
+	o.T.Helper()
 	parts := []string{`"kind":"decision"`, `"outcome":"` + outcome + `"`, `"way":"` + o.way.via() + `"`}
 	before := len(o.w.records(parts...))
 	do()
-	check.Equal(o.t, len(o.w.records(parts...))-before, 1)
+	check.Equal(o.T, len(o.w.records(parts...))-before, 1)
 }
 
 // leaves: a question that is put away leaves the call refused, and is in the inbox still.
@@ -157,12 +157,12 @@ func (o *operator) leaves(row askable) {
 	}
 	r, shown := o.put(row, "left", 1, reply{Action: "cancel"})
 	o.demand(row, r, "APPROVAL_REQUIRED", "left", 1)
-	id, _ := r.details()["approval_id"].(string)
+	id, _ := r.Details()["approval_id"].(string)
 	title, _, _ := strings.Cut(shown.text, "\n")
-	check.That(o.t, strings.Contains(o.w.commands("approvals", "show", id), title), "approvals show does not say %q", title)
+	check.That(o.T, strings.Contains(o.w.commands("approvals", "show", id), title), "approvals show does not say %q", title)
 	o.w.answers(id, accepts(args{"decision": decisionOnce}))
-	o.demand(row, o.call(row.tool, o.arguments(row, "left", 1)), "", "left", 1)
-	o.way.unasked(o.t)
+	o.demand(row, o.Call(row.tool, o.arguments(row, "left", 1)), "", "left", 1)
+	o.way.unasked(o.T)
 }
 
 // denies: a no refuses, with the operator's words if there are any.
@@ -170,11 +170,11 @@ func (o *operator) denies(row askable) {
 	o.recorded("denied", func() {
 		r, _ := o.put(row, "denied", 1, accepts(args{"decision": decisionDeny, "reason": "not in this release"}))
 		o.demand(row, r, "APPROVAL_REJECTED", "denied", 1)
-		check.That(o.t, r.details()["operator_reason"] == "not in this release" && strings.Contains(r.str("error"), "not in this release"),
-			"the reason did not reach the agent: %s", r.text())
+		check.That(o.T, r.Details()["operator_reason"] == "not in this release" && strings.Contains(r.Str("error"), "not in this release"),
+			"the reason did not reach the agent: %s", r.Text)
 	})
-	o.demand(row, o.call(row.tool, o.arguments(row, "denied", 1)), "APPROVAL_REJECTED", "denied", 1)
-	o.way.unasked(o.t)
+	o.demand(row, o.Call(row.tool, o.arguments(row, "denied", 1)), "APPROVAL_REJECTED", "denied", 1)
+	o.way.unasked(o.T)
 	if o.way.user() != nil {
 		r, _ := o.put(row, "declined", 1, reply{Action: "decline"})
 		o.demand(row, r, "APPROVAL_REJECTED", "declined", 1)
@@ -203,12 +203,12 @@ func (o *operator) approvesForIntent(row askable) {
 	}
 	r, _ := o.put(row, "granted", 1, accepts(args{"decision": decisionIntent}))
 	o.demand(row, r, "", "granted", 1)
-	o.demand(row, o.call(row.tool, o.arguments(row, "granted", 2)), "", "granted", 2)
-	o.way.unasked(o.t)
+	o.demand(row, o.Call(row.tool, o.arguments(row, "granted", 2)), "", "granted", 2)
+	o.way.unasked(o.T)
 	r, _ = o.put(row, "beside", 1, accepts(args{"decision": decisionDeny}))
 	o.demand(row, r, "APPROVAL_REJECTED", "beside", 1)
 	grants := o.w.grants("granted")
-	check.Must(o.t, len(grants) != 0, "approvals list shows no grant")
+	check.Must(o.T, len(grants) != 0, "approvals list shows no grant")
 	for _, id := range grants {
 		o.w.commands("approvals", "revoke", id)
 	}
@@ -221,9 +221,9 @@ func (o *operator) offersNoGrant(row askable) {
 	if _, at := o.way.(inInbox); !at {
 		return // a client lets no answer pass that the form does not have: TestAnswersThatDoNotFit
 	}
-	stopped := o.refused("APPROVAL_REQUIRED", row.tool, o.arguments(row, "first", 1))
-	id, _ := stopped.details()["approval_id"].(string)
+	stopped := o.Refused("APPROVAL_REQUIRED", row.tool, o.arguments(row, "first", 1))
+	id, _ := stopped.Details()["approval_id"].(string)
 	out, code := o.w.command("approvals", "approve", "--yes", "--for-intent", id)
-	check.That(o.t, code == 2 && strings.Contains(out, row.once), "ended with %d: %s", code, out)
-	check.That(o.t, !slices.Contains(o.w.grants(""), id) && !row.took(o.w, "first", 1), "it had an effect")
+	check.That(o.T, code == 2 && strings.Contains(out, row.once), "ended with %d: %s", code, out)
+	check.That(o.T, !slices.Contains(o.w.grants(""), id) && !row.took(o.w, "first", 1), "it had an effect")
 }

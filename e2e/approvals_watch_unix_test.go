@@ -88,7 +88,7 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	a := w.dialed("typescript1/stdio", nil, asksOutside, waitsForOperator)
-	session := a.selects("INT-001")
+	session := a.Selects("INT-001")
 	screen := w.terminal("approvals", "watch")
 	inbox := w.inbox()
 	put := func(name string, content string) func() (answer, error) {
@@ -104,7 +104,7 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 	ends := func(end func() (answer, error), code string) answer {
 		t.Helper()
 		r, err := end()
-		got, _ := r.Fields["error_type"].(string)
+		got, _ := r.Object["error_type"].(string)
 		check.Must(t, err == nil && got == code, "want %q: %v %+v", code, err, r)
 		return r
 	}
@@ -117,12 +117,12 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 	end = put("denied", "third line\n")
 	screen.insist("d", "Why?")
 	screen.press("not like this\r")
-	check.Equal(t, ends(end, "APPROVAL_REJECTED").details()["operator_reason"], "not like this")
+	check.Equal(t, ends(end, "APPROVAL_REJECTED").Details()["operator_reason"], "not like this")
 
 	end = put("granted", "second line\n")
 	screen.insist("i", "y yes")
 	screen.press("y")
 	ends(end, "")
-	a.ok("write_to_file", args{"session": session, "path": "docs/granted.md", "content": "again\n"})
+	a.OK("write_to_file", args{"session": session, "path": "docs/granted.md", "content": "again\n"})
 	check.Equal(t, len(w.grants("docs/granted.md")), 1, "approvals list shows no grant")
 }

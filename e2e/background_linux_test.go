@@ -14,28 +14,28 @@ import (
 
 // behind starts a command in the background and returns its id and that of its output.
 func (a agent) behind(session, line string) (id, artifact string) {
-	a.t.Helper()
-	r := a.ok("execute_command", args{"session": session, "command": line, "background": true})
-	return r.str("command_id"), r.str("artifact_id")
+	a.T.Helper()
+	r := a.OK("execute_command", args{"session": session, "command": line, "background": true})
+	return r.Str("command_id"), r.Str("artifact_id")
 }
 
 // job is a command in the background as list_commands shows it.
 func (a agent) job(session, id string) map[string]any {
-	a.t.Helper()
-	listed, _ := a.ok("list_commands", args{"session": session}).Fields["commands"].([]any)
+	a.T.Helper()
+	listed, _ := a.OK("list_commands", args{"session": session}).Object["commands"].([]any)
 	for _, each := range listed {
 		if job, _ := each.(map[string]any); job["command_id"] == id {
 			return job
 		}
 	}
-	a.t.Fatalf("no command %s: %v", id, listed)
+	a.T.Fatalf("no command %s: %v", id, listed)
 	return nil
 }
 
 // endedJob is the job when it has ended by itself.
 func (a agent) endedJob(session, id string) (job map[string]any) {
-	a.t.Helper()
-	eventually(a.t, "the command in the background ends", func() bool {
+	a.T.Helper()
+	eventually(a.T, "the command in the background ends", func() bool {
 		job = a.job(session, id)
 		return job["running"] == false
 	})
@@ -67,15 +67,15 @@ func TestBackgroundOutOfScope(t *testing.T) {
 			w := newWorkspace(t)
 			w.write("src/one/a.txt", "1\n")
 			a := w.startedOn(m, unjudged).agent()
-			session, docs := a.selects("INT-001"), a.selects("INT-002")
+			session, docs := a.Selects("INT-001"), a.Selects("INT-002")
 			w.write("other/keep.md", "keep\n")
 			const wait = "until [ -e src/go ]; do sleep 0.05; done; "
 			first, _ := a.behind(session, wait+"echo x >> src/one/a.txt; echo x | tee other/made.md; echo x | tee -a other/keep.md; true")
 			second, _ := a.behind(docs, strings.Replace(wait, "src/go", "src/then", 1)+"echo y > docs/second.md")
-			a.refused("FILE_NOT_FOUND", "stop_command", args{"session": docs, "command_id": first})
-			seen := fmt.Sprint(a.ok("list_commands", args{"session": docs}).Fields["commands"])
+			a.Refused("FILE_NOT_FOUND", "stop_command", args{"session": docs, "command_id": first})
+			seen := fmt.Sprint(a.OK("list_commands", args{"session": docs}).Object["commands"])
 			check.That(t, !strings.Contains(seen, first), "another session sees the command: %s", seen)
-			a.ok("write_to_file", args{"session": session, "path": "src/mine.txt", "content": "mine\n"})
+			a.OK("write_to_file", args{"session": session, "path": "src/mine.txt", "content": "mine\n"})
 			w.write("src/go", "") // an editor outside, whom nobody can tell from the commands
 			one := a.endedJob(session, first)
 			w.write("src/then", "")
@@ -114,15 +114,15 @@ func TestBackgroundOutput(t *testing.T) {
 			w := newWorkspace(t)
 			p := w.startedOn(m, unjudged, "ORCHESTRA_COMMANDS_OUTPUT_CAP=3MiB")
 			a := p.agent()
-			session := a.selects("INT-001")
+			session := a.Selects("INT-001")
 			before := peakMemory(t, p)
 			id, artifact := a.behind(session, "setsid yes | tr y z")
 			eventually(t, "the output is full", func() bool {
-				r := a.ok("read_command_output", args{"session": session, "artifact_id": artifact, "tail": 1})
-				return r.Fields["total_bytes"] == float64(3<<20) && r.Fields["running"] == true
+				r := a.OK("read_command_output", args{"session": session, "artifact_id": artifact, "tail": 1})
+				return r.Object["total_bytes"] == float64(3<<20) && r.Object["running"] == true
 			})
-			if r := a.ok("read_command_output", args{"session": session, "artifact_id": artifact, "byte_offset": 3<<20 - 4, "limit": 100}); r.str("content") != "z\nz\n" {
-				t.Errorf("the end: %q", r.str("content"))
+			if r := a.OK("read_command_output", args{"session": session, "artifact_id": artifact, "byte_offset": 3<<20 - 4, "limit": 100}); r.Str("content") != "z\nz\n" {
+				t.Errorf("the end: %q", r.Str("content"))
 			}
 			files, _ := filepath.Glob(w.path(".orchestration/cache/output/*"))
 			for _, name := range files {
@@ -130,7 +130,7 @@ func TestBackgroundOutput(t *testing.T) {
 					t.Errorf("%s has %d bytes (%v)", name, info.Size(), err)
 				}
 			}
-			check.Equal(t, a.ok("stop_command", args{"session": session, "command_id": id}).Fields["running"], false)
+			check.Equal(t, a.OK("stop_command", args{"session": session, "command_id": id}).Object["running"], false)
 			left := w.left(p)
 			check.That(t, len(left) == 0, "left: %q", left)
 			grown := peakMemory(t, p) - before
@@ -164,7 +164,7 @@ func TestBackgroundEnds(t *testing.T) {
 				w := newWorkspace(t)
 				p := w.startedOn(m, unjudged)
 				a := p.agent()
-				session := a.selects("INT-001")
+				session := a.Selects("INT-001")
 				a.behind(session, daemons+"echo x > src/by-command.txt; sleep 300")
 				// The daemons, the shell that starts them or what it waits with, and the helper of the level full.
 				eventually(t, "the daemons run", func() bool { return strings.Count(readAll(w.path("src/pids")), "\n") == daemonCount })
@@ -180,7 +180,7 @@ func TestBackgroundEnds(t *testing.T) {
 					}
 					t.Logf("a killed server leaves at the level %s: %q", m.level, w.left())
 					next := w.startedOn(m, unjudged)
-					next.agent().ok("execute_command", args{"session": session, "command": "true"})
+					next.agent().OK("execute_command", args{"session": session, "command": "true"})
 					but = append(but, next)
 				}
 				eventually(t, "nothing is left", func() bool { return len(w.left(but...)) == 0 })
@@ -217,7 +217,7 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	if servers == 2 {
 		q = w.startedOn(m, unjudged)
 	}
-	first, second := p.agent().selects("INT-001"), q.agent().selects("INT-002")
+	first, second := p.agent().Selects("INT-001"), q.agent().Selects("INT-002")
 	p.send(callLine("one", "execute_command", args{"session": first,
 		"command": "touch src/began; until [ -e docs/began ]; do sleep 0.05; done; echo 1 >> src/a.txt; echo 1 | tee -a other/keep.md; echo new > src/new.txt; touch src/done"}))
 	q.send(callLine("two", "execute_command", args{"session": second,
@@ -231,7 +231,7 @@ func sideBySide(t *testing.T, m machine, servers int) {
 		}
 	}
 	r1, r2 := answers["one"], answers["two"]
-	got := [][]string{changed(r1.Fields), changed(r2.Fields)}
+	got := [][]string{changed(r1.Object), changed(r2.Object)}
 	for i, want := range [][]string{{"src/a.txt", "src/began", "src/done", "src/new.txt"}, {"docs/began", "docs/other.md"}} {
 		own := slices.DeleteFunc(slices.Clone(got[i]), func(path string) bool { return path == "!other/keep.md" })
 		check.That(t, slices.Equal(own, want), "command %d: %q, want %q", i, own, want)
@@ -243,12 +243,12 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	} else {
 		w.want("other/keep.md", "keep\n")
 	}
-	w.commands("undo", r1.str("record_id"), "--yes")
+	w.commands("undo", r1.Str("record_id"), "--yes")
 	w.want("src/a.txt", "one\ntwo\nthree\n")
 	w.want("docs/other.md", "# Other\n2\n")
 	_, err := os.Stat(w.path("src/new.txt"))
 	check.That(t, os.IsNotExist(err), "src/new.txt: %v", err)
-	w.commands("undo", r2.str("record_id"), "--yes")
+	w.commands("undo", r2.Str("record_id"), "--yes")
 	w.want("docs/other.md", "# Other\n")
 	w.want("other/keep.md", "keep\n")
 }
@@ -265,20 +265,20 @@ func TestBuildsThatWriteCaches(t *testing.T) {
 		w.write("pyproject.toml", "[project]\nname = \"x\"\n")
 		w.write("lib/mod.py", "X = 1\n")
 		a := w.startedOn(m, unjudged).agent()
-		session := a.selects("INT-001")
+		session := a.Selects("INT-001")
 		for line, cached := range map[string]string{
 			"cd src && go build ./... && test -n \"$(ls $(go env GOCACHE))\"": "",
 			"node build.js": "node_modules/.cache/x/y",
 			"python3 -c 'import sys; sys.path.insert(0, \"lib\"); import mod'": "",
 		} {
-			r := a.ok("execute_command", args{"session": session, "command": line})
-			check.That(t, r.Fields["exit_code"] == float64(0) && len(violations(r)) == 0, "%s: %v", line, r.Fields)
+			r := a.OK("execute_command", args{"session": session, "command": line})
+			check.That(t, r.Object["exit_code"] == float64(0) && len(violations(r)) == 0, "%s: %v", line, r.Object)
 			var want []string
 			if cached != "" {
 				want = []string{cached}
-				w.wantRecord(`"kind":"build"`, `"path":"`+cached+`"`, r.str("record_id"))
+				w.wantRecord(`"kind":"build"`, `"path":"`+cached+`"`, r.Str("record_id"))
 			}
-			got := changed(r.Fields)
+			got := changed(r.Object)
 			check.That(t, slices.Equal(got, want), "%s changed %q, want %q", line, got, want)
 		}
 		wrong := w.records(`"violations":[`)
@@ -297,7 +297,7 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			p := w.startedOn(m, unjudged)
-			first, second := p.agent().selects("INT-001"), p.agent().selects("INT-002")
+			first, second := p.agent().Selects("INT-001"), p.agent().Selects("INT-002")
 			p.send(callLine("one", "execute_command", args{"session": first,
 				"command": "echo 1 >> src/a.txt; touch src/began; sleep 600"}))
 			p.send(callLine("two", "execute_command", args{"session": second,

@@ -75,7 +75,7 @@ func bombed(t *testing.T, m machine, tried []bomb) {
 	w := newWorkspace(t)
 	p := w.bounded(m, "ORCHESTRA_COMMANDS_MAX_PROCESSES="+fmt.Sprint(bombLimit), unjudged)
 	a := p.agent()
-	session, other := a.selects("INT-001"), a.selects("INT-005")
+	session, other := a.Selects("INT-001"), a.Selects("INT-005")
 	timeout := 3 // a group only refuses
 	if m.limit != "" {
 		timeout = 30
@@ -85,21 +85,21 @@ func bombed(t *testing.T, m machine, tried []bomb) {
 		begun := time.Now()
 		p.send(callLine("bomb", "execute_command", args{"session": session, "timeout": timeout, "command": ": a bomb; " + b.line}))
 		r, served, most := p.meanwhile("bomb", w, other)
-		t.Logf("%s: %v, %d processes seen, %d reads served meanwhile, %v", b.name, time.Since(begun).Round(time.Millisecond), most, served, r.Fields["process_limit"])
+		t.Logf("%s: %v, %d processes seen, %d reads served meanwhile, %v", b.name, time.Since(begun).Round(time.Millisecond), most, served, r.Object["process_limit"])
 		if served == 0 && time.Since(begun) > time.Second { // some end before a read could be answered
 			t.Errorf("%s: nobody else was served", b.name)
 		}
-		check.That(t, !r.IsError && r.str("sandbox") == m.level, "%s: %s", b.name, r.text())
-		limit, _ := r.Fields["process_limit"].(map[string]any)
+		check.That(t, !r.Error && r.Str("sandbox") == m.level, "%s: %s", b.name, r.Text)
+		limit, _ := r.Object["process_limit"].(map[string]any)
 		if limit["max"] != float64(bombLimit) || limit["reached"] != true || m.limit != "" && limit["by"] != m.limit {
 			t.Errorf("%s: %v, took %v", b.name, limit, time.Since(begun))
 		}
-		said := fmt.Sprint(r.Fields["warnings"])
+		said := fmt.Sprint(r.Object["warnings"])
 		check.That(t, strings.Contains(said, fmt.Sprint(bombLimit)), "%s: the result does not name the limit: %s", b.name, said)
 		eventually(t, b.name+": nothing is left", func() bool { return len(w.left(p)) == 0 })
 		w.want("src/kept.txt", b.name)
-		if r := a.ok("execute_command", args{"session": session, "command": "echo still here"}); r.str("output") != "still here\n" {
-			t.Errorf("%s: the next command says %q", b.name, r.str("output"))
+		if r := a.OK("execute_command", args{"session": session, "command": "echo still here"}); r.Str("output") != "still here\n" {
+			t.Errorf("%s: the next command says %q", b.name, r.Str("output"))
 		}
 	}
 	zombies := children(t, p, "Z")
@@ -163,7 +163,7 @@ func (p *process) meanwhile(id any, w *workspace, session string) (r answer, ser
 				break
 			}
 		}
-		if r.t != nil {
+		if r.Text != "" {
 			return r, served, most
 		}
 		served++

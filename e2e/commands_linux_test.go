@@ -73,7 +73,7 @@ func TestDaemonsEnd(t *testing.T) {
 				t.Parallel()
 				w := newWorkspace(t)
 				p := w.initialized(unboxed, unjudged)
-				session := p.agent().selects("INT-001")
+				session := p.agent().Selects("INT-001")
 				p.send(callLine(1, "execute_command", args{"session": session, "timeout": 600, "background": background, "command": daemons + "sleep 600"}))
 				pids := w.pids()
 				if background {
@@ -98,7 +98,7 @@ func TestDaemonsEndWithTheirCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	p := w.initialized(unboxed, unjudged)
-	session := p.agent().selects("INT-001")
+	session := p.agent().Selects("INT-001")
 	for name, c := range map[string]struct {
 		line    string
 		timeout int
@@ -113,7 +113,7 @@ func TestDaemonsEndWithTheirCommand(t *testing.T) {
 		pids := w.pids()
 		c.then()
 		eventually(t, name+": nothing is left", func() bool { return len(living(pids)) == 0 })
-		p.agent().ok("execute_command", args{"session": session, "command": "true"}) // behind the other in their session
+		p.agent().OK("execute_command", args{"session": session, "command": "true"}) // behind the other in their session
 	}
 }
 
@@ -122,12 +122,12 @@ func TestDaemonsOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	p := w.initialized(unboxed, unjudged)
-	session := p.agent().selects("INT-001")
+	session := p.agent().Selects("INT-001")
 	p.send(callLine(1, "execute_command", args{"session": session, "timeout": 600, "command": daemons + "sleep 600"}))
 	pids := w.pids()
 	p.kill()
 	next := w.initialized(unboxed, unjudged, "ORCHESTRA_LOG_LEVEL=warn")
-	grouped := strings.Contains(fmt.Sprint(next.agent().ok("execute_command", args{"session": session, "command": "true"}).Fields), "cgroup")
+	grouped := strings.Contains(fmt.Sprint(next.agent().OK("execute_command", args{"session": session, "command": "true"}).Object), "cgroup")
 	eventually(t, "the next server has ended them", func() bool {
 		left := len(living(pids))
 		return left == 0 || !grouped && left <= 3 // those that cleared their environment are known by the group only
@@ -146,8 +146,8 @@ func TestClosedStreamEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	e := w.serveHTTP("http", unboxed, unjudged)
-	a := agent{t, w.dialGo(e, modern)}
-	session := a.selects("INT-001")
+	a := newAgent(t, w.dialGo(e, modern))
+	session := a.Selects("INT-001")
 	ctx, hangUp := context.WithCancel(t.Context())
 	body := modernLine(t, 1, "execute_command", args{"session": session, "timeout": 600, "command": daemons + "sleep 600"})
 	request := check.Value(http.NewRequestWithContext(ctx, "POST", e.url, bytes.NewReader(body)))(t)
@@ -168,7 +168,7 @@ func TestClosedStreamEndsTheCommand(t *testing.T) {
 	pids := w.pids()
 	hangUp()
 	eventually(t, "nothing is left", func() bool { return len(living(pids)) == 0 })
-	a.ok("execute_command", args{"session": session, "command": "true"})
+	a.OK("execute_command", args{"session": session, "command": "true"})
 	w.wantRecord(`"kind":"command"`, `"programs":["setsid"`)
 }
 
@@ -194,17 +194,17 @@ func TestDescriptorsOfCommands(t *testing.T) {
 		target := check.Value(os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.cmd.Process.Pid, fd)))(t)
 		own[target] = true
 	}
-	for name, a := range map[string]agent{"stdio": p.agent(), "http": {t, w.dialGo(e, modern)}} {
-		session := a.selects("INT-001")
-		r := a.ok("execute_command", args{"session": session, "command": "ls -l /proc/$$/fd; cat; echo input ended"})
+	for name, a := range map[string]agent{"stdio": p.agent(), "http": newAgent(t, w.dialGo(e, modern))} {
+		session := a.Selects("INT-001")
+		r := a.OK("execute_command", args{"session": session, "command": "ls -l /proc/$$/fd; cat; echo input ended"})
 		open := map[string]string{}
-		for line := range strings.Lines(r.str("output")) {
+		for line := range strings.Lines(r.Str("output")) {
 			if left, target, ok := strings.Cut(strings.TrimSpace(line), " -> "); ok {
 				open[left[strings.LastIndexByte(left, ' ')+1:]] = target
 			}
 		}
-		if len(open) != 3 || open["0"] != "/dev/null" || !strings.HasPrefix(open["1"], "pipe:") || open["1"] != open["2"] || own[open["1"]] || !strings.HasSuffix(r.str("output"), "\ninput ended\n") {
-			t.Errorf("%s: %v\n%s", name, open, r.str("output"))
+		if len(open) != 3 || open["0"] != "/dev/null" || !strings.HasPrefix(open["1"], "pipe:") || open["1"] != open["2"] || own[open["1"]] || !strings.HasSuffix(r.Str("output"), "\ninput ended\n") {
+			t.Errorf("%s: %v\n%s", name, open, r.Str("output"))
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestHundredCommands(t *testing.T) {
 		m, ok := p.next()
 		check.Must(t, ok, "the program ended")
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "s") {
-			sessions[id] = m.result(t).str("session")
+			sessions[id] = m.result(t).Str("session")
 		}
 	}
 	for id, session := range sessions {
@@ -249,7 +249,7 @@ func TestHundredCommands(t *testing.T) {
 		check.Must(t, ok, "the program ended")
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "cs") {
 			ended++
-			check.Equal(t, m.result(t).str("output"), "done\n", "%s", id)
+			check.Equal(t, m.result(t).Str("output"), "done\n", "%s", id)
 		}
 	}
 	t.Logf("%d commands ended within %v, peak memory %d MiB", commands, time.Since(begun).Round(time.Millisecond), peakMemory(t, p)>>20)

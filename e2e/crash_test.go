@@ -17,16 +17,16 @@ func TestHandleSurvivesKill(t *testing.T) {
 	w := newWorkspace(t)
 	p := w.initialized()
 	a := p.agent()
-	session := a.selects("INT-001")
-	a.ok("read_file", args{"path": "src/a.txt", "session": session})
+	session := a.Selects("INT-001")
+	a.OK("read_file", args{"path": "src/a.txt", "session": session})
 	p.kill()
 
 	a = w.initialized().agent()
-	check.Equal(t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
+	check.Equal(t, a.OK("get_active_intent", args{"session": session}).Str("intent_id"), "INT-001", "state")
 	change := args{"path": "src/a.txt", "content": "after the kill\n", "session": session}
-	if r := a.call("write_to_file", change); r.IsError {
-		check.Must(t, r.Fields["error_type"] == "READ_REQUIRED", "after a restart: %s", r.text())
-		a.ok("write_to_file", change)
+	if r := a.Call("write_to_file", change); r.Error {
+		check.Must(t, r.Object["error_type"] == "READ_REQUIRED", "after a restart: %s", r.Text)
+		a.OK("write_to_file", change)
 	}
 	w.want("src/a.txt", "after the kill\n")
 }
@@ -40,7 +40,7 @@ func TestKillWhileWriting(t *testing.T) {
 	for round := range 6 {
 		p := w.initialized()
 		if session == "" {
-			session = p.agent().selects("INT-001")
+			session = p.agent().Selects("INT-001")
 		}
 		var lines []string
 		for i := range 200 {
@@ -52,7 +52,7 @@ func TestKillWhileWriting(t *testing.T) {
 		for range answered {
 			m, ok := p.next()
 			check.Must(t, ok, "the program ended by itself")
-			records = append(records, m.result(t).str("record_id"))
+			records = append(records, m.result(t).Str("record_id"))
 		}
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
 		p.kill()
@@ -88,20 +88,20 @@ func TestTwoServersOnOneWorkspace(t *testing.T) {
 
 // writeBeside writes files of its own and adds lines to the shared one.
 func writeBeside(a agent, server, rounds int) (records []string) {
-	session := a.selects("INT-001")
+	session := a.Selects("INT-001")
 	for i := range rounds {
-		own := a.ok("write_to_file", args{"path": fmt.Sprintf("src/own%d/%d.txt", server, i), "content": "x\n", "session": session})
-		records = append(records, own.str("record_id"))
+		own := a.OK("write_to_file", args{"path": fmt.Sprintf("src/own%d/%d.txt", server, i), "content": "x\n", "session": session})
+		records = append(records, own.Str("record_id"))
 		for try := 0; ; try++ {
-			r := a.call("apply_diff", args{"path": "src/shared.txt", "session": session,
+			r := a.Call("apply_diff", args{"path": "src/shared.txt", "session": session,
 				"diff": fmt.Sprintf("<<<<<<< SEARCH\n:start_line:%d\n-------\n-\n=======\n-\n%d-%d\n>>>>>>> REPLACE", 1, server, i)})
-			if !r.IsError {
-				records = append(records, r.str("record_id"))
+			if !r.Error {
+				records = append(records, r.Str("record_id"))
 				break
 			}
 			// Refusals carry what is new in the file, so the next try knows it.
-			if code := r.Fields["error_type"]; code != "STALE_FILE" && code != "BUSY" || try == 100 {
-				a.t.Errorf("after %d tries: %s", try, r.text())
+			if code := r.Object["error_type"]; code != "STALE_FILE" && code != "BUSY" || try == 100 {
+				a.T.Errorf("after %d tries: %s", try, r.Text)
 				return records
 			}
 		}

@@ -110,8 +110,8 @@ func (p project) day(t *testing.T) {
 	// The agent edits what is its to edit, and nothing else.
 	main.opens()
 	edit := main.edits(p.source, p.before, p.after)
-	main.agent.ok("read_file", args{"session": main.session, "path": "README.md"})
-	main.agent.refused("SCOPE_VIOLATION", "edit_file", args{"session": main.session, "path": "README.md", "old_string": "Shop", "new_string": "Mine"})
+	main.agent.OK("read_file", args{"session": main.session, "path": "README.md"})
+	main.agent.Refused("SCOPE_VIOLATION", "edit_file", args{"session": main.session, "path": "README.md", "old_string": "Shop", "new_string": "Mine"})
 	main.want("README.md", "# Shop\n")
 
 	// It installs, tests and commits. What git gains is the work, and no file of ours.
@@ -213,7 +213,7 @@ func (d *day) opens() {
 	cmd := exec.Command(filepath.Join(filepath.Dir(program), server.Command), server.Args...)
 	cmd.Dir = d.dir
 	d.agent = d.startAs(cmd, d.environ...).initialized().agent()
-	d.session = d.agent.selects("INT-001")
+	d.session = d.agent.Selects("INT-001")
 }
 
 // once demands that what it does adds one record of a tool to the ledger. Refusals, and what git replays, have records of their own kind.
@@ -226,9 +226,9 @@ func (d *day) once(tool string, arguments args) answer {
 	}
 	before := records()
 	arguments["session"] = d.session
-	r := d.agent.ok(tool, arguments)
-	if added := records()[len(before):]; len(added) != 1 || !strings.Contains(added[0], r.str("record_id")) {
-		d.t.Errorf("%s %v: the records are %q, want one, %s", tool, arguments, added, r.str("record_id"))
+	r := d.agent.OK(tool, arguments)
+	if added := records()[len(before):]; len(added) != 1 || !strings.Contains(added[0], r.Str("record_id")) {
+		d.t.Errorf("%s %v: the records are %q, want one, %s", tool, arguments, added, r.Str("record_id"))
 	}
 	return r
 }
@@ -236,19 +236,19 @@ func (d *day) once(tool string, arguments args) answer {
 // edits has the agent read and edit a file, and returns the id of the record.
 func (d *day) edits(path, before, after string) string {
 	d.t.Helper()
-	d.agent.ok("read_file", args{"session": d.session, "path": path})
+	d.agent.OK("read_file", args{"session": d.session, "path": path})
 	whole := strings.Replace(d.read(path), before, after, 1)
 	r := d.once("edit_file", args{"path": path, "old_string": before, "new_string": after})
 	d.want(path, whole)
-	return r.str("record_id")
+	return r.Str("record_id")
 }
 
 // runs has the agent run a command that has to pass.
 func (d *day) runs(line string) {
 	d.t.Helper()
 	r := d.once("execute_command", args{"command": line})
-	check.Must(d.t, r.Fields["exit_code"] == float64(0) && r.Fields["sandbox_denied"] == nil && len(violations(r)) == 0,
-		"%s: %s\n%v", line, r.text(), r.Fields)
+	check.Must(d.t, r.Object["exit_code"] == float64(0) && r.Object["sandbox_denied"] == nil && len(violations(r)) == 0,
+		"%s: %s\n%v", line, r.Text, r.Object)
 }
 
 // shows demands what git status shows, in any order.

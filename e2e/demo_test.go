@@ -106,7 +106,7 @@ func TestAnswersStaySmall(t *testing.T) {
 	const largest = 4 << 20
 	w := newWorkspace(t)
 	p := w.initialized()
-	session := p.agent().selects("INT-001")
+	session := p.agent().Selects("INT-001")
 	w.write("src/long-line.txt", strings.Repeat("needle ", much))
 	w.write("src/many-lines.txt", strings.Repeat("needle\n", much))
 	w.write("src/control.txt", strings.Repeat("\x01\x02", much))

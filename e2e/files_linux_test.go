@@ -26,13 +26,13 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			p, neighbour := w.startedOn(m, unjudged), w.startedOn(m, unjudged)
-			session := p.agent().selects("INT-001")
-			p.agent().ok("execute_command", args{"session": session, "command": "mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR"})
+			session := p.agent().Selects("INT-001")
+			p.agent().OK("execute_command", args{"session": session, "command": "mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR"})
 			left := w.temps()
 			check.That(t, len(left) == 0, "after the command: %q", left)
 			const hold = "mkdir $TMPDIR/deep && echo x > $TMPDIR/deep/file && chmod 0 $TMPDIR/deep && touch src/held-$N; sleep 300"
 			a := neighbour.agent()
-			kept, _ := a.behind(a.selects("INT-005"), "N=kept; "+hold)
+			kept, _ := a.behind(a.Selects("INT-005"), "N=kept; "+hold)
 			w.appears("src/held-kept")
 			before := w.temps()
 			p.send(callLine("held", "execute_command", args{"session": session, "command": "N=killed; " + hold}))
@@ -48,12 +48,12 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 			now := w.temps()
 			check.Must(t, len(now) == len(before)+1+5, "the test shows nothing: %q", now)
 			next := w.startedOn(m, unjudged).agent()
-			next.ok("execute_command", args{"session": session, "command": "true"})
+			next.OK("execute_command", args{"session": session, "command": "true"})
 			eventually(t, "the directory of the killed server is gone, and only that", func() bool { return len(w.temps()) == len(before)+5 })
 			_, err := os.Stat(before[0])
 			check.That(t, err == nil, "the directory of a server that lives is gone: %v", err)
 			w.want("src/a.txt", "one\ntwo\nthree\n")
-			check.Equal(t, a.ok("stop_command", args{"session": a.selects("INT-005"), "command_id": kept}).Fields["running"], false)
+			check.Equal(t, a.OK("stop_command", args{"session": a.Selects("INT-005"), "command_id": kept}).Object["running"], false)
 			if now := w.temps(); len(now) != 5 {
 				t.Errorf("at the end: %q", now)
 			}
@@ -87,7 +87,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 			w.write("gen/a.pb.go", "package gen\n")
 			w.write("gen/keep.txt", "keep\n")
 			a := w.startedOn(m, unjudged).agent()
-			session := a.selects("INT-006")
+			session := a.Selects("INT-006")
 			for name, c := range map[string]struct {
 				line string
 				gone []string // paths that are told as violations
@@ -104,17 +104,17 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 				"an awkward name":   {"touch \"gen/-rf\" 'gen/a b' $'gen/new\\nline'", []string{"gen/-rf", "gen/a b"}},
 				"one that was open": {"python3 -c 'import time; f = open(\"gen/open.txt\", \"w\"); f.write(\"x\"); f.flush(); time.sleep(60)' & until [ -s gen/open.txt ]; do sleep 0.05; done", []string{"gen/open.txt"}},
 			} {
-				r := a.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": session, "command": c.line})
+				r := a.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": session, "command": c.line})
 				told := violations(r)
 				for _, path := range c.gone {
 					reverted, is := told[path]
 					check.That(t, is && reverted, "%s: %s is not told as removed: %v", name, path, told)
-					w.wantRecord(`"kind":"command"`, r.str("record_id"), `"path":"`+path+`"`, `"reverted":true`)
+					w.wantRecord(`"kind":"command"`, r.Str("record_id"), `"path":"`+path+`"`, `"reverted":true`)
 				}
 				left := check.Value(os.ReadDir(w.path("gen")))(t)
 				for _, e := range left {
 					if !slices.Contains([]string{"a.pb.go", "keep.txt", "new.pb.go"}, e.Name()) {
-						t.Errorf("%s: %q is there: %s", name, e.Name(), r.text())
+						t.Errorf("%s: %q is there: %s", name, e.Name(), r.Text)
 						_ = os.Chmod(filepath.Join(w.path("gen"), e.Name()), 0o700)
 						_ = os.RemoveAll(filepath.Join(w.path("gen"), e.Name()))
 					}
@@ -124,7 +124,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 			}
 			w.want("gen/new.pb.go", "x\n")
 			// What had its name taken away beside the scope can still be written in it.
-			a.ok("execute_command", args{"session": session, "command": "echo '// more' >> gen/a.pb.go"})
+			a.OK("execute_command", args{"session": session, "command": "echo '// more' >> gen/a.pb.go"})
 			w.want("gen/a.pb.go", "package gen\n// more\n")
 		})
 	}
@@ -133,7 +133,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 // violations are the paths that a refusal names, and whether each was taken back.
 func violations(r answer) map[string]bool {
 	told := map[string]bool{}
-	list, _ := r.details()["violations"].([]any)
+	list, _ := r.Details()["violations"].([]any)
 	for _, each := range list {
 		v, _ := each.(map[string]any)
 		path, _ := v["path"].(string)
@@ -155,7 +155,7 @@ func TestEditorsNewFileDuringACommand(t *testing.T) {
 	w.write("gen/a.pb.go", "package gen\n")
 	w.write("gen/keep.txt", "keep\n")
 	p := w.initialized()
-	session := p.agent().selects("INT-006")
+	session := p.agent().Selects("INT-006")
 	p.send(callLine("c", "execute_command", args{"session": session, "command": "echo > gen/began.pb.go; until [ -e gen/go.pb.go ]; do sleep 0.05; done"}))
 	eventually(t, "the command runs", func() bool { return readAll(w.path("gen/began.pb.go")) != "" })
 	w.write("gen/draft.txt", "hours of work\n")
@@ -218,16 +218,16 @@ func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
 		q = w.startedOn(m, unjudged)
 	}
 	a, b := p.agent(), q.agent()
-	first, second := a.selects("INT-001"), b.selects("INT-002")
+	first, second := a.Selects("INT-001"), b.Selects("INT-002")
 	id, _ := a.behind(first, "python3 src/mapper.py "+file)
 	w.meets("src/ready", os.O_RDONLY)
 	for range 3 { // the last of the looks is long after the first store
-		got := changed(b.ok("execute_command", args{"session": second, "command": "true"}).Fields)
+		got := changed(b.OK("execute_command", args{"session": second, "command": "true"}).Object)
 		check.That(t, len(got) == 0, "a command that changes nothing is charged with %q", got)
 	}
 	w.meets("src/go", os.O_WRONLY)
 	w.meets("src/done", os.O_RDONLY)
-	if got := changed(b.ok("execute_command", args{"session": second, "command": "echo x >> docs/other.md"}).Fields); len(got) != 1 || got[0] != "docs/other.md" {
+	if got := changed(b.OK("execute_command", args{"session": second, "command": "echo x >> docs/other.md"}).Object); len(got) != 1 || got[0] != "docs/other.md" {
 		t.Errorf("another command is charged with %q", got)
 	}
 	w.meets("src/end", os.O_WRONLY)
@@ -238,7 +238,7 @@ func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
 	if m.level == "none" {
 		w.wantRecord(`"kind":"command"`, `"violations":[`, `"path":"`+file+`"`)
 	}
-	b.call("execute_command", args{"session": b.selects("INT-001"), "command": "echo last | tee -a " + file})
+	b.Call("execute_command", args{"session": b.Selects("INT-001"), "command": "echo last | tee -a " + file})
 	w.wantRecord(`"kind":"command"`, `"path":"`+file+`"`, `"before":"`+string(files.HashOf([]byte(after)))+`"`)
 }
 

@@ -87,7 +87,7 @@ func TestKilledInAMerge(t *testing.T) {
 			w := mergeWorld(t)
 			before := w.gitSays("rev-parse", "HEAD")
 			p := w.initialized()
-			session := p.agent().selects("INT-001")
+			session := p.agent().Selects("INT-001")
 			w.write(".git/hold", at+"\n")
 			p.send(callLine("merge", "execute_command", args{"command": merge, "session": session}))
 			held := ".git/held"
@@ -103,9 +103,9 @@ func TestKilledInAMerge(t *testing.T) {
 			w.remove(".git/held")
 
 			a := w.initialized().agent()
-			run := func(line string) answer { return a.call("execute_command", args{"command": line, "session": session}) }
-			if r := run("git status --porcelain"); r.IsError || !strings.Contains(r.text(), c.left) {
-				t.Fatalf("git status does not say %q: %s", c.left, r.text())
+			run := func(line string) answer { return a.Call("execute_command", args{"command": line, "session": session}) }
+			if r := run("git status --porcelain"); r.Error || !strings.Contains(r.Text, c.left) {
+				t.Fatalf("git status does not say %q: %s", c.left, r.Text)
 			}
 			begun, merged := before != w.gitSays("rev-parse", "HEAD") || c.left != "", at == "merged" || at == "post"
 			check.Equal(t, before != w.gitSays("rev-parse", "HEAD"), merged, "the branch moved")
@@ -115,14 +115,14 @@ func TestKilledInAMerge(t *testing.T) {
 			w.accountsForMerge(begun, at == "post")
 
 			r := run(merge)
-			check.That(t, strings.Contains(r.text(), c.said), "the next merge does not say %q: %s", c.said, r.text())
-			if r.IsError {
-				_, remedy, _ := strings.Cut(r.str("suggestion"), "remove it: ")
-				a.ok("execute_command", args{"command": remedy, "session": session})
+			check.That(t, strings.Contains(r.Text, c.said), "the next merge does not say %q: %s", c.said, r.Text)
+			if r.Error {
+				_, remedy, _ := strings.Cut(r.Str("suggestion"), "remove it: ")
+				a.OK("execute_command", args{"command": remedy, "session": session})
 			}
 			for _, line := range []string{c.tidy, merge} {
-				if r := run(cmp.Or(line, "git status")); r.IsError || r.Fields["exit_code"] != 0.0 {
-					t.Errorf("%s: %s", line, r.text())
+				if r := run(cmp.Or(line, "git status")); r.Error || r.Object["exit_code"] != 0.0 {
+					t.Errorf("%s: %s", line, r.Text)
 				}
 			}
 			w.git("merge-base", "--is-ancestor", "feature", "HEAD")
@@ -159,7 +159,7 @@ func TestMergeOvertakenByAPerson(t *testing.T) {
 			w := mergeWorld(t)
 			p := w.initialized()
 			a := p.agent()
-			merge := args{"command": "git merge -q feature", "session": a.selects("INT-001")}
+			merge := args{"command": "git merge -q feature", "session": a.Selects("INT-001")}
 			w.write(".git/hold", "pre\n")
 			p.send(callLine("merge", "execute_command", merge))
 			w.appears(".git/held")
@@ -170,10 +170,10 @@ func TestMergeOvertakenByAPerson(t *testing.T) {
 			was := w.gitSays("status", "--porcelain", "--branch")
 			w.remove(".git/hold")
 			r := p.await("merge").result(t)
-			check.That(t, r.Fields["error_type"] == "BUSY" && strings.Contains(r.text(), c.said), "it does not say %q: %s", c.said, r.text())
+			check.That(t, r.Object["error_type"] == "BUSY" && strings.Contains(r.Text, c.said), "it does not say %q: %s", c.said, r.Text)
 			check.Equal(t, w.gitSays("status", "--porcelain", "--branch"), was, "it was")
-			if r := a.ok("execute_command", merge); !strings.Contains(r.text(), c.then) {
-				t.Errorf("sent again, it does not say %q: %s", c.then, r.text())
+			if r := a.OK("execute_command", merge); !strings.Contains(r.Text, c.then) {
+				t.Errorf("sent again, it does not say %q: %s", c.then, r.Text)
 			}
 			w.git("merge-base", "--is-ancestor", "main", "HEAD")
 		})
@@ -209,19 +209,19 @@ func TestTrustedGitWithoutNamespaces(t *testing.T) {
 	w.untracked()
 	w.configured("commands: {git: trust}\n")
 	a := w.startedOn(all[i]).agent()
-	session := a.selects("INT-001")
-	run := func(line string) answer { return a.call("execute_command", args{"command": line, "session": session}) }
+	session := a.Selects("INT-001")
+	run := func(line string) answer { return a.Call("execute_command", args{"command": line, "session": session}) }
 	r := run("echo x > src/new; git add src; git commit -qm new")
-	check.Must(t, !r.IsError && r.Fields["exit_code"] == 0.0 && strings.Contains(r.text(), "ledger.git: tree"), "%s", r.text())
+	check.Must(t, !r.Error && r.Object["exit_code"] == 0.0 && strings.Contains(r.Text, "ledger.git: tree"), "%s", r.Text)
 	check.Equal(t, w.gitSays("status", "--porcelain")+w.gitSays("log", "-1", "--format=%s"), "new", "git says")
-	if r := run("rm -rf .git/orchestra; ls src"); r.IsError || r.Fields["exit_code"] != 0.0 { // no git in the line
-		t.Errorf("%s", r.text())
+	if r := run("rm -rf .git/orchestra; ls src"); r.Error || r.Object["exit_code"] != 0.0 { // no git in the line
+		t.Errorf("%s", r.Text)
 	}
 	check.Equal(t, len(w.records(`"kind":"command"`)), 2, "records are gone: %s", w.records())
-	if r := run("git status -s; mv .git/orchestra src/moved"); r.Fields["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.text(), "no longer has the record") {
-		t.Errorf("%s", r.text())
+	if r := run("git status -s; mv .git/orchestra src/moved"); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "no longer has the record") {
+		t.Errorf("%s", r.Text)
 	}
-	a.refused("LEDGER_UNAVAILABLE", "execute_command", args{"command": "true", "session": session})
+	a.Refused("LEDGER_UNAVAILABLE", "execute_command", args{"command": "true", "session": session})
 	eventually(t, "the refusal is recorded in a new place", func() bool {
 		begun, _ := filepath.Glob(w.path(".git/orchestra/*/.orchestration/agent_trace.jsonl"))
 		if len(begun) == 0 {
@@ -235,7 +235,7 @@ func TestTrustedGitWithoutNamespaces(t *testing.T) {
 	if out, err := back.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	a.ok("execute_command", args{"command": "git commit --allow-empty -qm again", "session": session})
+	a.OK("execute_command", args{"command": "git commit --allow-empty -qm again", "session": session})
 }
 
 // untracked makes the repository as init does: what is the server's own is in no commit, and nobody is asked who commits.

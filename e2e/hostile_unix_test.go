@@ -98,18 +98,18 @@ func TestHostileRepository(t *testing.T) {
 
 	p := w.initialized()
 	a := p.agent()
-	r := a.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/n.txt", "content": "x"})
-	untrusted, _ := json.Marshal(r.details()["untrusted_settings"])
+	r := a.Refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/n.txt", "content": "x"})
+	untrusted, _ := json.Marshal(r.Details()["untrusted_settings"])
 	for _, part := range []string{"config.yaml:4: sandbox", "hooks", "checks", ".intentignore:1: unscoped:**", "commands.allow of INT-001", "commands.network of INT-001"} {
 		check.That(t, strings.Contains(string(untrusted), part), "the first refusal does not name %s: %s", part, untrusted)
 	}
-	check.That(t, strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "the first refusal does not say what to do: %s", r.text())
-	session := a.selects("INT-001")
-	a.refused("READ_REQUIRED", "write_to_file", args{"session": session, "path": "src/a.txt", "content": "x"})
-	a.refused("PROTECTED_PATH", "write_to_file", args{"session": session, "path": ".git/hooks/pre-commit", "content": "x"})
-	r = a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
-	check.That(t, r.details()["untrusted_settings"] == nil && strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "%s", r.text())
-	a.ok("write_to_file", args{"session": session, "path": "src/n.txt", "content": "x"})
+	check.That(t, strings.Contains(r.Str("suggestion"), "orchestra-mcp trust"), "the first refusal does not say what to do: %s", r.Text)
+	session := a.Selects("INT-001")
+	a.Refused("READ_REQUIRED", "write_to_file", args{"session": session, "path": "src/a.txt", "content": "x"})
+	a.Refused("PROTECTED_PATH", "write_to_file", args{"session": session, "path": ".git/hooks/pre-commit", "content": "x"})
+	r = a.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
+	check.That(t, r.Details()["untrusted_settings"] == nil && strings.Contains(r.Str("suggestion"), "orchestra-mcp trust"), "%s", r.Text)
+	a.OK("write_to_file", args{"session": session, "path": "src/n.txt", "content": "x"})
 	w.holdsCommands(a, session)
 	ran := marks(t, mark)
 	check.Must(t, len(ran) == 0, "ran: %v", ran)
@@ -119,38 +119,38 @@ func TestHostileRepository(t *testing.T) {
 	for _, part := range []string{"touch " + mark + "-pre", "touch " + mark + "-check", "sandbox = off", "unscoped:**", "unscoped:docs/", `"rm -rf"`} {
 		check.That(t, strings.Contains(shown, part), "trust does not show %s:\n%s", part, shown)
 	}
-	a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
+	a.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
 	check.Equal(t, code, 2, "exit code")
 	if shown, code := w.trust("--yes"); code != 0 {
 		t.Fatalf("%d: %s", code, shown)
 	}
-	a.ok("write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
+	a.OK("write_to_file", args{"session": session, "path": "docs/n.md", "content": "x"})
 	p.end()
 	check.That(t, strings.Contains(p.log.String(), "sandbox"), "the log does not say what was withheld: %s", p.log)
 
 	// From its next start the server runs the programs.
 	p = w.initialized()
 	a = p.agent()
-	session = a.selects("INT-001")
-	if r := a.ok("execute_command", args{"session": session, "command": "true"}); r.str("sandbox") != "none" {
-		t.Errorf("trusted, and the sandbox is %s", r.str("sandbox"))
+	session = a.Selects("INT-001")
+	if r := a.OK("execute_command", args{"session": session, "command": "true"}); r.Str("sandbox") != "none" {
+		t.Errorf("trusted, and the sandbox is %s", r.Str("sandbox"))
 	}
-	a.ok("write_to_file", args{"session": session, "path": "src/a.txt", "content": "y"})
+	a.OK("write_to_file", args{"session": session, "path": "src/a.txt", "content": "y"})
 	if ran := strings.Join(marks(t, mark), " "); !strings.Contains(ran, "-pre") || !strings.Contains(ran, "-post") {
 		t.Errorf("trusted, and ran only %q", ran)
 	}
 
 	// Any change asks again.
 	w.write(".intentignore", w.read(".intentignore")+"# theirs\n")
-	a.ok("write_to_file", args{"session": session, "path": "docs/o.md", "content": "x"}) // by the other file
-	a.refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "other.md", "content": "x"})
+	a.OK("write_to_file", args{"session": session, "path": "docs/o.md", "content": "x"}) // by the other file
+	a.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": session, "path": "other.md", "content": "x"})
 	p.end()
 	for _, each := range marks(t, mark) {
 		check.OK(t, os.Remove(each))
 	}
 	w.write(".orchestration/config.yaml", w.read(".orchestration/config.yaml")+"# theirs\n")
 	a = w.initialized().agent()
-	a.ok("write_to_file", args{"session": a.selects("INT-001"), "path": "src/p.txt", "content": "y"})
+	a.OK("write_to_file", args{"session": a.Selects("INT-001"), "path": "src/p.txt", "content": "y"})
 	if ran := marks(t, mark); len(ran) > 0 {
 		t.Errorf("a changed file still starts %v", ran)
 	}
@@ -159,14 +159,14 @@ func TestHostileRepository(t *testing.T) {
 // holdsCommands demands that commands are held to the best level of this machine, whatever the repository says.
 func (w *workspace) holdsCommands(a agent, session string) {
 	w.t.Helper()
-	r := a.call("execute_command", args{"session": session, "command": "tee docs/a.md < src/a.txt"})
+	r := a.Call("execute_command", args{"session": session, "command": "tee docs/a.md < src/a.txt"})
 	best := sandbox.Probe().Level
-	check.Equal(w.t, r.str("sandbox"), string(best), "a command ran at")
+	check.Equal(w.t, r.Str("sandbox"), string(best), "a command ran at")
 	if best != sandbox.None {
 		w.want("docs/a.md", "# A\n")
 		return
 	}
-	check.Equal(w.t, r.str("error_type"), "COMMAND_OUT_OF_SCOPE", "a change out of scope is not told")
+	check.Equal(w.t, r.Str("error_type"), "COMMAND_OUT_OF_SCOPE", "a change out of scope is not told")
 	w.write("docs/a.md", "# A\n")
 }
 
@@ -183,7 +183,7 @@ func TestHostileLinks(t *testing.T) {
 	} {
 		w := clone(t, files, map[string]string{name: to})
 		a := w.initialized().agent()
-		a.refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/n.txt", "content": "x"})
+		a.Refused("INTENTS_UNREADABLE", "write_to_file", args{"path": "src/n.txt", "content": "x"})
 		shown, code := w.trust("--yes")
 		check.That(t, code == 3, "%s: trust ended with %d: %s", name, code, shown)
 	}
@@ -265,10 +265,10 @@ func newUsedWorkspace(t *testing.T) *workspace {
 	w.write("src/a.txt", "one\n")
 	w.git("init", "-q")
 	a := w.initialized().agent()
-	a.selects("INT-001")
-	a.ok("read_file", args{"path": "src/a.txt"})
-	a.ok("write_to_file", args{"path": "src/a.txt", "content": "two\n"})
-	a.ok("execute_command", args{"command": "echo three > src/b.txt"})
+	a.Selects("INT-001")
+	a.OK("read_file", args{"path": "src/a.txt"})
+	a.OK("write_to_file", args{"path": "src/a.txt", "content": "two\n"})
+	a.OK("execute_command", args{"command": "echo three > src/b.txt"})
 	return w
 }
 
@@ -337,8 +337,8 @@ func TestUndoAfterKill(t *testing.T) {
 			check.OK(t, os.Chmod(w.path("src/run.sh"), 0o750))
 			p := w.initialized("ORCHESTRA_WRITE_BLIND=allow")
 			a := p.agent()
-			a.selects("INT-001")
-			id := a.ok(c.tool, c.with).str("record_id")
+			a.Selects("INT-001")
+			id := a.OK(c.tool, c.with).Str("record_id")
 			p.kill()
 			w.commands("undo", id, "--yes")
 			w.want("src/run.sh", before)

@@ -31,7 +31,7 @@ func TestEndWithCommandRunning(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			p := w.initialized()
-			session := p.agent().selects("INT-001")
+			session := p.agent().Selects("INT-001")
 			mark := filepath.Base(w.dir) + strconv.Itoa(os.Getpid())
 			p.send(callLine(1, "execute_command", args{"session": session, "timeout": 600,
 				"command": ": " + mark + "; setsid sh -c ': " + mark + "; trap \"\" TERM HUP; sleep 601; :' & sleep 602; :"}))
@@ -53,7 +53,7 @@ func TestCommandEndsWithKilledClient(t *testing.T) {
 	w := newWorkspace(t)
 	a := w.dialed("typescript1/stdio", nil)
 	mark := filepath.Base(w.dir) + strconv.Itoa(os.Getpid())
-	a.begin("execute_command", args{"session": a.selects("INT-001"), "timeout": 60,
+	a.begin("execute_command", args{"session": a.Selects("INT-001"), "timeout": 60,
 		"command": ": " + mark + "; while sleep 0.05; do echo on; done"})
 	eventually(t, "the command runs", func() bool { return len(running(t, mark)) > 0 })
 	a.client.(*typescript).kill()
@@ -95,7 +95,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	w := newWorkspace(t)
 	p := w.initialized()
 	a := p.agent()
-	busy, other := a.selects("INT-001"), a.selects("INT-005")
+	busy, other := a.Selects("INT-001"), a.Selects("INT-005")
 	const commands, reads = 24, 20
 	p.send(callLine("c0", "execute_command", args{"session": busy, "command": "until [ -e src/go ]; do sleep 0.05; done; echo 0 >> src/order.txt"}))
 	for i := range commands - 1 {
@@ -104,16 +104,16 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	for i := range reads {
 		p.send(callLine(fmt.Sprintf("r%d", i), "read_file", args{"session": busy, "path": "src/a.txt"}))
 	}
-	a.ok("read_file", args{"session": other, "path": "src/a.txt"})
-	a.ok("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
-	check.Equal(t, a.ok("execute_command", args{"session": other, "command": "echo served too"}).str("output"), "served too\n")
+	a.OK("read_file", args{"session": other, "path": "src/a.txt"})
+	a.OK("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
+	check.Equal(t, a.OK("execute_command", args{"session": other, "command": "echo served too"}).Str("output"), "served too\n")
 	w.write("src/go", "")
 	for ended := 0; ended < commands+reads; {
 		m, ok := p.next()
 		check.Must(t, ok, "the program ended")
 		if m.Method == "" {
 			r := m.result(t)
-			check.That(t, !r.IsError, "%v: %s", m.ID, r.text())
+			check.That(t, !r.Error, "%v: %s", m.ID, r.Text)
 			ended++
 		}
 	}
@@ -128,22 +128,22 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 	w := newWorkspace(t)
 	p := w.initialized()
 	a := p.agent()
-	other := a.selects("INT-005")
+	other := a.Selects("INT-005")
 	const commands = 70
 	for i := range commands {
 		p.send(string(modernLine(t, fmt.Sprintf("s%d", i), "select_active_intent", args{"intent_id": "INT-001"})))
-		session := p.await(fmt.Sprintf("s%d", i)).result(t).str("session")
+		session := p.await(fmt.Sprintf("s%d", i)).result(t).Str("session")
 		p.send(callLine(fmt.Sprintf("c%d", i), "execute_command", args{"session": session, "command": "until [ -e src/go ]; do sleep 0.2; done"}))
 	}
-	a.ok("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
-	a.ok("read_file", args{"session": other, "path": "src/a.txt"})
+	a.OK("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
+	a.OK("read_file", args{"session": other, "path": "src/a.txt"})
 	w.write("src/go", "")
 	for ended := 0; ended < commands; {
 		m, ok := p.next()
 		check.Must(t, ok, "the program ended")
 		if id, _ := m.ID.(string); strings.HasPrefix(id, "c") {
 			r := m.result(t)
-			check.That(t, !r.IsError && r.Fields["exit_code"] == float64(0), "%v: %s", m.ID, r.text())
+			check.That(t, !r.Error && r.Object["exit_code"] == float64(0), "%v: %s", m.ID, r.Text)
 			ended++
 		}
 	}
@@ -186,18 +186,18 @@ func TestOutputInBoundedMemory(t *testing.T) {
 			p := w.startedOn(m, "GOMEMLIMIT=32MiB") // else what nobody needs any more stays for as long as the collector waits for a processor
 			p.patience = 5 * time.Minute
 			a := p.agent()
-			session := a.selects("INT-001")
-			a.ok("execute_command", args{"session": session, "command": "echo warm"})
+			session := a.Selects("INT-001")
+			a.OK("execute_command", args{"session": session, "command": "echo warm"})
 			before := peakMemory(t, p)
 			for _, f := range tried {
 				begun, used := time.Now(), busyTime(t, p)
-				r := a.ok("execute_command", args{"session": session, "timeout": 600, "command": fmt.Sprintf(f.line, size)})
+				r := a.OK("execute_command", args{"session": session, "timeout": 600, "command": fmt.Sprintf(f.line, size)})
 				took, worked := time.Since(begun), busyTime(t, p)-used
-				out := r.str("output")
-				check.That(t, len(out) <= 120_000 && len(out) >= 10_000 && r.Fields["truncated"] == true && r.Fields["sandbox"] == m.level,
+				out := r.Str("output")
+				check.That(t, len(out) <= 120_000 && len(out) >= 10_000 && r.Object["truncated"] == true && r.Object["sandbox"] == m.level,
 					"%s: %d bytes of output", f.line, len(out))
-				w.wholeUpTo(kept, r.str("artifact_id"), f)
-				a.pages(session, r.str("artifact_id"), f)
+				w.wholeUpTo(kept, r.Str("artifact_id"), f)
+				a.pages(session, r.Str("artifact_id"), f)
 				t.Logf("%s of %d MiB: %v, %v of them the server's work, read %v, peak memory %d MiB", f.line, size>>20, took.Round(time.Millisecond), worked, time.Since(begun.Add(took)).Round(time.Millisecond), peakMemory(t, p)>>20)
 			}
 			grown := peakMemory(t, p) - before
@@ -229,31 +229,31 @@ func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 
 // pages reads the end of a kept output, by bytes and by lines.
 func (a agent) pages(session, artifact string, f flood) {
-	a.t.Helper()
+	a.T.Helper()
 	read := func(arguments args) answer {
 		arguments["session"], arguments["artifact_id"] = session, artifact
-		return a.ok("read_command_output", arguments)
+		return a.OK("read_command_output", arguments)
 	}
 	end := read(args{"byte_offset": kept - 100, "limit": 1000})
-	check.That(a.t, end.Fields["total_bytes"] == float64(kept) && end.Fields["next_byte"] == float64(0) && end.str("content") != "",
-		"%s, the end by bytes: %v", f.line, end.Fields)
+	check.That(a.T, end.Object["total_bytes"] == float64(kept) && end.Object["next_byte"] == float64(0) && end.Str("content") != "",
+		"%s, the end by bytes: %v", f.line, end.Object)
 	before := read(args{"byte_offset": kept - 200, "limit": 100})
-	if next, _ := before.Fields["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.is != nil && next != kept-100 { // a page ends with a character
-		a.t.Errorf("%s, before the end by bytes: %v", f.line, before.Fields)
+	if next, _ := before.Object["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.is != nil && next != kept-100 { // a page ends with a character
+		a.T.Errorf("%s, before the end by bytes: %v", f.line, before.Object)
 	}
 	last := read(args{"tail": 2})
-	total, _ := last.Fields["total_lines"].(float64)
-	check.That(a.t, f.lines == (total > 1000) && len(last.str("content")) != 0 && last.Fields["next"] == float64(0),
-		"%s, the last lines: %v", f.line, last.Fields)
+	total, _ := last.Object["total_lines"].(float64)
+	check.That(a.T, f.lines == (total > 1000) && len(last.Str("content")) != 0 && last.Object["next"] == float64(0),
+		"%s, the last lines: %v", f.line, last.Object)
 	by := read(args{"offset": total, "limit": 10})
-	got := by.str("content")
-	check.That(a.t, strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) && by.Fields["next"] == float64(0),
-		"%s, line %v: %.100q, next %v", f.line, total, got, by.Fields["next"])
+	got := by.Str("content")
+	check.That(a.T, strings.HasPrefix(got, fmt.Sprintf("%d | ", int(total))) && by.Object["next"] == float64(0),
+		"%s, line %v: %.100q, next %v", f.line, total, got, by.Object["next"])
 	if check.Long() {
-		check.Equal[any](a.t, read(args{"search": "no such text", "limit": 1}).Fields["matches"], float64(0), "%s, a search", f.line)
+		check.Equal[any](a.T, read(args{"search": "no such text", "limit": 1}).Object["matches"], float64(0), "%s, a search", f.line)
 	}
-	if bytes.ContainsAny([]byte(last.str("content")), "\x00\x1b") {
-		a.t.Errorf("%s: control characters in %.100q", f.line, last.str("content"))
+	if bytes.ContainsAny([]byte(last.Str("content")), "\x00\x1b") {
+		a.T.Errorf("%s: control characters in %.100q", f.line, last.Str("content"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 // command runs the program as the operator does in another terminal.
@@ -134,16 +135,16 @@ func (f *inForm) settings() string { return waitsForOperator }
 func (f *inForm) via() string      { return approval.Elicitation }
 
 func (f *inForm) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
-	o.t.Helper()
+	o.T.Helper()
 	f.told <- r
-	result := o.call(tool, arguments)
+	result := o.Call(tool, arguments)
 	select {
 	case shown := <-f.shown:
-		f.unasked(o.t)
+		f.unasked(o.T)
 		return result, displayed{text: shown.message, forIntent: strings.Contains(string(shown.schema), decisionIntent)}
 	case <-f.told:
 	}
-	o.t.Fatalf("%s %v: nobody was asked: %s", tool, arguments, result.text())
+	o.T.Fatalf("%s %v: nobody was asked: %s", tool, arguments, result.Text)
 	return answer{}, displayed{}
 }
 
@@ -175,24 +176,24 @@ func (inInbox) via() string          { return approval.Inbox }
 func (inInbox) unasked(t *testing.T) {}
 
 func (i inInbox) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
-	o.t.Helper()
-	stopped := o.refused("APPROVAL_REQUIRED", tool, arguments)
-	id, _ := stopped.details()["approval_id"].(string)
+	o.T.Helper()
+	stopped := o.Refused("APPROVAL_REQUIRED", tool, arguments)
+	id, _ := stopped.Details()["approval_id"].(string)
 	q := o.w.looksAt(id)
 	if r.Action == "cancel" {
 		return stopped, q
 	}
 	o.w.answers(id, r)
 	if !i.resume {
-		return o.call(tool, arguments), q
+		return o.Call(tool, arguments), q
 	}
 	resumption := args{"approval_id": id}
 	if session, ok := arguments["session"]; ok {
 		resumption["session"] = session
 	}
-	result := o.call("resume_approval", resumption)
-	if inner, ok := result.Fields["result"].(map[string]any); ok {
-		result.Fields = inner
+	result := o.Call("resume_approval", resumption)
+	if inner, ok := result.Object["result"].(map[string]any); ok {
+		result.Object = inner
 	}
 	return result, q
 }
@@ -229,9 +230,9 @@ func (inInboxMeanwhile) name() string     { return "inbox, while the call waits"
 func (inInboxMeanwhile) settings() string { return waitsForOperator }
 
 func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply) (answer, displayed) {
-	o.t.Helper()
+	o.T.Helper()
 	inbox := o.w.inbox()
-	before := check.Value(inbox.Pending())(o.t)
+	before := check.Value(inbox.Pending())(o.T)
 	wait := o.client.(*typescript).begin("callTool", args{"name": tool, "arguments": arguments})
 	waiting := o.w.pending(inbox, len(before)+1)
 	id := waiting[len(waiting)-1].ID
@@ -242,10 +243,9 @@ func (i inInboxMeanwhile) put(o *operator, tool string, arguments args, r reply)
 	}
 	q := o.w.looksAt(id)
 	o.w.answers(id, r)
-	raw := check.Value(wait())(o.t)
-	result := answer{t: o.t}
-	err := json.Unmarshal(raw, &result)
-	check.Must(o.t, err == nil && result.Fields != nil, "%v %s", err, raw)
+	raw := check.Value(wait())(o.T)
+	result, err := agenttest.Read(o.T, raw)
+	check.Must(o.T, err == nil && result.Object != nil, "%v %s", err, raw)
 	return result, q
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}` +
@@ -165,14 +166,13 @@ func (p *process) request(method string, params any) (json.RawMessage, error) {
 	return m.Result, nil
 }
 
-func (p *process) agent() agent { return agent{p.t, p} }
+func (p *process) agent() agent { return newAgent(p.t, p) }
 
 // result is the tool's answer in a message.
 func (m message) result(t *testing.T) answer {
 	t.Helper()
-	r := answer{t: t}
-	err := json.Unmarshal(m.Result, &r)
-	check.Must(t, err == nil && len(r.Content) != 0, "no tool result: %v %s %+v", err, m.Result, m.Error)
+	r, err := agenttest.Read(t, m.Result)
+	check.Must(t, err == nil && r.Text != "", "no tool result: %v %s %+v", err, m.Result, m.Error)
 	return r
 }
 

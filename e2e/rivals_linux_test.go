@@ -52,11 +52,11 @@ func TestPrincipalsAttackEachOther(t *testing.T) {
 			e := w.embed(func(o *server.Options) { o.Settings = set })
 			var both sync.WaitGroup
 			for _, one := range []struct{ own, other, intent string }{{"alice", "bob", "INT-A"}, {"bob", "alice", "INT-B"}} {
-				a := agent{t, w.dialGo(endpoint{e.url, "token of " + one.own}, "")}
-				session := a.selects(one.intent)
+				a := newAgent(t, w.dialGo(endpoint{e.url, "token of " + one.own}, ""))
+				session := a.Selects(one.intent)
 				both.Go(func() {
-					r := a.call("execute_command", args{"session": session, "timeout": 60, "command": strings.NewReplacer("OWN", one.own, "OTHER", one.other).Replace(rivalLine)})
-					check.That(t, r.Fields["exit_code"] == 0.0 && (r.Fields["sandbox"] == string(level) || r.IsError), "%s: %s", one.own, r.text())
+					r := a.Call("execute_command", args{"session": session, "timeout": 60, "command": strings.NewReplacer("OWN", one.own, "OTHER", one.other).Replace(rivalLine)})
+					check.That(t, r.Object["exit_code"] == 0.0 && (r.Object["sandbox"] == string(level) || r.Error), "%s: %s", one.own, r.Text)
 				})
 			}
 			both.Wait()
@@ -88,11 +88,11 @@ func TestGitOfAnotherSession(t *testing.T) {
 		{"alice", "INT-A", strings.ReplaceAll(wait, "%s", "bob/ready") + "git add alice && git -c user.name=A -c user.email=a@example.org commit -qm x && touch alice/committed"},
 		{"bob", "INT-B", "touch bob/ready; " + strings.ReplaceAll(wait, "%s", "alice/committed") + "echo seen"},
 	} {
-		a := agent{t, w.dialGo(endpoint{e.url, "token of " + one.own}, "")}
-		session := a.selects(one.intent)
+		a := newAgent(t, w.dialGo(endpoint{e.url, "token of " + one.own}, ""))
+		session := a.Selects(one.intent)
 		both.Go(func() {
-			r := a.call("execute_command", args{"session": session, "timeout": 60, "command": one.line})
-			check.That(t, !r.IsError && r.Fields["exit_code"] == 0.0, "%s: %s", one.own, r.text())
+			r := a.Call("execute_command", args{"session": session, "timeout": 60, "command": one.line})
+			check.That(t, !r.Error && r.Object["exit_code"] == 0.0, "%s: %s", one.own, r.Text)
 		})
 	}
 	both.Wait()

@@ -63,7 +63,7 @@ func TestHappyPath(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			a := agent{t, c.connect(w)}
+			a := newAgent(t, c.connect(w))
 			for _, step := range []struct {
 				name string
 				run  func(*workspace, agent)
@@ -111,77 +111,77 @@ func offersTools(w *workspace, a agent) {
 }
 
 func changesFiles(w *workspace, a agent) {
-	session := a.selects("INT-001")
-	read := a.ok("read_file", args{"path": "src/a.txt", "session": session})
-	check.That(w.t, read.str("content") == "one\ntwo\nthree\n" && strings.HasPrefix(read.str("content_hash"), "sha256:"), "read: %v", read.Fields)
-	edited := a.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
+	session := a.Selects("INT-001")
+	read := a.OK("read_file", args{"path": "src/a.txt", "session": session})
+	check.That(w.t, read.Str("content") == "one\ntwo\nthree\n" && strings.HasPrefix(read.Str("content_hash"), "sha256:"), "read: %v", read.Object)
+	edited := a.OK("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
 	w.want("src/a.txt", "one\n2\nthree\n")
-	a.ok("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "expected_content_hash": edited.str("content_hash"), "session": session})
+	a.OK("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "expected_content_hash": edited.Str("content_hash"), "session": session})
 	w.want("src/a.txt", "whole\n")
-	a.ok("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
+	a.OK("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
 	w.want("src/a.txt", "WHOLE\n")
-	patched := a.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n" +
+	patched := a.OK("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n" +
 		"*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
-	files, _ := patched.Fields["files"].([]any)
-	check.That(w.t, len(files) == 2, "patch: %v", patched.Fields)
+	files, _ := patched.Object["files"].([]any)
+	check.That(w.t, len(files) == 2, "patch: %v", patched.Object)
 	w.want("src/b/new.txt", "hello\n")
 	w.want("src/moved.txt", "whole again\n")
 	for _, call := range []string{"edit_file", "write_to_file", "apply_diff", "apply_patch"} {
 		w.wantRecord(`"kind":"mutation"`, `"call":"`+call+`"`, `"intent_id":"INT-001"`)
 	}
-	w.wantRecord(`"op":"moved"`, patched.str("record_id"))
+	w.wantRecord(`"op":"moved"`, patched.Str("record_id"))
 }
 
 func runsCommands(w *workspace, a agent) {
-	session := a.selects("INT-001")
-	ran := a.ok("execute_command", args{"session": session, "command": "seq 3; exit 3"})
-	check.That(w.t, ran.Fields["exit_code"] == 3.0 && strings.Contains(ran.str("output"), "1\n2\n3"), "command: %v", ran.Fields)
-	output := a.ok("read_command_output", args{"artifact_id": ran.str("artifact_id"), "session": session})
-	check.That(w.t, strings.Contains(output.str("content"), "2"), "output: %v", output.Fields)
-	late := a.ok("execute_command", args{"session": session, "command": "sleep 60", "timeout": 1})
-	check.Equal(w.t, late.Fields["timed_out"], true, "a command outlived its timeout")
+	session := a.Selects("INT-001")
+	ran := a.OK("execute_command", args{"session": session, "command": "seq 3; exit 3"})
+	check.That(w.t, ran.Object["exit_code"] == 3.0 && strings.Contains(ran.Str("output"), "1\n2\n3"), "command: %v", ran.Object)
+	output := a.OK("read_command_output", args{"artifact_id": ran.Str("artifact_id"), "session": session})
+	check.That(w.t, strings.Contains(output.Str("content"), "2"), "output: %v", output.Object)
+	late := a.OK("execute_command", args{"session": session, "command": "sleep 60", "timeout": 1})
+	check.Equal(w.t, late.Object["timed_out"], true, "a command outlived its timeout")
 	w.wantRecord(`"kind":"command"`, `"exit_code":3`)
 }
 
 func looksAround(w *workspace, a agent) {
-	session := a.selects("INT-001")
-	check.Equal(w.t, a.ok("get_active_intent", args{"session": session}).str("intent_id"), "INT-001", "state")
-	intents, _ := a.ok("list_intents", args{}).Fields["intents"].([]any)
+	session := a.Selects("INT-001")
+	check.Equal(w.t, a.OK("get_active_intent", args{"session": session}).Str("intent_id"), "INT-001", "state")
+	intents, _ := a.OK("list_intents", args{}).Object["intents"].([]any)
 	check.That(w.t, len(intents) == 5, "%d intents", len(intents))
-	files := a.ok("list_files", args{"path": ".", "recursive": true})
-	check.That(w.t, strings.Contains(files.text(), "moved.txt"), "list_files: %s", files.text())
-	matches := a.ok("search_files", args{"path": "src", "regex": "whole a.ain"})
-	list, _ := matches.Fields["matches"].([]any)
-	check.That(w.t, len(list) == 1, "search_files: %v", matches.Fields)
-	trace := a.ok("query_trace", args{"path": "src/moved.txt"})
-	if list, _ := trace.Fields["records"].([]any); len(list) == 0 {
+	files := a.OK("list_files", args{"path": ".", "recursive": true})
+	check.That(w.t, strings.Contains(files.Text, "moved.txt"), "list_files: %s", files.Text)
+	matches := a.OK("search_files", args{"path": "src", "regex": "whole a.ain"})
+	list, _ := matches.Object["matches"].([]any)
+	check.That(w.t, len(list) == 1, "search_files: %v", matches.Object)
+	trace := a.OK("query_trace", args{"path": "src/moved.txt"})
+	if list, _ := trace.Object["records"].([]any); len(list) == 0 {
 		w.t.Error("query_trace knows nothing of the file")
 	}
-	a.ok("query_lessons", args{})
+	a.OK("query_lessons", args{})
 }
 
 // isRefused has a refusal of each form, which the clients hold to the tool's schema; each code is provoked in pkg/server.
 func isRefused(w *workspace, a agent) {
-	a.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
-	session := a.selects("INT-001")
-	scope := a.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/other.md", "content": "x", "session": session})
-	check.That(w.t, scope.details()["path"] == "docs/other.md" && scope.str("action_hint") == "request_scope_expansion", "%v", scope.Fields)
+	a.Refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"}).Twice()
+	session := a.Selects("INT-001")
+	scope := a.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/other.md", "content": "x", "session": session})
+	check.That(w.t, scope.Details()["path"] == "docs/other.md" && scope.Str("action_hint") == "request_scope_expansion", "%v", scope.Object)
 	w.write("src/unread.txt", "unseen\n")
-	unread := a.refused("READ_REQUIRED", "write_to_file", args{"path": "src/unread.txt", "content": "x", "session": session})
-	check.Equal(w.t, unread.details()["content"], "unseen\n", "it does not hand over what is missing")
+	unread := a.Refused("READ_REQUIRED", "write_to_file", args{"path": "src/unread.txt", "content": "x", "session": session})
+	check.Equal(w.t, unread.Details()["content"], "unseen\n", "it does not hand over what is missing")
 	block := "<<<<<<< SEARCH\nnothing like it\n=======\nx\n>>>>>>> REPLACE"
-	diff := a.refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/unread.txt", "diff": block, "session": session})
-	check.That(w.t, diff.details()["failed_blocks"] != nil, "no failed blocks: %v", diff.Fields)
-	a.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": 7, "content": "x", "session": session})
-	a.refused("PATH_OUTSIDE_WORKSPACE", "read_file", args{"path": "../x", "session": session})
+	diff := a.Refused("DIFF_NOT_APPLIED", "apply_diff", args{"path": "src/unread.txt", "diff": block, "session": session})
+	check.That(w.t, diff.Details()["failed_blocks"] != nil, "no failed blocks: %v", diff.Object)
+	a.Refused("INVALID_ARGUMENTS", "write_to_file", args{"path": 7, "content": "x", "session": session})
+	a.Refused("PATH_OUTSIDE_WORKSPACE", "read_file", args{"path": "../x", "session": session})
 }
 
 func asksOperator(w *workspace, a agent) {
 	proposal := args{"name": "New", "owned_scope": []string{"new/**"}, "description": "why"}
-	proposed := a.refused("APPROVAL_REQUIRED", "propose_intent", proposal)
-	check.That(w.t, strings.Contains(proposed.str("suggestion"), "orchestra-mcp approvals"), "%v", proposed.Fields)
-	a.refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": proposed.details()["approval_id"]})
-	a.refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "why", "intent_id": "INT-001"})
+	proposed := a.Refused("APPROVAL_REQUIRED", "propose_intent", proposal)
+	check.That(w.t, strings.Contains(proposed.Str("suggestion"), "orchestra-mcp approvals"), "%v", proposed.Object)
+	a.Refused("APPROVAL_REQUIRED", "resume_approval", args{"approval_id": proposed.Details()["approval_id"]})
+	a.Refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{"lib/**"}, "reason": "why", "intent_id": "INT-001"})
 }
 
 func offersPrompts(w *workspace, a agent) {
@@ -252,8 +252,8 @@ func TestProgressAndAbort(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			a := agent{t, c.connect(w)}
-			session := a.selects("INT-001")
+			a := newAgent(t, c.connect(w))
+			session := a.Selects("INT-001")
 			var ran struct {
 				answer
 				Progress []struct{ Message string }
@@ -269,7 +269,7 @@ func TestProgressAndAbort(t *testing.T) {
 			eventually(t, "the command of the aborted call ends and is recorded", func() bool {
 				return len(w.records(`"kind":"command"`, "src/begun")) == 1
 			})
-			a.ok("list_intents", args{})
+			a.OK("list_intents", args{})
 		})
 	}
 }

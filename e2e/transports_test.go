@@ -24,9 +24,9 @@ func TestNothingButProtocol(t *testing.T) {
 	p.send("not JSON", `{"jsonrpc":"2.0","id":1,"method":"no/such/method"}`, callLine(2, "no_such_tool", args{}))
 	p.await(2)
 	a := p.agent()
-	session := a.selects("INT-001")
-	a.ok("execute_command", args{"command": "echo to stdout; echo to stderr >&2; printf '\\377\\0'", "session": session})
-	a.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x", "content": "", "session": session})
+	session := a.Selects("INT-001")
+	a.OK("execute_command", args{"command": "echo to stdout; echo to stderr >&2; printf '\\377\\0'", "session": session})
+	a.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x", "content": "", "session": session})
 	p.end()
 	check.That(t, strings.Contains(p.log.String(), "ORCHESTRA_NO_SUCH_THING"), "standard error lacks the warning: %s", p.log)
 }
@@ -45,7 +45,7 @@ func TestPipelinedCallsBeforeEndOfInput(t *testing.T) {
 	p.in.Close()
 	for i := range 1 + writes {
 		r := p.await(1 + i).result(t)
-		check.Must(t, !r.IsError, "call %d: %s", i, r.text())
+		check.Must(t, !r.Error, "call %d: %s", i, r.Text)
 	}
 	p.exits()
 	check.Equal(t, len(w.records(`"kind":"mutation"`)), writes)
@@ -58,23 +58,23 @@ func TestCommandsOfPrincipals(t *testing.T) {
 	w := newWorkspace(t)
 	e := w.embed(func(*server.Options) {})
 	for _, version := range []string{"", modern} {
-		alice, bob := agent{t, w.dialGo(endpoint{e.url, "token of alice"}, version)}, agent{t, w.dialGo(endpoint{e.url, "token of bob"}, version)}
-		session, own := alice.selects("INT-001"), bob.selects("INT-001")
-		r := alice.ok("execute_command", args{"session": session, "command": "echo hers; exec sleep 100", "background": true})
-		id, artifact := r.str("command_id"), r.str("artifact_id")
+		alice, bob := newAgent(t, w.dialGo(endpoint{e.url, "token of alice"}, version)), newAgent(t, w.dialGo(endpoint{e.url, "token of bob"}, version))
+		session, own := alice.Selects("INT-001"), bob.Selects("INT-001")
+		r := alice.OK("execute_command", args{"session": session, "command": "echo hers; exec sleep 100", "background": true})
+		id, artifact := r.Str("command_id"), r.Str("artifact_id")
 		for stolen, arguments := range map[string]args{
 			"list_commands": {}, "stop_command": {"command_id": id}, "write_to_file": {"path": "src/stolen.txt", "content": "x"}, "get_active_intent": {},
 		} {
 			arguments["session"] = session
-			bob.refused("SESSION_EXPIRED", stolen, arguments)
+			bob.Refused("SESSION_EXPIRED", stolen, arguments)
 		}
-		bob.refused("FILE_NOT_FOUND", "stop_command", args{"session": own, "command_id": id})
-		bob.refused("FILE_NOT_FOUND", "read_command_output", args{"session": own, "artifact_id": artifact})
-		listed, _ := bob.ok("list_commands", args{"session": own}).Fields["commands"].([]any)
+		bob.Refused("FILE_NOT_FOUND", "stop_command", args{"session": own, "command_id": id})
+		bob.Refused("FILE_NOT_FOUND", "read_command_output", args{"session": own, "artifact_id": artifact})
+		listed, _ := bob.OK("list_commands", args{"session": own}).Object["commands"].([]any)
 		check.That(t, len(listed) == 0, "bob sees %v", listed)
-		read := alice.ok("read_command_output", args{"session": session, "artifact_id": artifact})
-		check.That(t, read.str("content") == "1 | hers\n", "%v", read.Fields)
-		check.Equal(t, alice.ok("stop_command", args{"session": session, "command_id": id}).Fields["running"], false)
+		read := alice.OK("read_command_output", args{"session": session, "artifact_id": artifact})
+		check.That(t, read.Str("content") == "1 | hers\n", "%v", read.Object)
+		check.Equal(t, alice.OK("stop_command", args{"session": session, "command_id": id}).Object["running"], false)
 	}
 }
 

@@ -45,7 +45,7 @@ func (b *bench) answers(id string, d approval.Decision, reason string) {
 // required makes a call that has to be answered, and returns the request.
 func (b *bench) required(tool string, a args) string {
 	b.t.Helper()
-	id, _ := b.refused("APPROVAL_REQUIRED", tool, a).details()["approval_id"].(string)
+	id, _ := b.Refused("APPROVAL_REQUIRED", tool, a).Details()["approval_id"].(string)
 	check.Must(b.t, strings.HasPrefix(id, "apr_"), "no id")
 	return id
 }
@@ -61,16 +61,16 @@ func TestApprovedCallPassesOnceAndNoOther(t *testing.T) {
 			other := args{"session": s, "path": "docs/n.md", "content": "other\n"}
 			check.Must(t, b.required("write_to_file", other) != id, "another content is the same request")
 			if how == "same call" {
-				b.ok("write_to_file", call)
+				b.OK("write_to_file", call)
 			} else {
-				r := b.ok("resume_approval", args{"session": s, "approval_id": id})
-				check.That(t, r.str("status") == "executed" && r.str("tool") == "write_to_file" && strings.Contains(r.Text, "docs/n.md"),
+				r := b.OK("resume_approval", args{"session": s, "approval_id": id})
+				check.That(t, r.Str("status") == "executed" && r.Str("tool") == "write_to_file" && strings.Contains(r.Text, "docs/n.md"),
 					"%v", r.Object)
-				b.refused("FILE_NOT_FOUND", "resume_approval", args{"session": s, "approval_id": id})
+				b.Refused("FILE_NOT_FOUND", "resume_approval", args{"session": s, "approval_id": id})
 			}
 			check.Equal(t, b.read("docs/n.md"), "new\n", "wrote")
 			check.OK(t, os.Remove(filepath.Join(b.dir, "docs/n.md")))
-			again := b.call("write_to_file", call)
+			again := b.Call("write_to_file", call)
 			check.That(t, again.Error, "approved once, and it passed twice")
 			b.wantRecord(`"outcome":"asked"`, id, "SCOPE_VIOLATION")
 		})
@@ -83,8 +83,8 @@ func TestGrantEndsWithTheStepThatEndsItsIntent(t *testing.T) {
 	b, s := start(t, newWorkspace(t), asks).under("INT-001")
 	put := args{"session": s, "path": "docs/a.md", "content": "1"}
 	b.answers(b.required("write_to_file", put), approval.ForIntent, "")
-	b.ok("write_to_file", put)
-	b.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "BLOCKED", "note": "waiting"})
+	b.OK("write_to_file", put)
+	b.OK("update_intent", args{"session": s, "intent_id": "INT-001", "status": "BLOCKED", "note": "waiting"})
 	grants, err := b.inbox().Grants()
 	check.That(t, err == nil && len(grants) == 0, "the grants of a blocked intent stand: %+v %v", grants, err)
 }
@@ -94,7 +94,7 @@ func TestMissingIntentIsRecordedAsUntracked(t *testing.T) {
 	b := start(t, newWorkspace(t), asks).connect()
 	call := args{"path": "src/n", "content": "x"}
 	b.answers(b.required("write_to_file", call), approval.Once, "")
-	b.ok("write_to_file", call)
+	b.OK("write_to_file", call)
 	b.wantRecord(`"kind":"mutation"`, `"intent_id":"UNTRACKED"`, "src/n")
 }
 
@@ -102,11 +102,11 @@ func TestSelectionIsPutToTheOperator(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Approvals.SelectIntent = settings.Ask }).connect()
 	id := b.required("select_active_intent", args{"intent_id": "INT-001"})
-	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
+	b.Refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
 	b.answers(id, approval.Once, "")
 	check.That(t, b.required("select_active_intent", args{"intent_id": "INT-002"}) != id, "another intent is the same question")
-	s := b.selects("INT-001")
-	b.ok("write_to_file", args{"session": s, "path": "src/n", "content": "x"})
+	s := b.Selects("INT-001")
+	b.OK("write_to_file", args{"session": s, "path": "src/n", "content": "x"})
 }
 
 // Two servers share one inbox, and one answer lets one call pass.
@@ -114,7 +114,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	one, two := start(t, dir, asks).connect(), start(t, dir, asks).connect()
-	call := args{"session": one.selects("INT-001"), "path": "docs/n", "content": "x"}
+	call := args{"session": one.Selects("INT-001"), "path": "docs/n", "content": "x"}
 	id := one.required("write_to_file", call)
 	check.Equal(t, two.required("write_to_file", call), id, "the other server put a question of its own")
 	two.answers(id, approval.Once, "")
@@ -122,7 +122,7 @@ func TestTwoServersOneInbox(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, b := range []*bench{one, two} {
 		wg.Go(func() {
-			if r := b.call("write_to_file", call); !r.Error {
+			if r := b.Call("write_to_file", call); !r.Error {
 				passed.Add(1)
 			}
 		})
@@ -139,12 +139,12 @@ func TestFiftyWaitWhileReadsAreServed(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range many {
 		wg.Go(func() {
-			b.ok("write_to_file", args{"session": s, "path": "docs/" + strings.Repeat("n", i+1), "content": "x"})
+			b.OK("write_to_file", args{"session": s, "path": "docs/" + strings.Repeat("n", i+1), "content": "x"})
 		})
 	}
 	inbox := b.inbox()
 	for answered := 0; answered < many; {
-		b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+		b.OK("read_file", args{"session": s, "path": "src/a.txt"})
 		pending := check.Value(inbox.Pending())(t)
 		if answered == 0 && len(pending) < many {
 			continue // all of them wait at once
@@ -173,7 +173,7 @@ func TestGivenUpWhileWaiting(t *testing.T) {
 		t.Error("the call was answered")
 	}
 	b.answers(id, approval.Once, "")
-	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+	b.OK("read_file", args{"session": s, "path": "src/a.txt"})
 	if _, err := os.Stat(filepath.Join(b.dir, "docs/n")); err == nil {
 		t.Error("a call that was given up took effect")
 	}
@@ -212,13 +212,13 @@ func TestElicitationDecides(t *testing.T) {
 				shown.Store(&r.Params.Message)
 				return say.Load()
 			})
-			s := b.selects("INT-001")
+			s := b.Selects("INT-001")
 			put := func(path string) args { return args{"session": s, "path": path, "content": "hello\n"} }
 			accept := func(d string) {
 				say.Store(&mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": d, "reason": "my words"}})
 			}
 			accept("approve_once")
-			b.ok("write_to_file", put("docs/1"))
+			b.OK("write_to_file", put("docs/1"))
 			for _, want := range []string{"docs/1", "SCOPE_VIOLATION", "INT-001", "+hello"} {
 				if !strings.Contains(*shown.Load(), want) {
 					t.Errorf("not shown: %q in\n%s", want, *shown.Load())
@@ -226,17 +226,17 @@ func TestElicitationDecides(t *testing.T) {
 			}
 			b.wantRecord(`"outcome":"approved"`, `"way":"elicitation"`, "docs/1")
 			accept("deny")
-			r := b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/2"))
-			check.Equal(t, r.details()["operator_reason"], "my words")
+			r := b.Refused("APPROVAL_REJECTED", "write_to_file", put("docs/2"))
+			check.Equal(t, r.Details()["operator_reason"], "my words")
 			b.wantRecord(`"outcome":"denied"`, `"way":"elicitation"`, "docs/2")
 			say.Store(&mcp.ElicitResult{Action: "decline"})
-			b.refused("APPROVAL_REJECTED", "write_to_file", put("docs/3"))
+			b.Refused("APPROVAL_REJECTED", "write_to_file", put("docs/3"))
 			say.Store(&mcp.ElicitResult{Action: "cancel"})
-			b.refused("APPROVAL_REQUIRED", "write_to_file", put("docs/4"))
+			b.Refused("APPROVAL_REQUIRED", "write_to_file", put("docs/4"))
 			accept("approve_for_intent")
-			b.ok("write_to_file", put("docs/5"))
+			b.OK("write_to_file", put("docs/5"))
 			shown.Store(nil)
-			b.ok("edit_file", args{"session": s, "path": "docs/5", "old_string": "hello", "new_string": "bye"})
+			b.OK("edit_file", args{"session": s, "path": "docs/5", "old_string": "hello", "new_string": "bye"})
 			check.That(t, shown.Load() == nil, "asked although it is granted")
 			pending, _ := b.inbox().Pending()
 			check.That(t, len(pending) == 1, "%d wait, not the one that was put away", len(pending))

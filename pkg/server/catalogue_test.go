@@ -97,8 +97,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		"many":     {"INVALID_ARGUMENTS", "request_scope_expansion", args{"paths": paths, "reason": "x", "session": s}, "paths: got 20000 items"},
 		"a regex":  {"INVALID_ARGUMENTS", "search_files", args{"regex": strings.Repeat("(", 500_000)}, "regex:"},
 	} {
-		r := b.refused(c.code, c.tool, c.args)
-		check.That(t, len(r.Text) <= 48<<10 && strings.Contains(r.str("error"), c.says), "%s: %d bytes, %.300s", name, len(r.Text), r.Text)
+		r := b.Refused(c.code, c.tool, c.args)
+		check.That(t, len(r.Text) <= 48<<10 && strings.Contains(r.Str("error"), c.says), "%s: %d bytes, %.300s", name, len(r.Text), r.Text)
 	}
 }
 
@@ -238,8 +238,8 @@ func TestResources(t *testing.T) {
 			check.Write(t, dir, ".orchestration/AGENT.md", "## Decision (2026-01-01)\nTabs.\n")
 			brain := b.resource("orchestra://brain")
 			check.That(t, strings.Contains(brain, "Tabs."), "brain: %q", brain)
-			s := b.selects("INT-001")
-			b.ok("write_to_file", args{"session": s, "path": "src/n.txt", "content": "SECRET CONTENT\n"})
+			s := b.Selects("INT-001")
+			b.OK("write_to_file", args{"session": s, "path": "src/n.txt", "content": "SECRET CONTENT\n"})
 			recent := b.resource("orchestra://ledger/recent")
 			first, _, _ := strings.Cut(recent, "\n")
 			check.That(t, strings.Contains(first, `"path":"src/n.txt"`), "the newest record is not first:\n%s", recent)
@@ -260,9 +260,9 @@ func TestBrainKeepsSecrets(t *testing.T) {
 			link(t, "keys.secret", dir+"/brain.md")
 			b := start(t, dir, func(o *server.Options) { o.Settings.Brain.File = brain }).connect()
 			b.noResource("orchestra://brain", "TOP")
-			r := b.call("query_lessons", args{})
+			r := b.Call("query_lessons", args{})
 			check.That(t, r.Error && r.Object["error_type"] != "INTERNAL_ERROR" && !strings.Contains(r.Text, "TOP"), "query_lessons: %s", r.Text)
-			c := b.ok("select_active_intent", args{"intent_id": "INT-001"})
+			c := b.OK("select_active_intent", args{"intent_id": "INT-001"})
 			check.That(t, !strings.Contains(c.Text, "TOP"), "the context quotes a secret:\n%s", c.Text)
 		})
 	}

@@ -58,7 +58,7 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, s := start(t, dir).under("INT-001")
-	r := b.ok("execute_command", args{"session": s, "mutation_class": "INTENT_EVOLUTION",
+	r := b.OK("execute_command", args{"session": s, "mutation_class": "INTENT_EVOLUTION",
 		"command": "sed -i s/two/2/ src/a.txt && mkdir -p src/sub && echo new > src/sub/n.txt && chmod 755 src/sub/n.txt"})
 	if got := fmt.Sprint(r.Object["changed_files"]); got != "[map[in_scope:true operation:modified path:src/a.txt] map[in_scope:true operation:created path:src/sub/n.txt]]" {
 		t.Errorf("changed_files: %s", got)
@@ -69,11 +69,11 @@ func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	if c.Path != "src/a.txt" || fmt.Sprint(c.Hunks) != "[[2 1 2 1]]" || len(c.Ranges) != 1 || c.Ranges[0].StartLine != 2 || c.Before.OID == "" || c.After.OID == "" || e.MutationClass != "INTENT_EVOLUTION" {
 		t.Errorf("%+v, class %s", c, e.MutationClass)
 	}
-	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})
+	b.OK("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -r src/sub; ln -s b.txt src/link; mkfifo src/pipe; chmod 600 src/b.txt"})
 	e = b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "created src/link", "created src/pipe", "deleted src/sub/n.txt", "moved src/b.txt from src/a.txt")
 	check.That(t, fmt.Sprint(e.Detail["links"]) == "[src/link]" && fmt.Sprint(e.Detail["special"]) == "[src/pipe]", "%v", e.Detail)
-	b.ok("execute_command", args{"session": s, "command": "cat src/b.txt; touch src/b.txt"})
+	b.OK("execute_command", args{"session": s, "command": "cat src/b.txt; touch src/b.txt"})
 	if e = b.lastRecord(record.KindCommand); len(e.Changes) > 0 || e.MutationClass != "" {
 		t.Errorf("%+v", e)
 	}
@@ -118,11 +118,11 @@ func TestCommandOutOfScope(t *testing.T) {
 				check.Write(t, dir, name, string(content))
 			}
 			b, s := start(t, dir, withoutSandbox).under("INT-001")
-			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
-			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.str("action_hint") != hint {
+			r := b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
+			if r.Object["exit_code"] != 0.0 || r.Object["record_id"] == "" || r.Object["changed_files"] == nil || r.Str("action_hint") != hint {
 				t.Errorf("%v", r.Object)
 			}
-			next := r.str("suggestion")
+			next := r.Str("suggestion")
 			asks := strings.Contains(next, "request_scope_expansion with paths: [")
 			check.That(t, asks == (hint == "request_scope_expansion") && strings.Contains(next, ask), "asks for %s by %q", ask, next)
 			says := strings.Contains(next, "No scope opens")
@@ -131,10 +131,10 @@ func TestCommandOutOfScope(t *testing.T) {
 			e := b.lastRecord(record.KindCommand)
 			got := violationsOf(e)
 			check.That(t, slices.Equal(got, want), "violations %q, want %q", got, want)
-			b.ok("execute_command", args{"session": s, "command": "true"})
+			b.OK("execute_command", args{"session": s, "command": "true"})
 		})
 	}
-	b.ok("execute_command", args{"session": s, "command": "ls"})
+	b.OK("execute_command", args{"session": s, "command": "ls"})
 }
 
 // With revert_violations the workspace is as it was, byte for byte, mode for mode; what was in scope stays.
@@ -156,7 +156,7 @@ func TestViolationsAreReverted(t *testing.T) {
 			check.OK(t, os.Symlink("other.md", filepath.Join(dir, "docs/link2")))
 			before := treeOf(t, dir)
 			b, s := start(t, dir, withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).under("INT-001")
-			r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
+			r := b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": line})
 			e := b.lastRecord(record.KindCommand)
 			for _, v := range e.Violations {
 				check.That(t, v.Reverted || slices.Contains(left, v.Path), "%s was not reverted: %s", v.Path, r.Text)
@@ -170,7 +170,7 @@ func TestViolationsAreReverted(t *testing.T) {
 			for name := range before {
 				check.That(t, strings.HasPrefix(name, "src/") || after[name] != "", "%s is gone", name)
 			}
-			b.ok("execute_command", args{"session": s, "command": "true"})
+			b.OK("execute_command", args{"session": s, "command": "true"})
 			if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 || len(e.Violations) > 0 {
 				t.Errorf("the next command is charged with %v %v", changesOf(e), violationsOf(e))
 			}
@@ -214,16 +214,16 @@ func TestOutsideEditorIsNotCharged(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, s := start(t, dir).under("INT-001")
-	b.ok("execute_command", args{"session": s, "command": "true"})
+	b.OK("execute_command", args{"session": s, "command": "true"})
 	edited := exec.Command("sh", "-c", "echo from outside >> src/a.txt; echo x > docs/other.md; echo x > outside.txt; rm -f go.mod")
 	edited.Dir = dir
 	out, err := edited.CombinedOutput()
 	check.Must(t, err == nil, "%v %s", err, out)
-	b.ok("execute_command", args{"session": s, "command": "true"})
+	b.OK("execute_command", args{"session": s, "command": "true"})
 	if e := b.lastRecord(record.KindCommand); len(e.Changes) > 0 {
 		t.Errorf("charged with %v", changesOf(e))
 	}
-	b.ok("execute_command", args{"session": s, "command": "echo from the command >> src/a.txt"})
+	b.OK("execute_command", args{"session": s, "command": "echo from the command >> src/a.txt"})
 	e := b.lastRecord(record.KindCommand)
 	b.wantChanges(e, "modified src/a.txt")
 	check.Equal(t, fmt.Sprint(e.Changes[0].Hunks), "[[4 0 5 1]]", "%v", e.Changes[0].Hunks)
@@ -234,17 +234,17 @@ func TestCommandMakesViewsStale(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, s := start(t, dir).under("INT-001")
-	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
-	b.ok("execute_command", args{"session": s, "command": "sed -i s/two/2/ src/a.txt"})
-	stale := b.refused("STALE_FILE", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
+	b.OK("read_file", args{"session": s, "path": "src/a.txt"})
+	b.OK("execute_command", args{"session": s, "command": "sed -i s/two/2/ src/a.txt"})
+	stale := b.Refused("STALE_FILE", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
 	check.That(t, strings.Contains(stale.Text, `one\n2\nthree`), "the content is not shown: %s", stale.Text)
-	b.ok("write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
+	b.OK("write_to_file", args{"session": s, "path": "src/a.txt", "content": "mine\n"})
 	e := b.lastRecord(record.KindMutation)
 	check.That(t, !e.Changes[0].ExternalBefore, "the command's change was recorded, so it is not external")
-	b.ok("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -f src/c.txt"})
-	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "mine too\n"})
-	b.ok("execute_command", args{"session": s, "command": "rm src/b.txt"})
-	b.ok("write_to_file", args{"session": s, "path": "src/b.txt", "content": "again\n"})
+	b.OK("execute_command", args{"session": s, "command": "mv src/a.txt src/b.txt; rm -f src/c.txt"})
+	b.OK("write_to_file", args{"session": s, "path": "src/b.txt", "content": "mine too\n"})
+	b.OK("execute_command", args{"session": s, "command": "rm src/b.txt"})
+	b.OK("write_to_file", args{"session": s, "path": "src/b.txt", "content": "again\n"})
 }
 
 // What tools write while a command runs, of this server and of another on the workspace, is theirs; an editor's writes
@@ -257,24 +257,24 @@ func TestWritesWhileACommandRuns(t *testing.T) {
 	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "src/go"), 0o600))
 	b := start(t, dir, withoutSandbox).connect()
 	other := start(t, dir, withoutSandbox).connect()
-	first, second, third := b.selects("INT-001"), b.another(legacy), other.selects("INT-005")
-	session := second.selects("INT-005")
-	b.ok("execute_command", args{"session": first, "command": "true"})
+	first, second, third := b.Selects("INT-001"), b.another(legacy), other.Selects("INT-005")
+	session := second.Selects("INT-005")
+	b.OK("execute_command", args{"session": first, "command": "true"})
 	ended := make(chan reply)
 	go func() {
-		ended <- b.call("execute_command", args{"session": first, "command": "echo running > src/running; cat < src/go > src/got; echo more >> src/theirs"})
+		ended <- b.Call("execute_command", args{"session": first, "command": "echo running > src/running; cat < src/go > src/got; echo more >> src/theirs"})
 	}()
 	b.eventually("the command runs", func() bool { return b.exists("src/running") })
-	second.ok("read_file", args{"session": session, "path": "src/ours"})
-	second.ok("write_to_file", args{"session": session, "path": "src/ours", "content": "by this server\n"})
-	other.ok("read_file", args{"session": third, "path": "src/theirs"})
-	other.ok("write_to_file", args{"session": third, "path": "src/theirs", "content": "by another server\n"})
-	other.ok("write_to_file", args{"session": third, "path": "docs/theirs", "content": "by another server\n"})
+	second.OK("read_file", args{"session": session, "path": "src/ours"})
+	second.OK("write_to_file", args{"session": session, "path": "src/ours", "content": "by this server\n"})
+	other.OK("read_file", args{"session": third, "path": "src/theirs"})
+	other.OK("write_to_file", args{"session": third, "path": "src/theirs", "content": "by another server\n"})
+	other.OK("write_to_file", args{"session": third, "path": "docs/theirs", "content": "by another server\n"})
 	check.Write(t, dir, "src/editor", "by an editor\n")
 	check.Write(t, dir, "src/go", "go\n") // lets the command go on
 	r := <-ended
 	check.Must(t, !r.Error, "%v", r.Text)
-	e := b.entry(r.str("record_id"))
+	e := b.entry(r.Str("record_id"))
 	b.wantChanges(e, "created src/editor", "created src/got", "created src/running", "modified src/theirs")
 	for _, c := range e.Changes {
 		check.That(t, c.Path != "src/theirs" || fmt.Sprint(c.Hunks) == "[[1 0 2 1]]", "the command's change of src/theirs: %v", c.Hunks)

@@ -39,26 +39,26 @@ func TestChecks(t *testing.T) {
 		settings.Check{Paths: "src/**/*.{go,txt}", Command: "echo $CHANGED_FILES >> '" + log + "'; " + find},
 		settings.Check{Paths: "docs", Command: "exit 9"},
 	)).connect()
-	s := b.selects("INT-005")
-	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})), "")
-	r := b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\nTODO\n", "session": s})
+	s := b.Selects("INT-005")
+	check.Equal(t, warnings(b.OK("write_to_file", args{"path": "src/b.txt", "content": "fine\n", "session": s})), "")
+	r := b.OK("write_to_file", args{"path": "src/c.txt", "content": "one\nTODO\n", "session": s})
 	w := warnings(r)
-	check.That(t, strings.Contains(w, "finds problems (exit code 1):\n2:TODO") && r.str("record_id") != "", "%v", r.Object)
+	check.That(t, strings.Contains(w, "finds problems (exit code 1):\n2:TODO") && r.Str("record_id") != "", "%v", r.Object)
 	all := b.lessons()
 	if len(all) != 1 || all[0].Path != "src/c.txt" || all[0].Category != brain.FailedCheck || !strings.Contains(all[0].Text, "2:TODO") || all[0].Intent != "INT-005" {
 		t.Errorf("%+v", all)
 	}
 	b.wantRecord(`"lifecycle"`, "failed check")
 	// The same problem on another line is known.
-	b.ok("write_to_file", args{"path": "src/c.txt", "content": "one\n\n\n\nTODO\n", "session": s})
+	b.OK("write_to_file", args{"path": "src/c.txt", "content": "one\n\n\n\nTODO\n", "session": s})
 	// Once for a call, whatever the number of files; reads, unchanged files and other paths start nothing.
-	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/x.txt\n+1\n*** Add File: src/y.txt\n+1\n*** Add File: other.txt\n+1\n*** End Patch\n"})
-	b.ok("read_file", args{"path": "src/x.txt", "session": s})
-	b.ok("write_to_file", args{"path": "src/x.txt", "content": "1\n", "session": s})
+	b.OK("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/x.txt\n+1\n*** Add File: src/y.txt\n+1\n*** Add File: other.txt\n+1\n*** End Patch\n"})
+	b.OK("read_file", args{"path": "src/x.txt", "session": s})
+	b.OK("write_to_file", args{"path": "src/x.txt", "content": "1\n", "session": s})
 	said, _ := os.ReadFile(log)
 	check.That(t, string(said) == "src/b.txt\nsrc/c.txt\nsrc/c.txt\nsrc/x.txt src/y.txt\n", "%s", said)
 	check.Equal(t, len(b.lessons()), 1, "%+v", b.lessons())
-	if w := warnings(b.ok("write_to_file", args{"path": "docs/n.md", "content": "x\n", "session": s})); !strings.Contains(w, "exit code 9):\nit printed nothing") {
+	if w := warnings(b.OK("write_to_file", args{"path": "docs/n.md", "content": "x\n", "session": s})); !strings.Contains(w, "exit code 9):\nit printed nothing") {
 		t.Errorf("%s", w)
 	}
 }
@@ -81,7 +81,7 @@ func TestHostileChecks(t *testing.T) {
 				o.Settings.Commands.Timeout = 100 * time.Millisecond
 			}
 		}).connect()
-		r := b.ok("write_to_file", args{"path": "src/n.txt", "content": "x\n", "session": b.selects("INT-001")})
+		r := b.OK("write_to_file", args{"path": "src/n.txt", "content": "x\n", "session": b.Selects("INT-001")})
 		w := warnings(r)
 		check.That(t, strings.Contains(w, want) && (want != "" || w == "") && len(w) <= 6000 && !strings.Contains(w, "\x1b"),
 			"%s: %.500s", command, w)
@@ -93,19 +93,19 @@ func TestHostileChecks(t *testing.T) {
 func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true, RefusedCalls: true})).under("INT-001")
-	b.ok("execute_command", args{"command": "echo why; exit 3", "session": s})
-	b.ok("execute_command", args{"command": "true", "session": s})
+	b.OK("execute_command", args{"command": "echo why; exit 3", "session": s})
+	b.OK("execute_command", args{"command": "true", "session": s})
 	for range 3 { // said three times, known after the first
-		b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x", "session": s})
+		b.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x", "session": s})
 	}
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
-	b.refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none.txt", "session": s})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
+	b.Refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none.txt", "session": s})
 	all := b.lessons()
 	if len(all) != 2 || all[0].Category != brain.FailedCommand || !strings.Contains(all[0].Text, `"echo why; exit 3" fails with exit code 3`) ||
 		all[1].Category != brain.RefusedCall || all[1].Path != "docs/x.md" || !strings.Contains(all[1].Text, "SCOPE_VIOLATION") {
 		t.Errorf("%+v", all)
 	}
-	b.refused("INVALID_ARGUMENTS", "record_lesson", args{"lesson": "x", "category": "failed check"})
+	b.Refused("INVALID_ARGUMENTS", "record_lesson", args{"lesson": "x", "category": "failed check"})
 }
 
 // An agent that fails all the time does not fill the brain.
@@ -115,7 +115,7 @@ func TestLessonsAreRationed(t *testing.T) {
 	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).under("INT-001")
 	fail := func(hour int) {
 		for i := range 21 {
-			b.ok("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})
+			b.OK("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})
 		}
 	}
 	fail(0)
@@ -130,9 +130,9 @@ func TestLessonsAreRationed(t *testing.T) {
 	}
 	check.Write(t, b.dir, ".orchestration/AGENT.md", text)
 	now.forward(time.Hour)
-	b.ok("execute_command", args{"command": "exit 7", "session": s})
+	b.OK("execute_command", args{"command": "exit 7", "session": s})
 	check.Equal(t, b.read(".orchestration/AGENT.md"), text, "more than there may be")
-	b.ok("record_lesson", args{"session": s, "lesson": "Agents can still write."})
+	b.OK("record_lesson", args{"session": s, "lesson": "Agents can still write."})
 }
 
 // A program that hangs ends with its client: nothing waits for it, and nothing of it is left.
@@ -214,21 +214,21 @@ func TestRecordsThatACommandTakesAway(t *testing.T) {
 func (b *bench) recordsTakenAway(s, line string) {
 	t := b.t
 	t.Helper()
-	r := b.call("execute_command", args{"session": s, "command": line})
+	r := b.Call("execute_command", args{"session": s, "command": line})
 	check.Must(t, r.Object["error_type"] == "COMMAND_OUT_OF_SCOPE" && strings.Contains(r.Text, "no longer has the record"), "%s", r.Text)
 	e := b.lastRecord(record.KindCommand)
 	check.That(t, slices.ContainsFunc(e.Violations, func(v record.Violation) bool { return v.Kind == "ledger" }), "violations %+v", e.Violations)
 	write := args{"session": s, "path": "src/new.txt", "content": "x\n"}
-	if r := b.call("write_to_file", write); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "ledger restore") {
+	if r := b.Call("write_to_file", write); r.Object["error_type"] != "LEDGER_UNAVAILABLE" || !strings.Contains(r.Text, "ledger restore") {
 		t.Errorf("afterwards: %s", r.Text)
 	}
-	if r := b.call("execute_command", args{"session": s, "command": "true"}); r.Object["error_type"] != "LEDGER_UNAVAILABLE" {
+	if r := b.Call("execute_command", args{"session": s, "command": "true"}); r.Object["error_type"] != "LEDGER_UNAVAILABLE" {
 		t.Errorf("afterwards: %s", r.Text)
 	}
 	problems := b.problems()
 	check.That(t, len(problems) != 0 && problems[0].Kind == ledger.ProblemMissing, "verify: %+v", problems)
 	b.restoreLedger()
-	b.ok("write_to_file", write)
+	b.OK("write_to_file", write)
 	if problems := b.problems(); len(problems) > 0 {
 		t.Errorf("verify: %+v", problems)
 	}
@@ -241,8 +241,8 @@ func TestTheLinkToTheLedgerIsMadeAgain(t *testing.T) {
 	dir := newWorkspace(t)
 	b, s := start(t, dir, withoutSandbox).under("INT-001")
 	for _, line := range []string{"rm " + link, "rm " + link + "; mkdir src/d; ln -s ../src/d " + link} {
-		b.ok("execute_command", args{"session": s, "command": line})
-		b.ok("execute_command", args{"session": s, "command": "true"})
+		b.OK("execute_command", args{"session": s, "command": line})
+		b.OK("execute_command", args{"session": s, "command": "true"})
 		e := b.lastRecord(record.KindCommand)
 		check.That(t, len(e.Violations) == 0, "%s: violations %+v", line, e.Violations)
 		there, err := os.ReadFile(filepath.Join(dir, link))
@@ -256,8 +256,8 @@ func TestRecordsThatACommandTakesAwayDegraded(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, s := start(t, dir, withoutSandbox, degraded).under("INT-001")
-	b.call("execute_command", args{"session": s, "command": takeAway(dir)})
-	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
+	b.Call("execute_command", args{"session": s, "command": takeAway(dir)})
+	b.OK("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
 	problems := b.problems()
 	check.That(t, len(problems) == 1 && problems[0].Kind == ledger.ProblemMissing, "verify: %+v", problems)
 	b.restoreLedger()
@@ -276,7 +276,7 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	git("add", ".")
 	git("commit", "-qm", "one")
 	b, s := start(t, dir, withoutSandbox, inTree).under("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && touch src/other && git switch -q -c older HEAD~1"})
+	r := b.OK("execute_command", args{"session": s, "command": "git add -A && git commit -qm two && touch src/other && git switch -q -c older HEAD~1"})
 	said := map[string]bool{}
 	changes, _ := r.Object["git_changes"].([]any)
 	for _, c := range changes {
@@ -285,9 +285,9 @@ func TestASwitchTakesNoRecordsAway(t *testing.T) {
 	check.That(t, said[".git/HEAD"] && said[".git/refs/heads/first"] && said[".git/refs/heads/older"], "git_changes: %v", r.Object["git_changes"])
 	e := b.lastRecord(record.KindCommand)
 	check.That(t, len(e.Violations) == 0 && e.Detail["git"] != nil, "violations %+v, detail %v", e.Violations, e.Detail)
-	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
+	b.OK("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
 	// The same without git in the line, and without a commit that has them: lost.
-	r = b.call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; sh -c 'git stash -q; git stash drop -q; rm -f .orchestration/agent_trace.jsonl'"})
+	r = b.Call("execute_command", args{"session": s, "command": "cp .orchestration/agent_trace.jsonl src/aside; sh -c 'git stash -q; git stash drop -q; rm -f .orchestration/agent_trace.jsonl'"})
 	check.That(t, strings.Contains(r.Text, "no longer has the record"), "%s", r.Text)
 	b.restoreLedger()
 }

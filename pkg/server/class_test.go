@@ -17,8 +17,8 @@ func classBench(t *testing.T, choice settings.Choice) (b *bench, s string) {
 	dir := newWorkspace(t)
 	check.Write(t, dir, "src/a.go", goBefore)
 	b = start(t, dir, func(o *server.Options) { o.Settings.MutationClass = choice }).connect()
-	s = b.selects("INT-001")
-	b.ok("read_file", args{"session": s, "path": "src/a.go"})
+	s = b.Selects("INT-001")
+	b.OK("read_file", args{"session": s, "path": "src/a.go"})
 	return b, s
 }
 
@@ -33,21 +33,21 @@ func TestDeclaredRefactors(t *testing.T) {
 		t.Run(string(choice), func(t *testing.T) {
 			b, s := classBench(t, choice)
 			rename["session"] = s
-			check.Equal(t, b.ok("edit_file", rename).str("mutation_class"), "AST_REFACTOR")
+			check.Equal(t, b.OK("edit_file", rename).Str("mutation_class"), "AST_REFACTOR")
 			b.wantRecord(`"mutation_class":"AST_REFACTOR"`, `"evidence":"proven"`, `"reason":"renamed local variable sum to total in line 4"`)
 			if choice == settings.Enforce {
-				r := b.refused("MUTATION_CLASS_MISMATCH", "edit_file", edit(s, "a + b", "a - b"))
-				if d := r.details(); d["declared"] != "AST_REFACTOR" || d["computed"] != "INTENT_EVOLUTION" || d["evidence"] != "unproven" ||
-					!strings.Contains(r.str("error"), `src/a.go:4: "+" became "-"`) {
+				r := b.Refused("MUTATION_CLASS_MISMATCH", "edit_file", edit(s, "a + b", "a - b"))
+				if d := r.Details(); d["declared"] != "AST_REFACTOR" || d["computed"] != "INTENT_EVOLUTION" || d["evidence"] != "unproven" ||
+					!strings.Contains(r.Str("error"), `src/a.go:4: "+" became "-"`) {
 					t.Errorf("%s", r.Text)
 				}
 				got := b.read("src/a.go")
 				check.That(t, strings.Contains(got, "a + b"), "a refused change was made:\n%s", got)
 				return
 			}
-			r := b.ok("edit_file", edit(s, "a + b", "a - b"))
+			r := b.OK("edit_file", edit(s, "a + b", "a - b"))
 			warned := strings.Contains(r.Text, "recorded as INTENT_EVOLUTION")
-			check.That(t, warned == (choice == settings.Warn) && r.str("mutation_class") == "INTENT_EVOLUTION", "%s", r.Text)
+			check.That(t, warned == (choice == settings.Warn) && r.Str("mutation_class") == "INTENT_EVOLUTION", "%s", r.Text)
 			b.wantRecord(`"mutation_class":"INTENT_EVOLUTION"`, `"declared":"AST_REFACTOR","computed":"INTENT_EVOLUTION","evidence":"unproven","reason":"src/a.go:4: `)
 		})
 	}
@@ -75,7 +75,7 @@ func TestClassOfEveryTool(t *testing.T) {
 		{"write_to_file", args{"path": "src/d.zig", "content": "x"}, "INTENT_EVOLUTION", "unsupported"},
 	} {
 		c.arguments["session"] = s
-		check.Equal(t, b.ok(c.tool, c.arguments).str("mutation_class"), c.class, "%s %v", c.tool, c.arguments)
+		check.Equal(t, b.OK(c.tool, c.arguments).Str("mutation_class"), c.class, "%s %v", c.tool, c.arguments)
 		lines := b.ledgerLines()
 		last := lines[len(lines)-1]
 		check.That(t, strings.Contains(last, `"computed":"`+c.class+`","evidence":"`+c.evidence+`"`), "%s: %s", c.tool, last)
@@ -90,11 +90,11 @@ func TestRulesOnClasses(t *testing.T) {
   - {name: proven, when: 'effect.path == "old.go" && class.evidence != "proven"', message: Only what is proven.}`)
 	check.Write(t, b.dir, "new.go", goBefore)
 	check.Write(t, b.dir, "old.go", goBefore)
-	s := b.selects("INT-001")
-	b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "new.go", "old_string": "a + b", "new_string": "a * b"})
-	b.ok("edit_file", args{"session": s, "path": "new.go", "old_string": "func add", "new_string": "func plus"})
-	b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "old.go", "old_string": "func add", "new_string": "func plus"})
-	b.ok("edit_file", args{"session": s, "path": "old.go", "old_string": "sum", "new_string": "n", "replace_all": true})
+	s := b.Selects("INT-001")
+	b.Refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "new.go", "old_string": "a + b", "new_string": "a * b"})
+	b.OK("edit_file", args{"session": s, "path": "new.go", "old_string": "func add", "new_string": "func plus"})
+	b.Refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "old.go", "old_string": "func add", "new_string": "func plus"})
+	b.OK("edit_file", args{"session": s, "path": "old.go", "old_string": "sum", "new_string": "n", "replace_all": true})
 }
 
 // renaming is an exported function of three files of a language, "first", and the patch that renames it to "second".
@@ -159,7 +159,7 @@ func usesBench(t *testing.T, r renaming, more map[string]string, configure ...fu
 		}
 	}
 	b = start(t, dir, configure...).connect()
-	return b, b.selects("INT-005")
+	return b, b.Selects("INT-005")
 }
 
 // A renaming is proven where all uses in the workspace changed with it, and where one did not, the record says which.
@@ -183,7 +183,7 @@ func TestRenamingsAndUsesElsewhere(t *testing.T) {
 		} {
 			t.Run(r.language+"/"+c.name, func(t *testing.T) {
 				b, s := usesBench(t, r, c.more)
-				reply := b.ok("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})
+				reply := b.OK("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})
 				b.keeps(reply)
 				lines := b.ledgerLines()
 				last := lines[len(lines)-1]
@@ -209,8 +209,8 @@ func TestRenamingsThatForgetAFileOfTheCall(t *testing.T) {
 					p += "@@\n-" + line + "+" + strings.Replace(line, "First())", "First() )", 1)
 				}
 			}
-			refused := b.refused("MUTATION_CLASS_MISMATCH", "apply_patch", args{"session": s, "patch": p + "*** End Patch", "mutation_class": "AST_REFACTOR"})
-			text := refused.str("error")
+			refused := b.Refused("MUTATION_CLASS_MISMATCH", "apply_patch", args{"session": s, "patch": p + "*** End Patch", "mutation_class": "AST_REFACTOR"})
+			text := refused.Str("error")
 			check.That(t, strings.Contains(text, use+":"), "%s", text)
 			b.holds(r.files)
 		})
@@ -223,7 +223,7 @@ func TestRenamingsByACommand(t *testing.T) {
 	for _, r := range renamings() {
 		t.Run(r.language, func(t *testing.T) {
 			b, s := usesBench(t, r, nil, withoutSandbox)
-			b.ok("execute_command", args{"session": s, "command": r.command()})
+			b.OK("execute_command", args{"session": s, "command": r.command()})
 			lines := b.ledgerLines()
 			last := lines[len(lines)-1]
 			check.That(t, strings.Contains(last, `"evidence":"proven"`) && strings.Contains(last, "; no other file names it"), "%s", last)
@@ -237,6 +237,6 @@ func TestTheAgentIsToldOfTheUse(t *testing.T) {
 	t.Parallel()
 	r := renamings()[0]
 	b, s := usesBench(t, r, map[string]string{"README.md": "Call First."}, func(o *server.Options) { o.Settings.MutationClass = settings.Warn })
-	reply := b.ok("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})
-	check.That(t, strings.Contains(reply.Text, "README.md:1 has the word First") && reply.str("mutation_class") == "AST_REFACTOR", "%s", reply.Text)
+	reply := b.OK("apply_patch", args{"session": s, "patch": r.patch(), "mutation_class": "AST_REFACTOR"})
+	check.That(t, strings.Contains(reply.Text, "README.md:1 has the word First") && reply.Str("mutation_class") == "AST_REFACTOR", "%s", reply.Text)
 }

@@ -50,11 +50,11 @@ func TestRedirectionsArePaths(t *testing.T) {
 		"echo x > \"$OUT\"":                         "APPROVAL_REQUIRED",
 		"true || { echo x > docs/never.txt; } || :": "SCOPE_VIOLATION",
 	} {
-		b.refused(code, "execute_command", args{"session": s, "command": line})
+		b.Refused(code, "execute_command", args{"session": s, "command": line})
 	}
-	b.ok("execute_command", args{"session": s, "command": "mkdir -p src/sub && cd src/sub && echo x > ../made.txt 2>/dev/null && cat < ../made.txt >&2"})
+	b.OK("execute_command", args{"session": s, "command": "mkdir -p src/sub && cd src/sub && echo x > ../made.txt 2>/dev/null && cat < ../made.txt >&2"})
 	b.holds(map[string]string{"src/made.txt": "x\n"})
-	b.ok("execute_command", args{"session": s, "command": "echo y >> made.txt", "cwd": "src"})
+	b.OK("execute_command", args{"session": s, "command": "echo y >> made.txt", "cwd": "src"})
 	b.holds(map[string]string{"src/made.txt": "x\ny\n"})
 }
 
@@ -62,11 +62,11 @@ func TestRedirectionsArePaths(t *testing.T) {
 func TestCommandsWithEntities(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t)).under("INT-001")
-	r := b.refused("INVALID_ARGUMENTS", "execute_command", args{"command": "echo x &gt; src/a.txt &amp;&amp; echo y"})
-	check.That(t, strings.Contains(r.str("suggestion"), "echo x > src/a.txt && echo y"), "%s", r.Text)
+	r := b.Refused("INVALID_ARGUMENTS", "execute_command", args{"command": "echo x &gt; src/a.txt &amp;&amp; echo y"})
+	check.That(t, strings.Contains(r.Str("suggestion"), "echo x > src/a.txt && echo y"), "%s", r.Text)
 	b.holds(map[string]string{"src/a.txt": "one\ntwo\nthree\n"})
-	r = b.ok("execute_command", args{"command": "echo '&amp;' | grep '&amp;'"})
-	check.That(t, strings.Contains(r.str("output"), "&amp;"), "%s", r.Text)
+	r = b.OK("execute_command", args{"command": "echo '&amp;' | grep '&amp;'"})
+	check.That(t, strings.Contains(r.Str("output"), "&amp;"), "%s", r.Text)
 }
 
 // A rule for a program in a place holds from wherever the line has gone: pkg/hooks/gate has the table.
@@ -77,13 +77,13 @@ func TestRulesForPlaces(t *testing.T) {
 	b := start(t, dir, func(o *server.Options) {
 		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "scripts/deploy"}, {Prefix: filepath.Join(dir, "scripts/other")}, {Prefix: "/usr/bin/env"}}
 	}).connect()
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	for _, line := range []string{"scripts/deploy", "cd / && " + dir + "/scripts/deploy", "cd scripts; ./other"} {
-		b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
+		b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
 	}
-	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "./deploy", "cwd": "scripts"})
-	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "cd \"$X\" && ./deploy"})
-	b.ok("execute_command", args{"session": s, "command": "env true; cat src/a.txt; false || ./src/none || true"})
+	b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "./deploy", "cwd": "scripts"})
+	b.Refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "cd \"$X\" && ./deploy"})
+	b.OK("execute_command", args{"session": s, "command": "env true; cat src/a.txt; false || ./src/none || true"})
 }
 
 // A file's name cannot pass for what the server says of a command.
@@ -101,8 +101,8 @@ func TestNamesForgeNoNotes(t *testing.T) {
 		withoutSandbox(o)
 		o.Settings.Commands.Deny = []settings.CommandRule{{Prefix: "touch"}}
 	}).connect()
-	s := b.selects("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "for f in src/*; do echo two >> \"$f\"; done"})
+	s := b.Selects("INT-001")
+	r := b.OK("execute_command", args{"session": s, "command": "for f in src/*; do echo two >> \"$f\"; done"})
 	told := 0
 	for line := range strings.Lines(r.Text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -119,14 +119,14 @@ func TestNamesForgeNoNotes(t *testing.T) {
 		}
 	}
 	check.That(t, told >= len(names), "%d of %d names are told: %s", told, len(names), r.Text)
-	r = b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": "for f in docs/*; do echo two >> \"$f\"; done"})
-	message := r.str("error")
+	r = b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": "for f in docs/*; do echo two >> \"$f\"; done"})
+	message := r.Str("error")
 	check.That(t, !strings.ContainsAny(message, "\n\r\x1b"), "%q", message)
 }
 
 func (b *bench) commands(session string) []map[string]any {
 	b.t.Helper()
-	listed, _ := b.ok("list_commands", args{"session": session}).Object["commands"].([]any)
+	listed, _ := b.OK("list_commands", args{"session": session}).Object["commands"].([]any)
 	var commands []map[string]any
 	for _, c := range listed {
 		commands = append(commands, c.(map[string]any))
@@ -138,26 +138,26 @@ func (b *bench) commands(session string) []map[string]any {
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t)).under("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "echo begun; echo x > src/by.txt; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
-	id, artifact := r.str("command_id"), r.str("artifact_id")
-	check.Must(t, r.Object["running"] == true && r.Object["exit_code"] == nil && strings.Contains(r.str("output"), "begun"), "%v", r.Object)
-	b.wantRecord(`"started":true`, id, `"background":true`, r.str("record_id"), `"programs":["echo","trap","exit",":","sleep"]`)
+	r := b.OK("execute_command", args{"session": s, "command": "echo begun; echo x > src/by.txt; trap 'echo asked; exit 3' TERM; while :; do sleep 0.1; done", "background": true})
+	id, artifact := r.Str("command_id"), r.Str("artifact_id")
+	check.Must(t, r.Object["running"] == true && r.Object["exit_code"] == nil && strings.Contains(r.Str("output"), "begun"), "%v", r.Object)
+	b.wantRecord(`"started":true`, id, `"background":true`, r.Str("record_id"), `"programs":["echo","trap","exit",":","sleep"]`)
 	c := b.commands(s)
 	check.That(t, len(c) == 1 && c[0]["command_id"] == id && c[0]["running"] == true, "%v", c)
-	read := b.ok("read_command_output", args{"session": s, "artifact_id": artifact})
-	check.That(t, strings.Contains(read.str("content"), "begun") && read.Object["running"] == true, "%v", read.Object)
-	stopped := b.ok("stop_command", args{"session": s, "command_id": id})
-	check.That(t, stopped.Object["exit_code"] == 3.0 && stopped.Object["running"] == false && stopped.str("ended_by") == "stopped by its session",
+	read := b.OK("read_command_output", args{"session": s, "artifact_id": artifact})
+	check.That(t, strings.Contains(read.Str("content"), "begun") && read.Object["running"] == true, "%v", read.Object)
+	stopped := b.OK("stop_command", args{"session": s, "command_id": id})
+	check.That(t, stopped.Object["exit_code"] == 3.0 && stopped.Object["running"] == false && stopped.Str("ended_by") == "stopped by its session",
 		"%v", stopped.Object)
 	changed, _ := stopped.Object["changed_files"].([]any)
 	check.That(t, len(changed) == 1 && changed[0].(map[string]any)["path"] == "src/by.txt", "%v", stopped.Object)
-	b.wantRecord(`"path":"src/by.txt"`, `"op":"created"`, stopped.str("record_id"))
-	b.wantRecord(`"exit_code":3`, id, `"ended_by":"stopped by its session"`, stopped.str("record_id"), `"output_hash":"sha256:`)
-	check.Equal(t, b.ok("stop_command", args{"session": s, "command_id": id}).str("record_id"), stopped.str("record_id"))
-	if read := b.ok("read_command_output", args{"session": s, "artifact_id": artifact}); !strings.Contains(read.str("content"), "asked") || read.Object["running"] != false {
+	b.wantRecord(`"path":"src/by.txt"`, `"op":"created"`, stopped.Str("record_id"))
+	b.wantRecord(`"exit_code":3`, id, `"ended_by":"stopped by its session"`, stopped.Str("record_id"), `"output_hash":"sha256:`)
+	check.Equal(t, b.OK("stop_command", args{"session": s, "command_id": id}).Str("record_id"), stopped.Str("record_id"))
+	if read := b.OK("read_command_output", args{"session": s, "artifact_id": artifact}); !strings.Contains(read.Str("content"), "asked") || read.Object["running"] != false {
 		t.Errorf("%v", read.Object)
 	}
-	b.refused("FILE_NOT_FOUND", "stop_command", args{"session": s, "command_id": "cmd_none"})
+	b.Refused("FILE_NOT_FOUND", "stop_command", args{"session": s, "command_id": "cmd_none"})
 }
 
 // What fails at once, or is refused, says so in the answer.
@@ -166,12 +166,12 @@ func TestBackgroundThatEndsAtOnce(t *testing.T) {
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b, s := start(t, dir).under("A")
-	r := b.ok("execute_command", args{"session": s, "command": "echo oh; exit 7", "background": true})
-	check.That(t, r.Object["running"] != true && r.Object["exit_code"] == 7.0 && r.str("output") == "oh\n", "%v", r.Object)
-	b.wantRecord(`"exit_code":7`, r.str("command_id"))
-	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push", "background": true})
-	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish x", "background": true})
-	b.refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": "true", "background": true, "timeout": 86401})
+	r := b.OK("execute_command", args{"session": s, "command": "echo oh; exit 7", "background": true})
+	check.That(t, r.Object["running"] != true && r.Object["exit_code"] == 7.0 && r.Str("output") == "oh\n", "%v", r.Object)
+	b.wantRecord(`"exit_code":7`, r.Str("command_id"))
+	b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push", "background": true})
+	b.Refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish x", "background": true})
+	b.Refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": "true", "background": true, "timeout": 86401})
 	c := b.commands(s)
 	check.That(t, len(c) == 1, "%v", c)
 }
@@ -180,12 +180,12 @@ func TestBackgroundThatEndsAtOnce(t *testing.T) {
 func TestBackgroundBelongsToItsSession(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	one, two := b.selects("INT-001"), b.selects("INT-005")
+	one, two := b.Selects("INT-001"), b.Selects("INT-005")
 	check.Must(t, one != two, "one session")
-	id := b.ok("execute_command", args{"session": one, "command": "sleep 100", "background": true}).str("command_id")
+	id := b.OK("execute_command", args{"session": one, "command": "sleep 100", "background": true}).Str("command_id")
 	c := b.commands(two)
 	check.That(t, len(c) == 0, "another session sees %v", c)
-	b.refused("FILE_NOT_FOUND", "stop_command", args{"session": two, "command_id": id})
+	b.Refused("FILE_NOT_FOUND", "stop_command", args{"session": two, "command_id": id})
 	if c := b.commands(one); len(c) != 1 || c[0]["running"] != true {
 		t.Errorf("%v", c)
 	}
@@ -197,10 +197,10 @@ func TestSecretsOfCommandsAreNotRecorded(t *testing.T) {
 	dir := newWorkspace(t)
 	check.Write(t, dir, ".orchestration/active_intents.yaml", commandsYAML)
 	b, s := start(t, dir).under("A")
-	r := b.ok("execute_command", args{"session": s, "command": "API_TOKEN=hunter2secret sh -c 'echo $API_TOKEN'"})
-	check.Equal(t, r.str("output"), "hunter2secret\n")
-	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push --token=hunter2secret"})
-	b.refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish --token=hunter2secret"})
+	r := b.OK("execute_command", args{"session": s, "command": "API_TOKEN=hunter2secret sh -c 'echo $API_TOKEN'"})
+	check.Equal(t, r.Str("output"), "hunter2secret\n")
+	b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git push --token=hunter2secret"})
+	b.Refused("APPROVAL_REQUIRED", "execute_command", args{"session": s, "command": "npm publish --token=hunter2secret"})
 	b.wantRecord("API_TOKEN=[redacted] sh -c", `"redacted":true`)
 	b.close()
 	all := strings.Join(fileLines(t, dir), "\n")
@@ -236,32 +236,32 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 	if r := look(); len(r.Servers) > 0 {
 		t.Errorf("a server that nobody called has made a mark: %+v", r.Servers)
 	}
-	b.ok("list_intents", nil)
+	b.OK("list_intents", nil)
 	b.eventually("the mark of the server", func() bool { return len(look().Servers) == 1 })
 	if r := look(); r.Servers[0].Transport != "stdio" || len(r.Agents) > 0 || !r.Initialized {
 		t.Errorf("%+v", r)
 	}
 
-	s := b.selects("INT-001")
-	b.call("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})
-	b.ok("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
+	s := b.Selects("INT-001")
+	b.Call("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})
+	b.OK("write_to_file", args{"session": s, "path": "src/new.txt", "content": "x\n"})
 	r := look()
 	if len(r.Agents) != 1 || r.Agents[0].IntentID != "INT-001" || r.Agents[0].IntentName != "Build Weather API" || r.Agents[0].Client != "test 1" || !strings.Contains(r.Agents[0].LastAction, "src/new.txt") {
 		t.Errorf("agents: %+v", r.Agents)
 	}
 	check.That(t, len(r.Checks) == 1 && r.Checks[0].Command == "exit 3" && r.Checks[0].ExitCode == 3, "checks: %+v", r.Checks)
-	b.ok("write_to_file", args{"session": s, "path": "src/checked.txt", "content": "bad\n"})
+	b.OK("write_to_file", args{"session": s, "path": "src/checked.txt", "content": "bad\n"})
 	r = look()
 	if len(r.Checks) != 2 || r.Checks[1].Paths != "src/checked.*" || r.Checks[1].ExitCode != 1 || r.Checks[1].IntentID != "INT-001" || r.Checks[1].RecordID != b.lastRecord(record.KindMutation).ID {
 		t.Errorf("a check of the settings: %+v", r.Checks)
 	}
-	b.ok("edit_file", args{"session": s, "path": "src/checked.txt", "old_string": "bad", "new_string": "good"})
+	b.OK("edit_file", args{"session": s, "path": "src/checked.txt", "old_string": "bad", "new_string": "good"})
 	if r = look(); len(r.Checks) != 1 {
 		t.Errorf("a check that passes: %+v", r.Checks)
 	}
 	check.That(t, r.Ledger.Records != 0 && r.Ledger.Problems == 0, "ledger: %+v", r.Ledger)
 
-	id := b.ok("execute_command", args{"session": s, "command": "while :; do sleep 0.1; done", "background": true}).str("command_id")
+	id := b.OK("execute_command", args{"session": s, "command": "while :; do sleep 0.1; done", "background": true}).Str("command_id")
 	asked := b.asks(b.operator(way), "request_scope_expansion", args{"session": s, "paths": []string{"lib/**"}, "reason": "needed"})
 	r = look()
 	if !slices.ContainsFunc(r.Running, func(one status.Running) bool {
@@ -270,7 +270,7 @@ func TestStatusShowsWhatHappens(t *testing.T) {
 		t.Errorf("running: %+v", r.Running)
 	}
 	check.That(t, len(r.Waiting) == 1 && r.Waiting[0].ID == asked.ID && strings.Contains(r.Waiting[0].Subject, "lib/**"), "waiting: %+v", r.Waiting)
-	b.ok("stop_command", args{"session": s, "command_id": id})
+	b.OK("stop_command", args{"session": s, "command_id": id})
 	if known, err := presence.Workspaces(options.UserDir); err != nil || !slices.Equal(known, []string{b.server.Workspace().Dir()}) {
 		t.Errorf("the workspace is not known to the user: %v %v", known, err)
 	}

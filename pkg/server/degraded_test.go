@@ -51,7 +51,7 @@ func (b *bench) gaps() []string {
 
 func (b *bench) unrecorded(session, path string) {
 	b.t.Helper()
-	r := b.ok("write_to_file", args{"session": session, "path": path, "content": "unrecorded\n"})
+	r := b.OK("write_to_file", args{"session": session, "path": path, "content": "unrecorded\n"})
 	warnings, _ := r.Object["warnings"].([]any)
 	check.That(b.t, len(warnings) != 0 && strings.Contains(fmt.Sprint(warnings), "NOT RECORDED") && r.Object["record_id"] == "",
 		"%s: no warning that it has no record: %v", path, r.Object)
@@ -61,29 +61,29 @@ func (b *bench) unrecorded(session, path string) {
 func TestUnwritableLedgerRefuses(t *testing.T) {
 	t.Parallel()
 	b, session := start(t, newWorkspace(t)).under("INT-001")
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(b.dir))
-	b.refused("LEDGER_UNAVAILABLE", "write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+	b.Refused("LEDGER_UNAVAILABLE", "write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 	_, err := os.Stat(filepath.Join(b.dir, "src/second.txt"))
 	check.That(t, err != nil, "a refused call made its file")
 	unblock()
-	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 }
 
 // With ledger.on_failure degraded calls go through with a warning, and the next record says how many there were.
 func TestDegradedCountsTheGap(t *testing.T) {
 	t.Parallel()
 	b, session := start(t, newWorkspace(t), degraded).under("INT-001")
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(b.dir))
 	b.unrecorded(session, "src/second.txt")
 	b.unrecorded(session, "src/third.txt")
 	unblock()
-	r := b.ok("write_to_file", args{"session": session, "path": "src/fourth.txt", "content": "4\n"})
+	r := b.OK("write_to_file", args{"session": session, "path": "src/fourth.txt", "content": "4\n"})
 	check.That(t, r.Object["record_id"] != "", "not recorded although the ledger is in order")
 	got := b.gaps()
 	check.That(t, slices.Equal(got, []string{"2"}), "gaps %v, want one of 2 calls", got)
-	b.ok("write_to_file", args{"session": session, "path": "src/fifth.txt", "content": "5\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/fifth.txt", "content": "5\n"})
 	if got := b.gaps(); len(got) != 1 {
 		t.Errorf("the gap is told again: %v", got)
 	}
@@ -95,7 +95,7 @@ func TestDegradedCountsTheGap(t *testing.T) {
 func TestDegradedWithoutState(t *testing.T) {
 	t.Parallel()
 	b, session := start(t, newWorkspace(t), degraded).under("INT-001")
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	check.Write(t, b.dir, ".orchestration/state/gaps", "in the way\n")
 	openJournal := block(t, filepath.Join(b.dir, ".orchestration/state/inflight"))
 	check.OK(t, os.Remove(filepath.Join(b.dir, ".orchestration/state/inflight")))
@@ -104,7 +104,7 @@ func TestDegradedWithoutState(t *testing.T) {
 	b.unrecorded(session, "src/second.txt")
 	unblock()
 	openJournal()
-	b.ok("write_to_file", args{"session": session, "path": "src/third.txt", "content": "3\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/third.txt", "content": "3\n"})
 	got := b.gaps()
 	check.That(t, slices.Equal(got, []string{"1"}), "gaps %v, want one of 1 call", got)
 }
@@ -114,12 +114,12 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, session := start(t, dir, degraded).under("INT-001")
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	unblock := block(t, ledgertest.File(dir))
 	b.unrecorded(session, "src/second.txt")
 	unblock()
 	other, others := start(t, dir).under("INT-005")
-	other.ok("write_to_file", args{"session": others, "path": "other.txt", "content": "1\n"})
+	other.OK("write_to_file", args{"session": others, "path": "other.txt", "content": "1\n"})
 	got := other.gaps()
 	check.That(t, len(got) == 0, "a gap of a living server was told by another: %v", got)
 	if err := b.server.Close(); err != nil { // as its end would: the kernel gives its locks back
@@ -127,8 +127,8 @@ func TestGapOutlivesItsServer(t *testing.T) {
 	}
 	b.closed = true
 	third := start(t, dir).connect()
-	others = third.selects("INT-005")
-	third.ok("write_to_file", args{"session": others, "path": "third.txt", "content": "1\n"})
+	others = third.Selects("INT-005")
+	third.OK("write_to_file", args{"session": others, "path": "third.txt", "content": "1\n"})
 	if got := third.gaps(); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("gaps %v, want one of 1 call", got)
 	}
@@ -144,7 +144,7 @@ func TestLostDecisionIsCounted(t *testing.T) {
 	b.server.Ledger().AppendSoon(record.Record{Kind: record.KindDecision, Decision: &record.Decision{
 		Outcome: "refused", Reason: strings.Repeat("x", 9<<20),
 	}})
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 	got := b.gaps()
 	check.That(t, slices.Equal(got, []string{"0+2"}), "gaps %v, want one of 2 decisions", got)
 	if problems := b.problems(); len(problems) != 1 || problems[0].Kind != ledger.ProblemUnrecorded || !strings.Contains(problems[0].Detail, "0 calls and 2 decisions") {
@@ -160,7 +160,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		t.Helper()
 		a["session"] = session
 		before := len(b.ledgerLines())
-		r := b.call(tool, a)
+		r := b.Call(tool, a)
 		check.OK(t, b.server.Ledger().Flush(t.Context()))
 		after := len(b.ledgerLines())
 		check.That(t, r.Error && after == before+1, "%.60q: %d records: %.300s", what, after-before, r.Text)

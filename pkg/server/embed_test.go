@@ -52,12 +52,12 @@ func TestForeignHandlerIsGoverned(t *testing.T) {
 	err := b.server.AddHandler(server.Handler{Tool: foreign("touch", "{}")})
 	check.That(t, err != nil, "a name was taken twice")
 	b.connect()
-	b.refused("MISSING_OR_INVALID_INTENT", "touch", args{"file": "src/a.txt", "text": "x\n"})
-	s := b.selects("INT-001")
-	b.refused("SCOPE_VIOLATION", "touch", args{"session": s, "file": "docs/other.md", "text": "x\n"})
-	b.refused("PROTECTED_PATH", "touch", args{"session": s, "file": ".git/config", "text": "x\n"})
-	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "texts": "x\n"})
-	b.refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "fail": true})
+	b.Refused("MISSING_OR_INVALID_INTENT", "touch", args{"file": "src/a.txt", "text": "x\n"})
+	s := b.Selects("INT-001")
+	b.Refused("SCOPE_VIOLATION", "touch", args{"session": s, "file": "docs/other.md", "text": "x\n"})
+	b.Refused("PROTECTED_PATH", "touch", args{"session": s, "file": ".git/config", "text": "x\n"})
+	b.Refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "texts": "x\n"})
+	b.Refused("INVALID_ARGUMENTS", "touch", args{"session": s, "file": "src/a.txt", "fail": true})
 	check.Equal(t, ran, 1, "the handler ran")
 	call := func(a args) string {
 		t.Helper()
@@ -91,7 +91,7 @@ func TestToolWithoutFilesIsRecorded(t *testing.T) {
 		}))
 	}
 	b.connect()
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	for _, name := range []string{"deploy", "look"} {
 		check.Value(b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: name, Arguments: args{"session": s}}))(t)
 	}
@@ -155,7 +155,7 @@ func TestYesOutlivesTheSessionThatAsked(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			dir, way := newWorkspace(t), briefly(t)
 			b := start(t, dir, way).connect()
-			c.arguments["session"] = b.selects("INT-001")
+			c.arguments["session"] = b.Selects("INT-001")
 			r := b.asks(b.operator(way), tool, c.arguments)
 			b.close()
 
@@ -209,7 +209,7 @@ func TestCarryOutBesideTheCallThatWaits(t *testing.T) {
 			inbox := b.operator(user)
 			done := make(chan reply, 1)
 			go func() {
-				done <- b.call("request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{"lib/**"}, "reason": "r"})
+				done <- b.Call("request_scope_expansion", args{"intent_id": "INT-001", "paths": []string{"lib/**"}, "reason": "r"})
 			}()
 			var r approval.Request
 			b.eventually("the request", func() bool {
@@ -275,7 +275,7 @@ func TestSubjectsTellRequestsApart(t *testing.T) {
 	check.Write(t, dir, ".intentignore", "approve:INT-001\n")
 	check.Write(t, dir, "src/a.txt", "one\ntwo\n")
 	b, s := start(t, dir, way).under("INT-001")
-	b.ok("read_file", args{"session": s, "path": "src/a.txt"})
+	b.OK("read_file", args{"session": s, "path": "src/a.txt"})
 	seen := map[string]string{}
 	for i, call := range []struct {
 		tool string

@@ -213,18 +213,18 @@ func (c gitCase) run(t *testing.T, world string) string {
 	for i, line := range c.lines {
 		if line == "NEW SESSION" {
 			b = b.another(legacy)
-			s = b.selects("INT-001")
+			s = b.Selects("INT-001")
 			continue
 		}
 		since = len(b.entries())
 		if i == len(c.lines)-1 && c.refused != "" {
 			was := snapshotOf(t, dir)
-			r = b.refused(c.refused, "execute_command", args{"session": s, "command": line})
+			r = b.Refused(c.refused, "execute_command", args{"session": s, "command": line})
 			is := snapshotOf(t, dir)
 			check.That(t, is == was || c.ran, "a refused line left\n%s\nof\n%s", is, was)
 			break
 		}
-		if r = b.ok("execute_command", args{"session": s, "command": line}); i < len(c.lines)-1 {
+		if r = b.OK("execute_command", args{"session": s, "command": line}); i < len(c.lines)-1 {
 			continue
 		}
 		check.Equal[any](t, r.Object["exit_code"], float64(c.exit), "%s: exit", line)
@@ -304,13 +304,13 @@ func TestGitThatChangesFilesNeedsTheLevelFull(t *testing.T) {
 	b, s := start(t, gitWorld(t), unsandboxed).under("INT-001")
 	for _, line := range []string{"git merge -q feature", "git -C src stash", "git co feature", "cd src && git rebase main || true"} {
 		was := snapshotOf(t, b.dir)
-		r := b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
+		r := b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": line})
 		check.That(t, strings.Contains(r.Text, "&& "+line) && strings.Contains(r.Text, "terminal"),
 			"%s: it does not say what a person types: %s", line, r.Text)
 		check.Equal(t, snapshotOf(t, b.dir), was, "%s changed something", line)
 	}
 	for _, line := range []string{"git status", "git stash list", "git log -1", "git diff feature", "git branch own", "git apply --stat /dev/null", "git mv src/a.txt src/b.txt", "git rm -q -f src/b.txt"} {
-		b.ok("execute_command", args{"session": s, "command": line})
+		b.OK("execute_command", args{"session": s, "command": line})
 	}
 }
 
@@ -324,13 +324,13 @@ func TestAgentsUseGitInALinkedWorkTree(t *testing.T) {
 	b, s := start(t, dir).under("INT-001")
 	was := check.Git(t, main, "status", "--porcelain", "--branch")
 	for _, line := range []string{"git merge -q feature", "git revert --no-edit -m 1 HEAD", "git rebase -q --abort 2>/dev/null; git reset -q --hard main", "git stash -q; git cherry-pick feature~1"} {
-		check.Equal[any](t, b.ok("execute_command", args{"session": s, "command": line}).Object["exit_code"], float64(0), "%s", line)
+		check.Equal[any](t, b.OK("execute_command", args{"session": s, "command": line}).Object["exit_code"], float64(0), "%s", line)
 		check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "%s left", line)
 	}
 	check.Equal(t, check.Git(t, main, "status", "--porcelain", "--branch"), was, "the main work tree was")
 	check.Equal(t, b.read("docs/new/n.md"), "new\n")
 	check.Write(t, dir, "docs/other.md", "a person's\n")
-	b.refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
+	b.Refused("COMMAND_BLOCKED", "execute_command", args{"session": s, "command": "git reset -q --hard"})
 }
 
 // What the operator lets through is done, and nothing beside it.
@@ -341,7 +341,7 @@ func TestGitThatTheOperatorLetsThrough(t *testing.T) {
 	b, s := start(t, dir).under("INT-001")
 	line := args{"session": s, "command": "git merge -q feature"}
 	b.answers(b.required("execute_command", line), approval.Once, "")
-	r := b.ok("execute_command", line)
+	r := b.OK("execute_command", line)
 	check.That(t, r.Object["exit_code"] == float64(0) && b.read(".mcp.json") == "{}\n", "%s", r.Text)
 	check.Equal(t, check.Git(t, dir, "status", "--porcelain"), "", "git status")
 	e := b.lastRecord(record.KindCommand)

@@ -25,8 +25,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -49,34 +49,11 @@ func (c *clock) set(o *server.Options) { o.Clock = c.now }
 // answerTime is longer than any answer takes, on a busy machine too.
 const answerTime = 2 * time.Minute
 
-const intentsYAML = `# The work of this test.
-active_intents:
-  - id: INT-001
-    name: Build Weather API
-    status: IN_PROGRESS
-    description: Serve the weather.
-    owned_scope: ["src/**", "go.mod"]
-    constraints: ["Use TypeScript"]
-  - id: INT-002
-    name: Write docs
-    status: TODO
-    owned_scope: ["docs/**"]
-  - id: INT-003
-    name: Finished
-    status: DONE
-    owned_scope: ["old/**"]
-  - id: INT-004
-    name: Stuck
-    status: BLOCKED
-    owned_scope: ["stuck/**"]
-  - id: INT-005
-    name: Everything
-    status: IN_PROGRESS
-    owned_scope: ["**"]
-`
+const intentsYAML = agenttest.Intents
 
 // bench is a workspace with a server and a client on it.
 type bench struct {
+	agenttest.Agent
 	t   *testing.T
 	dir string
 	// userDir is the user's directory, "" for that of all tests.
@@ -95,10 +72,7 @@ type bench struct {
 func newWorkspace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
-	check.Write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
-	check.Write(t, dir, "docs/other.md", "# Other\n")
-	check.Git(t, dir, "init", "-q", "--template=")
+	agenttest.Workspace(t, dir)
 	return dir
 }
 
@@ -193,6 +167,14 @@ func (b *bench) close() {
 	b.verify()
 }
 
+// verify holds that the ledger is intact.
+func (b *bench) verify() {
+	b.t.Helper()
+	agenttest.Verify(b.t, b.dir, b.gapsMeant)
+}
+
+func (b *bench) problems() []ledger.Problem { return agenttest.Problems(b.t, b.dir) }
+
 // another is a second connection to the same server.
 func (b *bench) another(version string) *bench {
 	b.t.Helper()
@@ -210,7 +192,7 @@ func (b *bench) dial(version string, options *mcp.ClientOptions) *bench {
 	session := check.Value(client.Connect(b.t.Context(), &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.ClientSessionOptions{ProtocolVersion: version}))(b.t)
 	got := session.InitializeResult().ProtocolVersion
 	check.Must(b.t, got == version, "the client speaks %s, not %s", got, version)
-	b.client = session
+	b.client, b.Agent = session, agenttest.Agent{T: b.t, Send: b.send}
 	b.hangUp = sync.OnceFunc(func() {
 		session.Close()
 		fromClient.Close()
@@ -223,33 +205,6 @@ func (b *bench) dial(version string, options *mcp.ClientOptions) *bench {
 	})
 	b.t.Cleanup(b.hangUp)
 	return b
-}
-
-// verify holds that the ledger is intact, after every test.
-func (b *bench) verify() {
-	root, err := os.OpenRoot(b.dir)
-	if err != nil {
-		b.t.Error(err)
-		return
-	}
-	defer root.Close()
-	report, err := verify.Verify(context.Background(), root)
-	if b.gapsMeant {
-		report.Problems = withoutGaps(report.Problems)
-	}
-	check.That(b.t, err == nil && len(report.Problems) == 0, "the ledger does not verify: %v %+v", err, report.Problems)
-}
-
-func (b *bench) problems() []ledger.Problem {
-	b.t.Helper()
-	root := check.Value(os.OpenRoot(b.dir))(b.t)
-	defer root.Close()
-	report := check.Value(verify.Verify(context.Background(), root))(b.t)
-	return report.Problems
-}
-
-func withoutGaps(problems []ledger.Problem) []ledger.Problem {
-	return slices.DeleteFunc(problems, func(p ledger.Problem) bool { return p.Kind == ledger.ProblemUnrecorded })
 }
 
 func TestMain(m *testing.M) {

@@ -157,7 +157,7 @@ func TestTheUsersOwnDirectoryInTheWorkspace(t *testing.T) {
 					if check.Short() && i%4 != 0 {
 						continue
 					}
-					r := b.call(tool, call)
+					r := b.Call(tool, call)
 					made++
 					if after := tree(t, own); strings.Contains(r.Text, "TOPSECRET") && r.Object["error_type"] == nil || fmt.Sprint(after) != fmt.Sprint(before) {
 						through++
@@ -191,8 +191,8 @@ func inHome(t *testing.T, way *homeWay) (b *bench, own string) {
 	check.Write(t, dir, ".orchestration/active_intents.yaml", intentsYAML)
 	check.Write(t, dir, "mine.txt", "mine\n")
 	b = start(t, dir, func(o *server.Options) { o.UserDir = own }, unsandboxed, withoutSandbox).connect()
-	b.selects("INT-005")
-	b.call("read_file", args{"path": "mine.txt"}) // which has to be seen to be moved
+	b.Selects("INT-005")
+	b.Call("read_file", args{"path": "mine.txt"}) // which has to be seen to be moved
 	return b, own
 }
 
@@ -210,13 +210,13 @@ func TestFilesOfAHomeThatRunCode(t *testing.T) {
 		".bashrc", ".profile", ".PROFILE", ".ssh/authorized_keys", ".ssh/rc", ".gitconfig", "config/autostart/x.desktop", ".local/bin/git", "bin/ls",
 		"config/systemd/user/x.service", "config/git/config", ".zshrc", "dotfiles/zshrc", filepath.Join(b.dir, ".bash_profile"),
 	} {
-		b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
+		b.Refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
 		if !filepath.IsAbs(path) {
-			b.refused("APPROVAL_REQUIRED", "apply_patch", args{"patch": patch("*** Update File: mine.txt", "*** Move to: "+path, "@@", "-mine", "+x")})
+			b.Refused("APPROVAL_REQUIRED", "apply_patch", args{"patch": patch("*** Update File: mine.txt", "*** Move to: "+path, "@@", "-mine", "+x")})
 		}
 	}
 	for _, path := range []string{"notes.txt", "config/other/x", ".local/share/x", "dotfiles/vimrc"} {
-		b.ok("write_to_file", args{"path": path, "content": "x\n"})
+		b.OK("write_to_file", args{"path": path, "content": "x\n"})
 	}
 }
 
@@ -225,7 +225,7 @@ func TestCommandsInAHome(t *testing.T) {
 	way := homeWays()[0]
 	b, _ := inHome(t, &way)
 	for _, path := range []string{"config/orchestra-mcp/config.yaml", "config/orchestra-mcp/seal-keys/b.pub", ".bashrc", ".ssh/authorized_keys", "config/autostart/x.desktop"} {
-		b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"command": "mkdir -p $(dirname " + path + "); echo x | tee -a " + path})
+		b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"command": "mkdir -p $(dirname " + path + "); echo x | tee -a " + path})
 	}
-	b.ok("execute_command", args{"command": "echo x | tee -a notes.txt config/other"})
+	b.OK("execute_command", args{"command": "echo x | tee -a notes.txt config/other"})
 }

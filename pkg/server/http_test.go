@@ -15,6 +15,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 // served answers requests in this process, as a client over HTTP sends them.
@@ -188,7 +189,9 @@ func (b *bench) overHTTP() func(version string) *bench {
 		check.Must(b.t, got == version, "the client speaks %s, not %s", got, version)
 		hangUp := func() { session.Close(); transport.CloseIdleConnections() }
 		b.t.Cleanup(hangUp)
-		return &bench{t: b.t, dir: b.dir, userDir: b.userDir, server: b.server, client: session, hangUp: hangUp}
+		c := &bench{t: b.t, dir: b.dir, userDir: b.userDir, server: b.server, client: session, hangUp: hangUp}
+		c.Agent = agenttest.Agent{T: c.t, Send: c.send}
+		return c
 	}
 }
 
@@ -216,14 +219,14 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 	b := start(t, newWorkspace(t), func(o *server.Options) { o.HandOverAfter(time.Millisecond) })
 	connect := b.overHTTP()
 	first := connect(modern)
-	s := first.selects("INT-001")
-	r := first.ok("execute_command", args{"session": s, "command": waitsForGo, "timeout": 100})
-	id := r.str("command_id")
+	s := first.Selects("INT-001")
+	r := first.OK("execute_command", args{"session": s, "command": waitsForGo, "timeout": 100})
+	id := r.Str("command_id")
 	if r.Object["running"] != true || r.Object["exit_code"] != nil || id == "" || !strings.Contains(r.Text, id) || !strings.Contains(r.Text, "goes on without this call") {
 		t.Fatalf("%v", r.Object)
 	}
-	b.wantRecord(`"started":true`, id, r.str("record_id"))
-	first.ok("write_to_file", args{"session": s, "path": "src/meanwhile.txt", "content": "not behind the command\n"})
+	b.wantRecord(`"started":true`, id, r.Str("record_id"))
+	first.OK("write_to_file", args{"session": s, "path": "src/meanwhile.txt", "content": "not behind the command\n"})
 	first.hangUp()
 
 	second := connect(modern)
@@ -241,11 +244,11 @@ func TestLongCommandsAreHandedOver(t *testing.T) {
 	check.That(t, listed["exit_code"] == 0.0 && listed["ended_by"] == "", "%v", listed)
 	b.wantRecord(`"path":"src/by.txt"`, listed["record_id"].(string))
 	b.wantRecord(`"exit_code":0`, `"background":true`, id, listed["record_id"].(string))
-	read := second.ok("read_command_output", args{"session": s, "artifact_id": listed["artifact_id"]})
-	check.That(t, strings.Contains(read.str("content"), "over"), "%v", read.Object)
-	again := second.ok("execute_command", args{"session": s, "command": "while [ ! -e src/never ]; do sleep 0.02; done"})
-	stopped := second.ok("stop_command", args{"session": s, "command_id": again.str("command_id")})
-	check.That(t, stopped.Object["running"] == false && stopped.str("ended_by") == "stopped by its session", "%v", stopped.Object)
+	read := second.OK("read_command_output", args{"session": s, "artifact_id": listed["artifact_id"]})
+	check.That(t, strings.Contains(read.Str("content"), "over"), "%v", read.Object)
+	again := second.OK("execute_command", args{"session": s, "command": "while [ ! -e src/never ]; do sleep 0.02; done"})
+	stopped := second.OK("stop_command", args{"session": s, "command_id": again.Str("command_id")})
+	check.That(t, stopped.Object["running"] == false && stopped.Str("ended_by") == "stopped by its session", "%v", stopped.Object)
 }
 
 // A command that ends in time is one in the foreground, with one record, over HTTP as anywhere; so is its refusal.
@@ -253,19 +256,19 @@ func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t))
 	c := b.overHTTP()(modern)
-	s := c.selects("INT-001")
-	r := c.ok("execute_command", args{"session": s, "command": "echo hi; echo x > src/by.txt; exit 3"})
-	check.That(t, r.Object["exit_code"] == 3.0 && r.str("output") == "hi\n" && r.Object["running"] == nil && r.Object["command_id"] == nil,
+	s := c.Selects("INT-001")
+	r := c.OK("execute_command", args{"session": s, "command": "echo hi; echo x > src/by.txt; exit 3"})
+	check.That(t, r.Object["exit_code"] == 3.0 && r.Str("output") == "hi\n" && r.Object["running"] == nil && r.Object["command_id"] == nil,
 		"%v", r.Object)
 	changed, _ := r.Object["changed_files"].([]any)
 	check.That(t, len(changed) == 1, "%v", r.Object)
-	b.wantRecord(`"exit_code":3`, r.str("record_id"))
+	b.wantRecord(`"exit_code":3`, r.Str("record_id"))
 	n, marked := b.recordsOf(), b.recordsOf(`"background":true`)
 	check.That(t, n == 1 && marked == 0, "%d records, %d of the background", n, marked)
 	if c := c.commands(s); len(c) != 0 {
 		t.Errorf("%v", c)
 	}
-	c.refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": strings.Repeat("x", 200_000)})
+	c.Refused("INVALID_ARGUMENTS", "execute_command", args{"session": s, "command": strings.Repeat("x", 200_000)})
 }
 
 // Until it is handed over a command ends with its call.
@@ -273,7 +276,7 @@ func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t))
 	c := b.overHTTP()(modern)
-	s := c.selects("INT-001")
+	s := c.Selects("INT-001")
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() {
@@ -296,11 +299,11 @@ func TestWhatIsWaitedForIsNotHandedOver(t *testing.T) {
 	b := start(t, dir, func(o *server.Options) { o.HandOverAfter(time.Nanosecond) })
 	connect := b.overHTTP()
 	old := connect(legacy)
-	s := old.selects("INT-001")
-	r := old.ok("execute_command", args{"session": s, "command": "sleep 0.05; echo hi"})
+	s := old.Selects("INT-001")
+	r := old.OK("execute_command", args{"session": s, "command": "sleep 0.05; echo hi"})
 	check.That(t, r.Object["exit_code"] == 0.0 && r.Object["running"] == nil, "in the initialize era: %v", r.Object)
 	c := connect(modern)
-	s = c.selects("INT-001")
-	c.ok("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})
+	s = c.Selects("INT-001")
+	c.OK("update_intent", args{"session": s, "intent_id": "INT-001", "status": "DONE"})
 	check.Equal(t, b.recordsOf(`"background":true`), 0)
 }

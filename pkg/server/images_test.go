@@ -55,11 +55,11 @@ func TestContentsOfChangesAreKept(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, _ := start(t, dir).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt"})
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\nTWO\n"})
-	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
-	b.ok("edit_file", args{"path": "src/new.txt", "old_string": "new", "new_string": "newer"})
-	b.ok("apply_patch", args{"patch": patch("*** Update File: src/new.txt", "*** Move to: src/moved.txt", "@@", "-newer", "+newest", "*** Delete File: src/a.txt")})
+	b.OK("read_file", args{"path": "src/a.txt"})
+	b.OK("write_to_file", args{"path": "src/a.txt", "content": "one\nTWO\n"})
+	b.OK("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
+	b.OK("edit_file", args{"path": "src/new.txt", "old_string": "new", "new_string": "newer"})
+	b.OK("apply_patch", args{"patch": patch("*** Update File: src/new.txt", "*** Move to: src/moved.txt", "@@", "-newer", "+newest", "*** Delete File: src/a.txt")})
 	b.hangUp()
 	b.close()
 	named, kept := keptImages(t, dir)
@@ -70,7 +70,7 @@ func TestNoContentsAreKeptWhereNoneAreWanted(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, _ := start(t, dir, func(o *server.Options) { o.Settings.Undo.KeepSize = 0 }).under("INT-001")
-	b.ok("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
+	b.OK("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
 	b.hangUp()
 	b.close()
 	_, err := os.Stat(filepath.Join(dir, ".orchestration/cache/images"))
@@ -82,7 +82,7 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, _ := start(t, dir).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt"})
+	b.OK("read_file", args{"path": "src/a.txt"})
 	for i, call := range []struct {
 		tool string
 		with args
@@ -95,7 +95,7 @@ func TestContentsAreKeptWhenTheAnswerIsThere(t *testing.T) {
 		{"execute_command", args{"command": "echo more >> src/moved.txt; echo made > src/made.txt"}},
 	} {
 		before, _ := keptImages(t, dir)
-		b.ok(call.tool, call.with)
+		b.OK(call.tool, call.with)
 		named, kept := keptImages(t, dir)
 		check.That(t, kept == named && named > before,
 			"call %d, %s: %d of %d contents are kept, %d were named before", i, call.tool, kept, named, before)
@@ -112,7 +112,7 @@ func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
 		"write_to_file":   {"path": "src/new.txt", "content": "new\n"},
 		"execute_command": {"command": "echo made > src/made.txt"},
 	} {
-		r := b.ok(tool, with)
+		r := b.OK(tool, with)
 		check.That(t, strings.Contains(fmt.Sprint(r.Object), "could not be kept"), "%s: %v", tool, r.Object)
 	}
 }
@@ -122,12 +122,12 @@ func TestAnswerSaysThatContentsCannotBeKept(t *testing.T) {
 func TestIntentMap(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	one, five := b.selects("INT-001"), b.selects("INT-005")
-	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
-	b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"})
-	b.ok("apply_diff", args{"session": five, "path": "docs/other.md", "diff": "<<<<<<< SEARCH\n# Other\n=======\n# Its\n>>>>>>> REPLACE"})
-	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p.txt", "+x")})
-	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
+	one, five := b.Selects("INT-001"), b.Selects("INT-005")
+	b.OK("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.OK("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"})
+	b.OK("apply_diff", args{"session": five, "path": "docs/other.md", "diff": "<<<<<<< SEARCH\n# Other\n=======\n# Its\n>>>>>>> REPLACE"})
+	b.OK("apply_patch", args{"session": five, "patch": patch("*** Add File: p.txt", "+x")})
+	b.OK("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
 	b.hangUp()
 	b.close() // writes what is pending
 	text := b.read(".orchestration/intent_map.md")
@@ -143,8 +143,8 @@ func TestIntentMap(t *testing.T) {
 
 	check.Write(t, b.dir, ".orchestration/intent_map.md", "# Ours\nprose before\n\n"+text+"\nprose behind\n")
 	b = start(t, b.dir).connect()
-	b.selects("INT-005")
-	b.ok("write_to_file", args{"path": "q.txt", "content": "x"})
+	b.Selects("INT-005")
+	b.OK("write_to_file", args{"path": "q.txt", "content": "x"})
 	b.hangUp()
 	b.close()
 	text = b.read(".orchestration/intent_map.md")
@@ -157,14 +157,14 @@ func TestIntentMap(t *testing.T) {
 func TestMutationClassOfRecords(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	s := b.ok("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).str("session")
+	s := b.OK("select_active_intent", args{"intent_id": "INT-005", "mutation_class": "AST_REFACTOR"}).Str("session")
 	for path, c := range map[string]struct{ declared, want string }{"a.zig": {"", "AST_REFACTOR"}, "b.zig": {"INTENT_EVOLUTION", "INTENT_EVOLUTION"}, "c.zig": {"AST_REFACTOR", "AST_REFACTOR"}, "new.txt": {"AST_REFACTOR", "INTENT_EVOLUTION"}} {
 		arguments := args{"session": s, "path": path, "content": "x"}
 		if c.declared != "" {
 			arguments["mutation_class"] = c.declared
 		}
-		r := b.ok("write_to_file", arguments)
-		check.Equal(t, r.str("mutation_class"), c.want, "%s", path)
+		r := b.OK("write_to_file", arguments)
+		check.Equal(t, r.Str("mutation_class"), c.want, "%s", path)
 		b.wantRecord(`"path":"`+path+`"`, `"mutation_class":"`+c.want+`"`, `"evidence":"`)
 	}
 }
@@ -173,13 +173,13 @@ func TestMutationClassOfRecords(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Durability = settings.OS }).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt"})
+	b.OK("read_file", args{"path": "src/a.txt"})
 	path := filepath.Join(b.dir, "src/a.txt")
 	before := check.Value(os.Stat(path))(t)
-	r := b.ok("write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"})
+	r := b.OK("write_to_file", args{"path": "src/a.txt", "content": "one\ntwo\nthree\n"})
 	after, err := os.Stat(path)
 	check.That(t, err == nil && os.SameFile(before, after) && after.ModTime().Equal(before.ModTime()), "the file was replaced by itself")
-	check.That(t, r.str("operation") == "unchanged" && r.str("record_id") == "", "%v", r.Object)
+	check.That(t, r.Str("operation") == "unchanged" && r.Str("record_id") == "", "%v", r.Object)
 	for _, line := range b.ledgerLines() {
 		check.That(t, !strings.Contains(line, `"kind":"mutation"`), "a record of nothing: %s", line)
 	}
@@ -190,11 +190,11 @@ func TestUnchanged(t *testing.T) {
 func TestIntentMapFromTheLedger(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	one, five := b.selects("INT-001"), b.selects("INT-005")
-	b.ok("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
-	b.ok("apply_patch", args{"session": five, "patch": patch("*** Add File: p`q.txt", "+x")})
-	b.ok("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
-	b.ok("update_intent", args{"session": five, "intent_id": "INT-005", "status": "DONE"})
+	one, five := b.Selects("INT-001"), b.Selects("INT-005")
+	b.OK("write_to_file", args{"session": one, "path": "src/z.txt", "content": "1\n"})
+	b.OK("apply_patch", args{"session": five, "patch": patch("*** Add File: p`q.txt", "+x")})
+	b.OK("write_to_file", args{"session": five, "path": "refactored.zig", "content": "x", "mutation_class": "AST_REFACTOR"})
+	b.OK("update_intent", args{"session": five, "intent_id": "INT-005", "status": "DONE"})
 	b.hangUp()
 	b.close()
 	kept := b.read(".orchestration/intent_map.md")

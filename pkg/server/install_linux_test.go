@@ -68,7 +68,7 @@ func (b *bench) records() int {
 func (b *bench) installs(session, line string) reply {
 	b.t.Helper()
 	before := b.records()
-	r := b.ok("execute_command", args{"session": session, "command": line})
+	r := b.OK("execute_command", args{"session": session, "command": line})
 	code := r.Object["exit_code"]
 	check.Must(b.t, code == float64(0) && r.Object["sandbox_denied"] == nil, "%s: exit code %v\n%s", line, code, r.Text)
 	check.Equal(b.t, b.records()-before, 1, "%s", line)
@@ -80,7 +80,7 @@ func (b *bench) installs(session, line string) reply {
 func (b *bench) packaged(r reply, place string, created int) {
 	b.t.Helper()
 	detail, _ := b.lastRecord(record.KindCommand).Detail["packages"].(map[string]any)
-	for from, all := range map[string]map[string]any{"record": detail, "result": r.object("packages")} {
+	for from, all := range map[string]map[string]any{"record": detail, "result": packages(r)} {
 		one, _ := all[place].(map[string]any)
 		n := 0
 		_, err := fmt.Sscan(fmt.Sprint(one["created"]), &n)
@@ -88,9 +88,9 @@ func (b *bench) packaged(r reply, place string, created int) {
 	}
 }
 
-func (r reply) object(key string) map[string]any {
-	object, _ := r.Object[key].(map[string]any)
-	return object
+func packages(r reply) map[string]any {
+	all, _ := r.Object["packages"].(map[string]any)
+	return all
 }
 
 // gained is what git would commit.
@@ -184,8 +184,8 @@ func TestInstallInAFreshGoProject(t *testing.T) {
 	check.Write(t, dir, ".gitignore", "")
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "vendored")
-	r = b.ok("execute_command", args{"session": s, "command": "go mod vendor; rm -f vendor/modules.txt"})
-	check.That(t, len(r.object("packages")) == 0 && b.exists("vendor/modules.txt"), "a tracked vendor is open: %s", r.Text)
+	r = b.OK("execute_command", args{"session": s, "command": "go mod vendor; rm -f vendor/modules.txt"})
+	check.That(t, len(packages(r)) == 0 && b.exists("vendor/modules.txt"), "a tracked vendor is open: %s", r.Text)
 }
 
 // wheel is a package of Python, as pip has it.
@@ -233,7 +233,7 @@ func TestInstallInAFreshPythonProject(t *testing.T) {
 	b.wantChanges(b.lastRecord(record.KindCommand))
 	// What makes an environment must not be what lets pip fill it.
 	r = b.installs(s, ".venv/bin/python -m pip install -q --disable-pip-version-check --no-index --find-links wheels -r requirements.txt && .venv/bin/python -c 'import money; print(money.cents(3))'")
-	check.That(t, strings.Contains(r.str("output"), "300"), "%s", r.Text)
+	check.That(t, strings.Contains(r.Str("output"), "300"), "%s", r.Text)
 	b.packaged(r, ".venv", 4)
 	b.wantChanges(b.lastRecord(record.KindCommand))
 }
@@ -269,9 +269,9 @@ func TestInstallOutOfScopeIsAskedOnce(t *testing.T) {
 	b.gained("M", "package.json", "??", "package-lock.json")
 
 	// Only what was asked about is open, and only to such a command.
-	r := b.call("execute_command", args{"session": s, "command": "npm install x; touch src/n.js other.js"})
+	r := b.Call("execute_command", args{"session": s, "command": "npm install x; touch src/n.js other.js"})
 	check.That(t, !b.exists("src/n.js") && !b.exists("other.js"), "an install opened what else is there: %s", r.Text)
-	if r := b.ok("execute_command", args{"session": s, "command": "echo {} > $(printf package.json)", "timeout": 60}); r.Object["exit_code"] == float64(0) {
+	if r := b.OK("execute_command", args{"session": s, "command": "echo {} > $(printf package.json)", "timeout": 60}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("package.json is open to any command: %s", r.Text)
 	}
 }
@@ -281,8 +281,8 @@ func TestInstallOutOfScopeSaysHowToAsk(t *testing.T) {
 	dir := project(t, map[string]string{"package.json": "{}\n", "src/a.js": "", "docs/a.md": ""})
 	fake(t, "npm")
 	b, s := start(t, dir).under("INT-002")
-	r := b.refused("SCOPE_VIOLATION", "execute_command", args{"session": s, "command": "npm i left-pad"})
-	if !strings.Contains(r.str("suggestion"), `request_scope_expansion with paths: ["package.json", "package-lock.json"]`) || !strings.HasPrefix(r.str("error"), "Install dependencies (npm i)") {
+	r := b.Refused("SCOPE_VIOLATION", "execute_command", args{"session": s, "command": "npm i left-pad"})
+	if !strings.Contains(r.Str("suggestion"), `request_scope_expansion with paths: ["package.json", "package-lock.json"]`) || !strings.HasPrefix(r.Str("error"), "Install dependencies (npm i)") {
 		t.Errorf("%s", r.Text)
 	}
 	check.That(t, !b.exists("node_modules"), "it ran")
@@ -304,7 +304,7 @@ func TestInstallAtEveryLevel(t *testing.T) {
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			b, s := start(t, dir, level).under("INT-001")
 			r := b.installs(s, "npm install")
-			check.That(t, r.str("sandbox") == name && strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`), "%s", r.Text)
+			check.That(t, r.Str("sandbox") == name && strings.Contains(r.Text, `add the line "node_modules/" to .gitignore`), "%s", r.Text)
 			b.wantChanges(b.lastRecord(record.KindCommand), "modified package-lock.json")
 			b.packaged(r, "node_modules", 1)
 		})

@@ -120,7 +120,7 @@ func killedBetweenEditAndRecord(t *testing.T, kind string) {
 				check.Write(t, dir, ".orchestration/active_intents.yaml", text+c.touch)
 			}
 			b.connect()
-			b.ok("update_intent", args{"intent_id": "INT-001", "note": "the next call settles"})
+			b.OK("update_intent", args{"intent_id": "INT-001", "note": "the next call settles"})
 			var of []string
 			for _, line := range b.ledgerLines() {
 				if strings.Contains(line, `"intent_id":"INT-002"`) {

@@ -52,36 +52,36 @@ func TestUpdateIntent(t *testing.T) {
 			}
 			return a
 		}
-		r := b.ok("update_intent", update("INT-002", "IN_PROGRESS", "beginning"))
-		check.That(t, r.str("from") == "TODO" && r.str("status") == "IN_PROGRESS" && r.str("record_id") != "", "%v", r.Object)
-		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"call":"update_intent"`, `"from":"TODO"`, `"note":"beginning"`, `"edit":{"after":"sha256:`, r.str("record_id"))
+		r := b.OK("update_intent", update("INT-002", "IN_PROGRESS", "beginning"))
+		check.That(t, r.Str("from") == "TODO" && r.Str("status") == "IN_PROGRESS" && r.Str("record_id") != "", "%v", r.Object)
+		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"call":"update_intent"`, `"from":"TODO"`, `"note":"beginning"`, `"edit":{"after":"sha256:`, r.Str("record_id"))
 		text := b.read(".orchestration/active_intents.yaml")
 		check.That(t, strings.HasPrefix(text, "# The work of this test.\n") && strings.Contains(text, "started_at:"), "%s", text)
 		lines := len(b.ledgerLines())
-		again := b.ok("update_intent", update("INT-002", "IN_PROGRESS", ""))
-		check.That(t, again.str("record_id") == "" && len(b.ledgerLines()) == lines, "a record of nothing: %v", again.Object)
-		b.ok("update_intent", update("INT-002", "", "half of it"))
+		again := b.OK("update_intent", update("INT-002", "IN_PROGRESS", ""))
+		check.That(t, again.Str("record_id") == "" && len(b.ledgerLines()) == lines, "a record of nothing: %v", again.Object)
+		b.OK("update_intent", update("INT-002", "", "half of it"))
 		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"note":"half of it"`)
 
-		s := b.selects("INT-001")
-		b.ok("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED", "note": "no key", "session": s})
-		b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
-		stuck := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-001", "IN_PROGRESS", ""))
-		check.That(t, stuck.str("action_hint") == "ask_user" && strings.Contains(stuck.str("suggestion"), "orchestra-mcp intents start INT-001"),
+		s := b.Selects("INT-001")
+		b.OK("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED", "note": "no key", "session": s})
+		b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
+		stuck := b.Refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-001", "IN_PROGRESS", ""))
+		check.That(t, stuck.Str("action_hint") == "ask_user" && strings.Contains(stuck.Str("suggestion"), "orchestra-mcp intents start INT-001"),
 			"%v", stuck.Object)
-		done := b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-003", "IN_PROGRESS", ""))
-		check.That(t, strings.Contains(done.str("suggestion"), "intents reopen INT-003"), "%v", done.Object)
-		b.refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-004", "DONE", ""))
-		b.ok("update_intent", update("INT-005", "COMPLETED", ""))
-		b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-005"})
+		done := b.Refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-003", "IN_PROGRESS", ""))
+		check.That(t, strings.Contains(done.Str("suggestion"), "intents reopen INT-003"), "%v", done.Object)
+		b.Refused("INTENT_NOT_ACTIVE", "update_intent", update("INT-004", "DONE", ""))
+		b.OK("update_intent", update("INT-005", "COMPLETED", ""))
+		b.Refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-005"})
 
-		b.refused("MISSING_OR_INVALID_INTENT", "update_intent", update("INT-999", "DONE", ""))
-		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "", ""))
-		b.refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "TODO", ""))
+		b.Refused("MISSING_OR_INVALID_INTENT", "update_intent", update("INT-999", "DONE", ""))
+		b.Refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "", ""))
+		b.Refused("INVALID_ARGUMENTS", "update_intent", update("INT-002", "TODO", ""))
 		check.Write(t, b.dir, ".intentignore", "intent:INT-002\n")
-		b.refused("INTENT_IGNORED", "update_intent", update("INT-002", "DONE", ""))
+		b.Refused("INTENT_IGNORED", "update_intent", update("INT-002", "DONE", ""))
 		check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [")
-		b.refused("INTENTS_UNREADABLE", "update_intent", update("INT-002", "DONE", ""))
+		b.Refused("INTENTS_UNREADABLE", "update_intent", update("INT-002", "DONE", ""))
 	}
 }
 
@@ -98,33 +98,33 @@ func TestDoneRunsVerify(t *testing.T) {
 		}
 		return a
 	}
-	unselected := b.refused("MISSING_OR_INVALID_INTENT", "update_intent", done("V-1", nil))
-	check.That(t, strings.Contains(unselected.str("suggestion"), "select_active_intent with V-1"), "%v", unselected.Object)
-	s := b.selects("V-1")
-	other := b.selects("V-2")
-	b.refused("INTENT_MISMATCH", "update_intent", done("V-1", args{"session": other}))
+	unselected := b.Refused("MISSING_OR_INVALID_INTENT", "update_intent", done("V-1", nil))
+	check.That(t, strings.Contains(unselected.Str("suggestion"), "select_active_intent with V-1"), "%v", unselected.Object)
+	s := b.Selects("V-1")
+	other := b.Selects("V-2")
+	b.Refused("INTENT_MISMATCH", "update_intent", done("V-1", args{"session": other}))
 
-	failed := b.refused("VERIFY_FAILED", "update_intent", done("V-1", args{"session": s}))
-	d := failed.details()
-	if d["exit_code"] != 4.0 || !strings.Contains(fmt.Sprint(d["output"]), "is missing") || len(d["passed"].([]any)) != 1 || failed.str("action_hint") != "follow_constraints" {
+	failed := b.Refused("VERIFY_FAILED", "update_intent", done("V-1", args{"session": s}))
+	d := failed.Details()
+	if d["exit_code"] != 4.0 || !strings.Contains(fmt.Sprint(d["output"]), "is missing") || len(d["passed"].([]any)) != 1 || failed.Str("action_hint") != "follow_constraints" {
 		t.Errorf("%v", failed.Object)
 	}
 	b.wantRecord(`"kind":"command"`, `"intent_id":"V-1"`, `"exit_code":4`, fmt.Sprint(d["record_id"]))
-	b.ok("write_to_file", args{"session": s, "path": "src/made.txt", "content": "x"})
-	r := b.ok("update_intent", done("V-1", args{"session": s, "note": "made"}))
+	b.OK("write_to_file", args{"session": s, "path": "src/made.txt", "content": "x"})
+	r := b.OK("update_intent", done("V-1", args{"session": s, "note": "made"}))
 	verified := r.Object["verified"].([]any)
-	check.Must(t, len(verified) == 2 && r.str("status") == "DONE", "%v", r.Object)
-	b.wantRecord(`"kind":"lifecycle"`, r.str("record_id"), `"note":"made"`, `"verified":[{"command":"test -f src/a.txt"`, verified[1].(map[string]any)["record_id"].(string))
-	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
+	check.Must(t, len(verified) == 2 && r.Str("status") == "DONE", "%v", r.Object)
+	b.wantRecord(`"kind":"lifecycle"`, r.Str("record_id"), `"note":"made"`, `"verified":[{"command":"test -f src/a.txt"`, verified[1].(map[string]any)["record_id"].(string))
+	b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": s, "path": "src/x", "content": "x"})
 
-	three := b.selects("V-3")
-	closed := b.refused("COMMAND_BLOCKED", "update_intent", done("V-3", args{"session": three}))
-	check.Equal(t, closed.details()["verify_command"], "touch ran")
+	three := b.Selects("V-3")
+	closed := b.Refused("COMMAND_BLOCKED", "update_intent", done("V-3", args{"session": three}))
+	check.Equal(t, closed.Details()["verify_command"], "touch ran")
 	_, err := os.Stat(filepath.Join(dir, "ran"))
 	check.That(t, err != nil, "a command that the intent closes was run to verify it")
-	four := b.selects("V-4")
-	wrong := b.refused("COMMAND_OUT_OF_SCOPE", "update_intent", done("V-4", args{"session": four}))
-	if !strings.Contains(wrong.str("error"), "cannot be marked done, because its verify command") || !strings.Contains(wrong.str("error"), "ran and changed") {
+	four := b.Selects("V-4")
+	wrong := b.Refused("COMMAND_OUT_OF_SCOPE", "update_intent", done("V-4", args{"session": four}))
+	if !strings.Contains(wrong.Str("error"), "cannot be marked done, because its verify command") || !strings.Contains(wrong.Str("error"), "ran and changed") {
 		t.Errorf("%v", wrong.Object)
 	}
 	check.That(t, !strings.Contains(b.read(".orchestration/active_intents.yaml"), "V-4\n    name: Its verify changed the intent\n    status: DONE"),
@@ -149,12 +149,12 @@ func TestOperatorUpdatesIntent(t *testing.T) {
 	taken, err := b.server.UpdateIntent(t.Context(), step)
 	check.Must(t, err == nil && taken.From == "IN_PROGRESS" && taken.Status == "DONE" && len(taken.Verified) == 0, "%+v %v", taken, err)
 	b.wantRecord(`"kind":"lifecycle"`, `"type":"human"`, `"verify_skipped":["test -f src/a.txt"`, taken.RecordID)
-	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
+	b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
 	if taken, err = b.server.UpdateIntent(t.Context(), server.IntentStep{IntentID: "V-1", Status: intent.InProgress}); err != nil || taken.From != "DONE" {
 		t.Fatalf("%+v %v", taken, err)
 	}
-	b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
-	b.ok("write_to_file", args{"session": b.selects("V-1"), "path": "src/x", "content": "x"})
+	b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"session": agent, "path": "src/x", "content": "x"})
+	b.OK("write_to_file", args{"session": b.Selects("V-1"), "path": "src/x", "content": "x"})
 }
 
 // What a rule or a program of the operator's refuses does not run to verify an

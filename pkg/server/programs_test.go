@@ -50,17 +50,17 @@ func warnings(r reply) string {
 func TestGuardInShellRunsUnchanged(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t), withHooks(pre(script(t, "protect.sh", "bash")))).under("INT-001")
-	b.ok("write_to_file", args{"path": "src/free.txt", "content": "x\n", "session": s})
-	r := b.refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/locked/x.txt", "content": "x\n", "session": s})
-	if !strings.Contains(reason(r), "is generated, change its source") || r.details()["path"] != "src/locked/x.txt" || b.exists("src/locked/x.txt") {
+	b.OK("write_to_file", args{"path": "src/free.txt", "content": "x\n", "session": s})
+	r := b.Refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/locked/x.txt", "content": "x\n", "session": s})
+	if !strings.Contains(reason(r), "is generated, change its source") || r.Details()["path"] != "src/locked/x.txt" || b.exists("src/locked/x.txt") {
 		t.Errorf("%v", r.Object)
 	}
 	// A patch is shown file by file; one refused file stops all.
-	r = b.refused("HOOK_BLOCKED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/one.txt\n+1\n*** Add File: src/locked/two.txt\n+2\n*** End Patch\n"})
+	r = b.Refused("HOOK_BLOCKED", "apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/one.txt\n+1\n*** Add File: src/locked/two.txt\n+2\n*** End Patch\n"})
 	check.That(t, !b.exists("src/one.txt") && strings.Contains(reason(r), "Write of src/locked/two.txt"), "%v", r.Object)
-	r = b.refused("HOOK_BLOCKED", "execute_command", args{"command": "rm -rf src", "session": s})
+	r = b.Refused("HOOK_BLOCKED", "execute_command", args{"command": "rm -rf src", "session": s})
 	check.That(t, strings.Contains(reason(r), "Destructive command blocked by hook") && b.exists("src/a.txt"), "%v", r.Object)
-	r = b.refused("APPROVAL_REQUIRED", "execute_command", args{"command": "npm publish", "session": s})
+	r = b.Refused("APPROVAL_REQUIRED", "execute_command", args{"command": "npm publish", "session": s})
 	check.That(t, strings.Contains(reason(r), "Publishing is final"), "%v", r.Object)
 	b.wantRecord(`"decision"`, `"hook":"external: `, "HOOK_BLOCKED")
 }
@@ -68,13 +68,13 @@ func TestGuardInShellRunsUnchanged(t *testing.T) {
 func TestGuardInPythonRunsUnchanged(t *testing.T) {
 	t.Parallel()
 	b, s := start(t, newWorkspace(t), withHooks(pre(script(t, "validate.py", "python3"), "Bash", "Write|Edit", "Read"))).under("INT-001")
-	r := b.refused("HOOK_BLOCKED", "execute_command", args{"command": "grep -r x .", "session": s})
+	r := b.Refused("HOOK_BLOCKED", "execute_command", args{"command": "grep -r x .", "session": s})
 	check.That(t, strings.Contains(reason(r), "Use rg instead of grep"), "%v", r.Object)
-	b.ok("execute_command", args{"command": "echo grep | cat", "session": s})
-	b.ok("read_file", args{"path": "src/a.txt", "session": s})
-	r = b.refused("HOOK_BLOCKED", "edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "AKIAABCDEFGHIJKLMNOP", "session": s})
+	b.OK("execute_command", args{"command": "echo grep | cat", "session": s})
+	b.OK("read_file", args{"path": "src/a.txt", "session": s})
+	r = b.Refused("HOOK_BLOCKED", "edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "AKIAABCDEFGHIJKLMNOP", "session": s})
 	check.That(t, strings.Contains(reason(r), "access key") && b.read("src/a.txt") == "one\ntwo\nthree\n", "%v", r.Object)
-	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": s})
+	b.OK("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": s})
 }
 
 func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
@@ -84,14 +84,14 @@ func TestFeedbackFromNodeRunsUnchanged(t *testing.T) {
 		"// TODO later\n": "x.js has a TODO",
 		"var x = 1\n":     "Use let or const",
 	} {
-		r := b.ok("write_to_file", args{"path": "src/x.js", "content": content, "session": s})
+		r := b.OK("write_to_file", args{"path": "src/x.js", "content": content, "session": s})
 		check.That(t, strings.Contains(warnings(r), want) && b.read("src/x.js") == content, "%q: %v", content, r.Object)
 	}
-	r := b.ok("write_to_file", args{"path": "src/x.js", "content": "let x    = 1\n", "session": s})
+	r := b.OK("write_to_file", args{"path": "src/x.js", "content": "let x    = 1\n", "session": s})
 	w := warnings(r)
 	check.That(t, strings.Contains(w, "Formatted.") && strings.Contains(w, "src/x.js was changed again behind the call"), "%v", r.Object)
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})
-	check.Equal(t, warnings(b.ok("write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})), "")
+	b.Refused("STALE_FILE", "write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})
+	check.Equal(t, warnings(b.OK("write_to_file", args{"path": "src/x.js", "content": "let y\n", "session": s})), "")
 }
 
 // Each way in which a program can end.
@@ -148,11 +148,11 @@ func outcomeOfHook(t *testing.T, command, code, says string) {
 	// More than a pipe holds: a program that does not read must not hang.
 	call := args{"path": "src/new.txt", "content": strings.Repeat("long\n", 50_000), "session": s}
 	if code == "" {
-		r := b.ok("write_to_file", call)
+		r := b.OK("write_to_file", call)
 		check.That(t, strings.Contains(warnings(r), says) && len(warnings(r)) <= 3000, "warnings %.3100q", warnings(r))
 		return
 	}
-	r := b.refused(code, "write_to_file", call)
+	r := b.Refused(code, "write_to_file", call)
 	check.That(t, strings.Contains(reason(r), says) && len(reason(r)) <= 3000 && !b.exists("src/new.txt"), "%.3100s", reason(r))
 }
 
@@ -185,11 +185,11 @@ func TestWhatHooksSee(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	record := "cat >> '" + log + "'"
 	b, s := start(t, dir, withHooks(pre(record), post(record))).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt", "session": s})
-	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/new.txt\n+new\n" +
+	b.OK("read_file", args{"path": "src/a.txt", "session": s})
+	b.OK("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Add File: src/new.txt\n+new\n" +
 		"*** Update File: src/a.txt\n@@\n one\n-two\n+2\n three\n*** End Patch\n"})
-	b.ok("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n one\n-2\n+zwei\n three\n*** Delete File: src/new.txt\n*** End Patch\n"})
-	b.ok("execute_command", args{"command": "echo done", "cwd": "src", "session": s})
+	b.OK("apply_patch", args{"session": s, "patch": "*** Begin Patch\n*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n one\n-2\n+zwei\n three\n*** Delete File: src/new.txt\n*** End Patch\n"})
+	b.OK("execute_command", args{"command": "echo done", "cwd": "src", "session": s})
 
 	abs := func(name string) string { return filepath.Join(b.server.Workspace().Dir(), name) }
 	want := [][]string{ // event, tool, path or command, old, new or content
@@ -240,16 +240,16 @@ func TestHooksRunInOrderAndOnlyWhereTheyMatch(t *testing.T) {
 		pre(say("env")+`; test -z "$HOOK_TOKEN$ORCHESTRA_AUTH_TOKEN" && test "$CLAUDE_PROJECT_DIR" = "$PWD" || exit 2`, "Write"),
 		pre("exit 2", "Write"), pre(say("behind"), "*"),
 	)).connect()
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	if err := os.Remove(log); err != nil { // "two" and "behind" saw the selection
 		t.Fatal(err)
 	}
-	b.refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": s})
+	b.Refused("HOOK_BLOCKED", "write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": s})
 	said, _ := os.ReadFile(log)
 	check.That(t, string(said) == "one\ntwo\nenv\n", "%s", said)
 	// What the gate refuses is not shown to programs.
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x\n", "session": s})
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x\n", "session": s})
+	b.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "docs/x.md", "content": "x\n", "session": s})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x\n", "session": s})
 	if said, _ := os.ReadFile(log); string(said) != "one\ntwo\nenv\n" {
 		t.Errorf("%s", said)
 	}
@@ -272,7 +272,7 @@ func TestFailingPostHooksAreWarnings(t *testing.T) {
 			hook.Timeout = 100 * time.Millisecond
 		}
 		b := start(t, newWorkspace(t), withHooks(hook)).connect()
-		r := b.ok("write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": b.selects("INT-001")})
-		check.That(t, strings.Contains(warnings(r), want) && b.read("src/x.txt") == "x\n" && r.str("record_id") != "", "%s: %v", command, r.Object)
+		r := b.OK("write_to_file", args{"path": "src/x.txt", "content": "x\n", "session": b.Selects("INT-001")})
+		check.That(t, strings.Contains(warnings(r), want) && b.read("src/x.txt") == "x\n" && r.Str("record_id") != "", "%s: %v", command, r.Object)
 	}
 }

@@ -36,7 +36,7 @@ func (b *bench) operator(setting func(*server.Options)) *approval.Store {
 // asks demands that a call waits for the operator, and gives the request.
 func (b *bench) asks(inbox *approval.Store, tool string, arguments args) approval.Request {
 	b.t.Helper()
-	id, _ := b.refused("APPROVAL_REQUIRED", tool, arguments).details()["approval_id"].(string)
+	id, _ := b.Refused("APPROVAL_REQUIRED", tool, arguments).Details()["approval_id"].(string)
 	return check.Value(inbox.Get(id))(b.t)
 }
 
@@ -61,17 +61,17 @@ func TestProposedIntentStandsAfterAYes(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		answers(t, inbox, r, approval.Once, "")
-		done := b.ok("resume_approval", args{"approval_id": r.ID})
+		done := b.OK("resume_approval", args{"approval_id": r.ID})
 		result := done.Object["result"].(map[string]any)
 		check.That(t, result["intent_id"] == "INT-006" && result["status"] == "TODO", "%v", done.Object)
 		text := b.read(".orchestration/active_intents.yaml")
 		check.That(t, strings.HasPrefix(text, intentsYAML) && strings.Contains(text, "Because."), "%s", text)
 		b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-006"`, `"call":"propose_intent"`, r.ID, `"edit":{"after"`)
 		b.wantRecord(`"kind":"decision"`, `"outcome":"asked"`, r.ID)
-		b.ok("write_to_file", args{"session": b.selects("INT-006"), "path": "new/x", "content": "x"})
-		again := b.ok("propose_intent", proposal)
-		check.That(t, again.str("intent_id") == "INT-006" && again.str("record_id") == "", "%v", again.Object)
-		b.refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.ID})
+		b.OK("write_to_file", args{"session": b.Selects("INT-006"), "path": "new/x", "content": "x"})
+		again := b.OK("propose_intent", proposal)
+		check.That(t, again.Str("intent_id") == "INT-006" && again.Str("record_id") == "", "%v", again.Object)
+		b.Refused("FILE_NOT_FOUND", "resume_approval", args{"approval_id": r.ID})
 	}
 }
 
@@ -81,26 +81,26 @@ func TestScopeExpansionIsAnswered(t *testing.T) {
 	way := briefly(t)
 	b := start(t, newWorkspace(t), way).connect()
 	inbox := b.operator(way)
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	wider := args{"session": s, "paths": []string{"lib/**"}, "reason": "needed"}
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
+	b.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
 	r := b.asks(inbox, "request_scope_expansion", wider)
 	if !strings.Contains(r.Diffs[0].Hunks, `+    owned_scope: ["src/**", "go.mod", "lib/**"]`) || !strings.Contains(r.Checks[0].Reason, "needed") || r.IntentID != "INT-001" {
 		t.Errorf("%+v", r)
 	}
 	answers(t, inbox, r, approval.Once, "")
-	done := b.ok("request_scope_expansion", wider)
+	done := b.OK("request_scope_expansion", wider)
 	check.That(t, fmt.Sprint(done.Object["owned_scope"]) == "[src/** go.mod lib/**]", "%v", done.Object)
-	b.ok("write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
+	b.OK("write_to_file", args{"session": s, "path": "lib/x", "content": "x"})
 	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-001"`, `"scope_added":["lib/**"]`, `"reason":"needed"`, r.ID)
-	check.Equal(t, b.ok("request_scope_expansion", wider).str("record_id"), "")
+	check.Equal(t, b.OK("request_scope_expansion", wider).Str("record_id"), "")
 
 	other := args{"session": s, "paths": []string{"web/**"}, "reason": "also"}
 	no := b.asks(inbox, "request_scope_expansion", other)
 	before := b.read(".orchestration/active_intents.yaml")
 	answers(t, inbox, no, approval.Deny, "not the web")
-	denied := b.refused("APPROVAL_REJECTED", "request_scope_expansion", other)
-	check.That(t, strings.Contains(denied.str("error"), "not the web") && b.read(".orchestration/active_intents.yaml") == before, "%v", denied.Object)
+	denied := b.Refused("APPROVAL_REJECTED", "request_scope_expansion", other)
+	check.That(t, strings.Contains(denied.Str("error"), "not the web") && b.read(".orchestration/active_intents.yaml") == before, "%v", denied.Object)
 	_, _, err := inbox.Answer(b.asks(inbox, "request_scope_expansion", args{"session": s, "paths": []string{"x/**"}, "reason": "r"}).ID, approval.Answer{Decision: approval.ForIntent, Via: approval.Inbox})
 	check.That(t, err != nil, "changes of the intents can be granted beforehand")
 }
@@ -140,18 +140,18 @@ func TestProposalsThatCannotStand(t *testing.T) {
 		"../out": "INVALID_ARGUMENTS", "/etc/**": "INVALID_ARGUMENTS", "a/../../b": "INVALID_ARGUMENTS", "[": "INVALID_ARGUMENTS", "!x": "INVALID_ARGUMENTS",
 		"keys/**": "INTENTIGNORE_PATH_BLOCKED", "deploy/key.pem": "INTENTIGNORE_PATH_BLOCKED",
 	} {
-		b.refused(code, "request_scope_expansion", ask(path, nil))
-		b.refused(code, "propose_intent", args{"name": "n", "description": "d", "owned_scope": []string{path}})
+		b.Refused(code, "request_scope_expansion", ask(path, nil))
+		b.Refused(code, "propose_intent", args{"name": "n", "description": "d", "owned_scope": []string{path}})
 	}
-	b.refused("INTENT_NOT_ACTIVE", "request_scope_expansion", ask("x", args{"intent_id": "INT-003"}))
-	b.refused("INTENT_IGNORED", "request_scope_expansion", ask("x", args{"intent_id": "INT-005"}))
-	b.refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", ask("x", args{"intent_id": "INT-999"}))
-	b.refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", args{"paths": []string{"x"}, "reason": "r"})
-	b.refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"reason": strings.Repeat("x", 5000)}))
+	b.Refused("INTENT_NOT_ACTIVE", "request_scope_expansion", ask("x", args{"intent_id": "INT-003"}))
+	b.Refused("INTENT_IGNORED", "request_scope_expansion", ask("x", args{"intent_id": "INT-005"}))
+	b.Refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", ask("x", args{"intent_id": "INT-999"}))
+	b.Refused("MISSING_OR_INVALID_INTENT", "request_scope_expansion", args{"paths": []string{"x"}, "reason": "r"})
+	b.Refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"reason": strings.Repeat("x", 5000)}))
 	pending, err := os.ReadDir(filepath.Join(dir, ".orchestration/state/approvals"))
 	check.That(t, err != nil || len(pending) == 0, "%d requests were made", len(pending))
 	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: OPEN, name: open, status: IN_PROGRESS}\n")
-	b.refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"intent_id": "OPEN"}))
+	b.Refused("INVALID_ARGUMENTS", "request_scope_expansion", ask("x", args{"intent_id": "OPEN"}))
 }
 
 // Under an approve: line the operator is asked for each step of the intent.
@@ -166,9 +166,9 @@ func TestStepsOfAWatchedIntentAreAsked(t *testing.T) {
 	r := b.asks(inbox, "update_intent", step)
 	check.That(t, strings.Contains(r.Diffs[0].Hunks, "+    status: DONE"), "%+v", r)
 	answers(t, inbox, r, approval.Once, "")
-	b.ok("update_intent", step)
+	b.OK("update_intent", step)
 	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"INT-002"`, `"from":"TODO"`, r.ID)
-	b.ok("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED"})
+	b.OK("update_intent", args{"intent_id": "INT-001", "status": "BLOCKED"})
 }
 
 // The suggestion of a scope refusal can be followed to the letter, also for names with characters that globs use.
@@ -176,19 +176,19 @@ func TestScopeSuggestionCanBeFollowed(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"app/[id]/page{1}.tsx", "app/what?.ts", "app/a*b", "!app/x", "app/plain.ts"} {
 		b, _ := start(t, newWorkspace(t), briefly(t)).under("INT-001")
-		r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": path, "content": "x"})
-		_, rest, _ := strings.Cut(r.str("suggestion"), "paths: [")
+		r := b.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": path, "content": "x"})
+		_, rest, _ := strings.Cut(r.Str("suggestion"), "paths: [")
 		quoted, _, _ := strings.Cut(rest, "] and")
 		var glob string
 		if _, err := fmt.Sscanf(quoted, "%q", &glob); err != nil {
-			t.Fatalf("%s: %v", r.str("suggestion"), err)
+			t.Fatalf("%s: %v", r.Str("suggestion"), err)
 		}
-		b.refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{glob}, "reason": "r"})
+		b.Refused("APPROVAL_REQUIRED", "request_scope_expansion", args{"paths": []string{glob}, "reason": "r"})
 		scope, err := intent.CompileScope([]string{glob})
 		check.That(t, err == nil && scope.Match(path), "%s does not cover %s: %v", glob, path, err)
-		b.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-0"})
-		if covering := fmt.Sprint(r.details()["covering_intents"]); covering != "[INT-005]" || !strings.Contains(r.str("suggestion"), "INT-005") {
-			t.Errorf("covering: %s; %s", covering, r.str("suggestion"))
+		b.Refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-0"})
+		if covering := fmt.Sprint(r.Details()["covering_intents"]); covering != "[INT-005]" || !strings.Contains(r.Str("suggestion"), "INT-005") {
+			t.Errorf("covering: %s; %s", covering, r.Str("suggestion"))
 		}
 	}
 }
@@ -199,12 +199,12 @@ func TestGovernanceToolsNeedTheFile(t *testing.T) {
 	b := start(t, newWorkspace(t)).connect()
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents: [\n")
 	propose := args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"}
-	b.refused("INTENTS_UNREADABLE", "propose_intent", propose)
+	b.Refused("INTENTS_UNREADABLE", "propose_intent", propose)
 	for _, tool := range []string{"list_intents", "get_active_intent"} {
-		r := b.refused("INTENTS_UNREADABLE", tool, args{})
-		check.That(t, r.details()["line"] != nil && strings.Contains(r.str("suggestion"), "orchestra-mcp intents validate"), "%s: %v", tool, r.Object)
+		r := b.Refused("INTENTS_UNREADABLE", tool, args{})
+		check.That(t, r.Details()["line"] != nil && strings.Contains(r.Str("suggestion"), "orchestra-mcp intents validate"), "%s: %v", tool, r.Object)
 	}
-	b.refused("INTENTS_UNREADABLE", "select_active_intent", args{"intent_id": "INT-001"})
+	b.Refused("INTENTS_UNREADABLE", "select_active_intent", args{"intent_id": "INT-001"})
 }
 
 // list_intents filters by status in both vocabularies and says what can be selected.
@@ -218,7 +218,7 @@ func TestListIntents(t *testing.T) {
 		if status != "" {
 			arguments["status"] = status
 		}
-		r := b.ok("list_intents", arguments)
+		r := b.OK("list_intents", arguments)
 		var got []string
 		for _, in := range r.Object["intents"].([]any) {
 			in := in.(map[string]any)
@@ -231,5 +231,5 @@ func TestListIntents(t *testing.T) {
 		}
 		check.Equal(t, strings.Join(got, " "), want, "%s: %v", status, got)
 	}
-	b.refused("INVALID_ARGUMENTS", "list_intents", args{"status": "OPEN"})
+	b.Refused("INVALID_ARGUMENTS", "list_intents", args{"status": "OPEN"})
 }

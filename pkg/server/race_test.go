@@ -38,7 +38,7 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 	var slip func()
 	b.between(&slip)
 	b.connect()
-	b.selects("INT-005")
+	b.Selects("INT-005")
 	path := filepath.Join(b.dir, "src/a.txt")
 	for name, c := range map[string]struct {
 		tool string
@@ -61,9 +61,9 @@ func TestForeignWritersBetweenCheckAndSwap(t *testing.T) {
 			func() { check.Write(t, b.dir, "src/a.txt", "foreign\n") }, map[string]string{"src/a.txt": "foreign\n", "src/p": "", "docs/other.md": "# Other\n"}, "STALE_FILE"},
 	} {
 		check.Write(t, b.dir, "src/a.txt", "one\ntwo\nthree\n")
-		b.ok("read_file", args{"path": "src/a.txt"})
+		b.OK("read_file", args{"path": "src/a.txt"})
 		slip = c.slip
-		r := b.refused(c.code, c.tool, c.args)
+		r := b.Refused(c.code, c.tool, c.args)
 		check.That(t, strings.Contains(r.Text, "foreign"), "%s: the refusal does not show what is there: %s", name, r.Text)
 		b.holds(c.want)
 		for _, made := range []string{"src/fresh.txt", "src/to.txt"} {
@@ -81,7 +81,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 	var slip func()
 	b.between(&slip)
 	b.connect()
-	b.selects("INT-001")
+	b.Selects("INT-001")
 	outside := t.TempDir()
 	check.Write(t, outside, "a.txt", "outside\n")
 	for _, arguments := range []args{{"path": "src/a.txt", "old_string": "one", "new_string": "1"}, {"path": "src/n.txt", "content": "x"}} {
@@ -93,7 +93,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 		if arguments["content"] != nil {
 			tool = "write_to_file"
 		}
-		b.refused("BUSY", tool, arguments)
+		b.Refused("BUSY", tool, arguments)
 		got, err := os.ReadFile(filepath.Join(outside, "a.txt"))
 		check.Must(t, err == nil && string(got) == "outside\n", "outside: %q %v", got, err)
 		if _, err := os.Stat(filepath.Join(outside, "n.txt")); err == nil {
@@ -106,7 +106,7 @@ func TestDirectorySwappedForALink(t *testing.T) {
 		check.OK(t, os.Rename(filepath.Join(b.dir, "src"), filepath.Join(b.dir, "was")))
 		link(t, outside, filepath.Join(b.dir, "src"))
 	}
-	r := b.call("execute_command", args{"command": "pwd -P; touch made", "cwd": "src"})
+	r := b.Call("execute_command", args{"command": "pwd -P; touch made", "cwd": "src"})
 	if _, err := os.Stat(filepath.Join(outside, "made")); err == nil {
 		t.Errorf("a command ran outside: %s", r.Text)
 	}
@@ -241,15 +241,15 @@ func foreignWriterInTheWay(t *testing.T, overwrite func(t *testing.T, dir, name,
 		unblock = block(t, ledgertest.File(dir))
 	}}))
 	b.connect()
-	session := b.selects("INT-001")
-	b.ok("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
+	session := b.Selects("INT-001")
+	b.OK("write_to_file", args{"session": session, "path": "src/first.txt", "content": "1\n"})
 
-	refused := b.refused("LEDGER_UNAVAILABLE", "interrupted", args{"session": session})
-	check.Equal(t, refused.details()["changed"], true, "the agent is told changed")
+	refused := b.Refused("LEDGER_UNAVAILABLE", "interrupted", args{"session": session})
+	check.Equal(t, refused.Details()["changed"], true, "the agent is told changed")
 	check.Equal(t, b.read("src/a.txt"), theirs, "somebody else's content became")
 	check.Equal(t, b.read("src/b.txt"), "bee\n", "the other file was not taken back")
 	unblock()
-	b.ok("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
+	b.OK("write_to_file", args{"session": session, "path": "src/second.txt", "content": "2\n"})
 
 	found, err := b.server.Ledger().Query(t.Context(), record.Filter{Kinds: []record.Kind{record.KindRecovered}})
 	check.Must(t, err == nil && len(found.Entries) == 1, "%d records tell of what stands: %v", len(found.Entries), err)

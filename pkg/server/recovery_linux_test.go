@@ -157,13 +157,13 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b := start(t, dir, func(o *server.Options) { o.Settings.Sandbox = settings.Off }).connect() // process ids are those of the test
-	one, two := b.selects("INT-001"), b.selects("INT-005")
+	one, two := b.Selects("INT-001"), b.Selects("INT-005")
 	mark := filepath.Base(dir) + strconv.Itoa(os.Getpid())
 	gone := func(name string) func() bool {
 		return func() bool { return running(mark+name) == "" }
 	}
 	for name, session := range map[string]string{"one": one, "two": two} {
-		b.ok("execute_command", args{"session": session, "command": ": " + mark + name + "; sleep 100; :", "background": true})
+		b.OK("execute_command", args{"session": session, "command": ": " + mark + name + "; sleep 100; :", "background": true})
 		b.eventually("the command runs", func() bool { return !gone(name)() })
 	}
 	check.Write(t, dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "IN_PROGRESS", "BLOCKED", 1))

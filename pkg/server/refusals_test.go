@@ -21,25 +21,25 @@ import (
 func TestSelectionRefusals(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	b.refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
-	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
-	b.refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-004"})
-	one, five := b.selects("INT-001"), b.selects("INT-005")
-	again := b.selects("INT-001")
+	b.Refused("MISSING_OR_INVALID_INTENT", "select_active_intent", args{"intent_id": "INT-999"})
+	b.Refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-003"})
+	b.Refused("INTENT_NOT_ACTIVE", "select_active_intent", args{"intent_id": "INT-004"})
+	one, five := b.Selects("INT-001"), b.Selects("INT-005")
+	again := b.Selects("INT-001")
 	check.That(t, one != five && again == one,
 		"two intents share a session, or selecting again did not continue the selection: %s %s %s", one, five, again)
 	check.Write(t, b.dir, ".orchestration/.intentignore", "intent:INT-001\n")
-	b.refused("INTENT_IGNORED", "select_active_intent", args{"intent_id": "INT-001"})
+	b.Refused("INTENT_IGNORED", "select_active_intent", args{"intent_id": "INT-001"})
 }
 
 func TestSelectingStartsAnIntent(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	r := b.ok("select_active_intent", args{"intent_id": "INT-002", "mutation_class": "AST_REFACTOR"})
-	check.That(t, r.str("status") == "IN_PROGRESS" && r.str("mutation_class") == "AST_REFACTOR", "%v", r.Object)
+	r := b.OK("select_active_intent", args{"intent_id": "INT-002", "mutation_class": "AST_REFACTOR"})
+	check.That(t, r.Str("status") == "IN_PROGRESS" && r.Str("mutation_class") == "AST_REFACTOR", "%v", r.Object)
 	for _, part := range []string{"<intent_context>", "<id>INT-002</id>", "<glob>docs/**</glob>"} {
-		if !strings.Contains(r.str("context"), part) {
-			t.Errorf("the context has no %s:\n%s", part, r.str("context"))
+		if !strings.Contains(r.Str("context"), part) {
+			t.Errorf("the context has no %s:\n%s", part, r.Str("context"))
 		}
 	}
 	file := b.read(".orchestration/active_intents.yaml")
@@ -57,9 +57,9 @@ func TestUninitialized(t *testing.T) {
 	dir := t.TempDir()
 	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir).connect()
-	r := b.refused("WORKSPACE_NOT_INITIALIZED", "write_to_file", args{"path": "b.txt", "content": "x"})
-	check.That(t, strings.Contains(r.str("suggestion"), "orchestra-mcp init"), "%s", r.Text)
-	b.ok("read_file", args{"path": "a.txt"})
+	r := b.Refused("WORKSPACE_NOT_INITIALIZED", "write_to_file", args{"path": "b.txt", "content": "x"})
+	check.That(t, strings.Contains(r.Str("suggestion"), "orchestra-mcp init"), "%s", r.Text)
+	b.OK("read_file", args{"path": "a.txt"})
 	_, err := os.Stat(filepath.Join(dir, ".orchestration"))
 	check.That(t, err != nil, "a refused call made .orchestration")
 }
@@ -69,13 +69,13 @@ func TestUntracked(t *testing.T) {
 	dir := t.TempDir()
 	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
-	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
-	check.That(t, strings.Contains(r.Text, "no intents file and no ledger: this has no record") && r.str("record_id") == "",
+	r := b.OK("write_to_file", args{"path": "b.txt", "content": "x"})
+	check.That(t, strings.Contains(r.Text, "no intents file and no ledger: this has no record") && r.Str("record_id") == "",
 		"what is said of the record: %s", r.Text)
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "a.txt", "content": "x"})
-	b.ok("write_to_file", args{"path": "a.txt", "content": "x"})
-	b.refused("PROTECTED_PATH", "write_to_file", args{"path": ".orchestration/active_intents.yaml", "content": "x"})
-	b.refused("PROTECTED_PATH", "write_to_file", args{"path": ".git/config", "content": "x"})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"path": "a.txt", "content": "x"})
+	b.OK("write_to_file", args{"path": "a.txt", "content": "x"})
+	b.Refused("PROTECTED_PATH", "write_to_file", args{"path": ".orchestration/active_intents.yaml", "content": "x"})
+	b.Refused("PROTECTED_PATH", "write_to_file", args{"path": ".git/config", "content": "x"})
 }
 
 // Where nothing of the ignore rules can be read, no file is shown: one of them may be secret.
@@ -92,9 +92,9 @@ func TestUnusableIgnoreFileStopsReads(t *testing.T) {
 			dir := newWorkspace(t)
 			make(t, filepath.Join(dir, ".intentignore"))
 			b := start(t, dir).connect()
-			b.refused("INTENTS_UNREADABLE", "read_file", args{"path": "src/a.txt"})
-			b.refused("INTENTS_UNREADABLE", "search_files", args{"regex": "one"})
-			b.refused("INTENTS_UNREADABLE", "list_files", args{})
+			b.Refused("INTENTS_UNREADABLE", "read_file", args{"path": "src/a.txt"})
+			b.Refused("INTENTS_UNREADABLE", "search_files", args{"regex": "one"})
+			b.Refused("INTENTS_UNREADABLE", "list_files", args{})
 		})
 	}
 }
@@ -106,10 +106,10 @@ func TestMetadataStays(t *testing.T) {
 	path := filepath.Join(b.dir, "a")
 	check.OK(t, os.Chmod(path, 0o751))
 	attributes := setAttribute(t, path)
-	b.ok("read_file", args{"path": "a"})
-	b.ok("write_to_file", args{"path": "a", "content": "two\n"})
-	b.ok("edit_file", args{"path": "a", "old_string": "two", "new_string": "three"})
-	b.ok("apply_patch", call("*** Update File: a", "*** Move to: b", "@@", "-three", "+four"))
+	b.OK("read_file", args{"path": "a"})
+	b.OK("write_to_file", args{"path": "a", "content": "two\n"})
+	b.OK("edit_file", args{"path": "a", "old_string": "two", "new_string": "three"})
+	b.OK("apply_patch", call("*** Update File: a", "*** Move to: b", "@@", "-three", "+four"))
 	moved := filepath.Join(b.dir, "b")
 	info, err := os.Stat(moved)
 	check.That(t, err == nil && info.Mode().Perm() == 0o751, "mode %v, %v", info, err)
@@ -121,9 +121,9 @@ func TestBlindWrites(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, _ := start(t, dir, func(o *server.Options) { o.Settings.Write.Blind = settings.Allow }).under("INT-001")
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "x"})
+	b.OK("write_to_file", args{"path": "src/a.txt", "content": "x"})
 	check.Write(t, dir, "src/a.txt", "edited\n")
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "y"})
+	b.Refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "y"})
 }
 
 // treeSum describes everything in a directory but the server's own records.
@@ -198,7 +198,7 @@ func TestBadPathsChangeNothing(t *testing.T) {
 			if arguments["patch"] != nil {
 				tool = "apply_patch"
 			}
-			r := b.call(tool, arguments)
+			r := b.Call(tool, arguments)
 			switch code := r.Object["error_type"]; code {
 			case "PATH_OUTSIDE_WORKSPACE", "NOT_A_REGULAR_FILE", "PROTECTED_PATH", "INVALID_ARGUMENTS":
 			default:
@@ -212,22 +212,22 @@ func TestBadPathsChangeNothing(t *testing.T) {
 		"src/out/x": "PATH_OUTSIDE_WORKSPACE", "src/outfile": "PATH_OUTSIDE_WORKSPACE", "src/dangling-out": "PATH_OUTSIDE_WORKSPACE", "a\x00b": "PATH_OUTSIDE_WORKSPACE",
 		"src": "NOT_A_REGULAR_FILE", "src/fifo": "NOT_A_REGULAR_FILE", "src/git/config": "PROTECTED_PATH", ".vscode/tasks.json": "APPROVAL_REQUIRED",
 	} {
-		b.refused(code, "write_to_file", args{"path": path, "content": "x"})
+		b.Refused(code, "write_to_file", args{"path": path, "content": "x"})
 	}
 	for _, path := range []string{"..", "/etc/passwd", "src/out/f", "src/outfile", "src/fifo", "src/socket", "src", "a\x00b", "src/loop", "src/a.txt/x"} {
-		if r := b.call("read_file", args{"path": path}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" || strings.Contains(r.Text, "TOPSECRET") {
+		if r := b.Call("read_file", args{"path": path}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" || strings.Contains(r.Text, "TOPSECRET") {
 			t.Errorf("read_file %q: %s", path, r.Text)
 		}
 	}
 	for _, cwd := range []string{"..", "/etc", "src/out", "src/a.txt", "none", ".git", "src/git", ".orchestration"} {
-		if r := b.call("execute_command", args{"command": "touch made", "cwd": cwd}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" {
+		if r := b.Call("execute_command", args{"command": "touch made", "cwd": cwd}); !r.Error || r.Object["error_type"] == "INTERNAL_ERROR" {
 			t.Errorf("cwd %q: %s", cwd, r.Text)
 		}
 	}
 	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 	// An absolute path inside the workspace is a path inside it.
-	b.ok("write_to_file", args{"path": filepath.Join(dir, "src/abs.txt"), "content": "x"})
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "src/docs/x.md", "content": "x", "session": b.selects("INT-001")})
+	b.OK("write_to_file", args{"path": filepath.Join(dir, "src/abs.txt"), "content": "x"})
+	b.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "src/docs/x.md", "content": "x", "session": b.Selects("INT-001")})
 }
 
 // Where the ledger cannot take a record nothing is changed, nor selected.
@@ -240,8 +240,8 @@ func TestNoLedgerNoChange(t *testing.T) {
 	t.Cleanup(func() { _ = b.server.Close() })
 	b.connect()
 	before := treeSum(t, dir)
-	b.refused("LEDGER_UNAVAILABLE", "select_active_intent", args{"intent_id": "INT-002"})
-	b.refused("LEDGER_UNAVAILABLE", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
-	b.ok("read_file", args{"path": "src/a.txt"})
+	b.Refused("LEDGER_UNAVAILABLE", "select_active_intent", args{"intent_id": "INT-002"})
+	b.Refused("LEDGER_UNAVAILABLE", "propose_intent", args{"name": "n", "owned_scope": []string{"n/**"}, "description": "d"})
+	b.OK("read_file", args{"path": "src/a.txt"})
 	check.Equal(t, treeSum(t, dir), before, "something changed:\n")
 }

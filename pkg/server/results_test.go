@@ -17,6 +17,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -47,25 +48,25 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 					shortTexts(o)
 				}
 			}).connect()
-			small := b.ok("read_file", args{"path": "src/a.txt"})
-			if small.str("content") != "one\ntwo\nthree\n" || small.str("numbered") != "1 | one\n2 | two\n3 | three\n" || !strings.Contains(small.Text, "2 | two") {
+			small := b.OK("read_file", args{"path": "src/a.txt"})
+			if small.Str("content") != "one\ntwo\nthree\n" || small.Str("numbered") != "1 | one\n2 | two\n3 | three\n" || !strings.Contains(small.Text, "2 | two") {
 				t.Errorf("%v", small.Object)
 			}
-			r := b.ok("read_file", args{"path": "src/large.txt"})
-			check.That(t, strings.HasPrefix(r.str("numbered"), "   1 | line 0") && r.Object["content"] == nil, "a large result: %.300v", r.Object)
+			r := b.OK("read_file", args{"path": "src/large.txt"})
+			check.That(t, strings.HasPrefix(r.Str("numbered"), "   1 | line 0") && r.Object["content"] == nil, "a large result: %.300v", r.Object)
 			if size := structured(t, r); size > large.Len()*5/4 {
 				t.Errorf("%d bytes of structured content for %d", size, large.Len())
 			}
 			wants := strings.Contains(r.Text, "999 of a file")
 			check.That(t, wants != short && (!short || len(r.Text) <= 500), "%d bytes of text", len(r.Text))
-			image := b.ok("read_file", args{"path": "src/dot.png"})
+			image := b.OK("read_file", args{"path": "src/dot.png"})
 			check.Equal(t, string(image.Image), png, "no image beside the text: %v", image.Object)
 			view, _ := image.Object["image"].(map[string]any)
 			data, _ := view["data"].(string)
 			check.That(t, (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") != short,
 				"the image in structured content: %v", image.Object)
-			refused := b.refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch", "session": unread(t, b, large.String())})
-			check.That(t, !short || len(refused.Text) <= 1000 && refused.details()["content"] != nil,
+			refused := b.Refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch", "session": unread(t, b, large.String())})
+			check.That(t, !short || len(refused.Text) <= 1000 && refused.Details()["content"] != nil,
 				"%d bytes of text for a refusal", len(refused.Text))
 		})
 	}
@@ -75,7 +76,7 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 func unread(t *testing.T, b *bench, content string) string {
 	t.Helper()
 	check.Write(t, b.dir, "src/b.txt", content)
-	return b.selects("INT-001")
+	return b.Selects("INT-001")
 }
 
 // Matches beside each other share their context, which is given once: a search
@@ -90,7 +91,7 @@ func TestSearchGivesContextOnce(t *testing.T) {
 	}
 	check.Write(t, dir, "src/t.txt", large.String())
 	b := start(t, dir).connect()
-	r := b.ok("search_files", args{"regex": "hit", "path": "src"})
+	r := b.OK("search_files", args{"regex": "hit", "path": "src"})
 	want := "# src/s.txt\n     1   0\n     2 > hit 1\n     3 > hit 2\n     4   3\n     5 > hit 4\n     6   5\n----\n     8   6\n     9 > hit 7"
 	check.Equal(t, r.Text, want, "got\n")
 	seen := map[string]int{}
@@ -107,7 +108,7 @@ func TestSearchGivesContextOnce(t *testing.T) {
 	for line, n := range seen {
 		check.Equal(t, n, 1, "%q is given", line)
 	}
-	r = b.ok("search_files", args{"regex": "wanted", "path": "src"})
+	r = b.OK("search_files", args{"regex": "wanted", "path": "src"})
 	if size := structured(t, r); len(r.Text) > large.Len()*5/4 || size > large.Len()*3/2 {
 		t.Errorf("%d bytes of text and %d of structured content for a file of %d", len(r.Text), size, large.Len())
 	}
@@ -139,15 +140,15 @@ func TestModelIsRecordedWithItsSource(t *testing.T) {
 			changes := func(session, wantID, wantSource string) {
 				t.Helper()
 				n++
-				b.ok("write_to_file", args{"session": session, "path": "src/m.txt", "content": strings.Repeat("x\n", n)})
+				b.OK("write_to_file", args{"session": session, "path": "src/m.txt", "content": strings.Repeat("x\n", n)})
 				id, source := b.model()
 				check.That(t, id == wantID && source == wantSource, "recorded %q from %q, want %q from %q", id, source, wantID, wantSource)
 			}
-			s := b.selects("INT-001")
+			s := b.Selects("INT-001")
 			changes(s, "of-environment", "environment")
-			b.ok("select_active_intent", args{"session": s, "intent_id": "INT-001", "model": "anthropic/claude-opus-4-5"})
+			b.OK("select_active_intent", args{"session": s, "intent_id": "INT-001", "model": "anthropic/claude-opus-4-5"})
 			changes(s, "anthropic/claude-opus-4-5", "argument")
-			b.ok("select_active_intent", args{"session": s, "intent_id": "INT-001"})
+			b.OK("select_active_intent", args{"session": s, "intent_id": "INT-001"})
 			changes(s, "anthropic/claude-opus-4-5", "argument")
 			n++
 			check.Value(b.client.CallTool(t.Context(), &mcp.CallToolParams{
@@ -161,7 +162,7 @@ func TestModelIsRecordedWithItsSource(t *testing.T) {
 		})
 	}
 	b := start(t, newWorkspace(t)).connect()
-	b.ok("write_to_file", args{"session": b.selects("INT-001"), "path": "src/m.txt", "content": "x\n"})
+	b.OK("write_to_file", args{"session": b.Selects("INT-001"), "path": "src/m.txt", "content": "x\n"})
 	if id, source := b.model(); id != "" || source != "" {
 		t.Errorf("nobody said, and %q from %q was recorded", id, source)
 	}
@@ -200,39 +201,22 @@ func (b *bench) lastRecord(kind record.Kind) record.Entry {
 	return found.Entries[0]
 }
 
-type args map[string]any
+type (
+	args  = agenttest.Args
+	reply = agenttest.Answer
+)
 
-// reply is a tool's answer.
-type reply struct {
-	t      *testing.T
-	Text   string
-	Image  []byte
-	Error  bool
-	Object map[string]any
-}
-
-func (b *bench) call(tool string, arguments args) reply {
+// send calls a tool, and holds the answer to what the tool promises.
+func (b *bench) send(tool string, arguments args) (json.RawMessage, error) {
 	b.t.Helper()
 	result, err := b.client.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	check.Must(b.t, err == nil, "%s: %v", tool, err)
-	r := reply{t: b.t, Error: result.IsError}
-	for _, c := range result.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			r.Text += text.Text
-		}
-		if image, ok := c.(*mcp.ImageContent); ok {
-			r.Image = image.Data
-		}
+	if err != nil {
+		return nil, err
 	}
-	raw := check.Value(json.Marshal(result.StructuredContent))(b.t)
-	if err := json.Unmarshal(raw, &r.Object); err != nil {
-		b.t.Fatalf("%s: structuredContent is no object: %s", tool, raw)
-	}
-	b.fits(tool, raw, r.Error)
-	return r
+	b.fits(tool, check.Value(json.Marshal(result.StructuredContent))(b.t), result.IsError)
+	return json.Marshal(result)
 }
 
-// fits holds an answer to what its tool promises.
 func (b *bench) fits(tool string, structured []byte, refused bool) {
 	b.t.Helper()
 	if b.promises == nil {
@@ -250,47 +234,17 @@ func (b *bench) fits(tool string, structured []byte, refused bool) {
 	}
 }
 
-// ok demands success.
-func (b *bench) ok(tool string, arguments args) reply {
+func (b *bench) wantRecord(parts ...string) {
 	b.t.Helper()
-	r := b.call(tool, arguments)
-	check.Must(b.t, !r.Error, "%s %v was refused: %s", tool, arguments, r.Text)
-	return r
-}
-
-// refused demands a refusal with a code.
-func (b *bench) refused(code, tool string, arguments args) reply {
-	b.t.Helper()
-	r := b.call(tool, arguments)
-	check.Must(b.t, r.Error && r.Object["error_type"] == code, "%s %v: want %s, got error=%v %s", tool, arguments, code, r.Error, r.Text)
-	var same map[string]any
-	err := json.Unmarshal([]byte(r.Text), &same)
-	check.That(b.t, err == nil && same["error_type"] == code, "%s: the text is not the refusal's JSON: %s", tool, r.Text)
-	return r
-}
-
-func (b *bench) selects(id string) string {
-	b.t.Helper()
-	return b.ok("select_active_intent", args{"intent_id": id}).str("session")
+	lines := b.ledgerLines()
+	check.That(b.t, len(agenttest.Having(lines, parts...)) > 0, "no record has %q:\n%s", parts, strings.Join(lines, "\n"))
 }
 
 // under is connect with an intent selected, and its handle.
 func (b *bench) under(id string) (*bench, string) {
 	b.t.Helper()
 	b.connect()
-	return b, b.selects(id)
-}
-
-func (r reply) str(key string) string {
-	r.t.Helper()
-	s, ok := r.Object[key].(string)
-	check.Must(r.t, ok, "no text %q in %v", key, r.Object)
-	return s
-}
-
-func (r reply) details() map[string]any {
-	d, _ := r.Object["details"].(map[string]any)
-	return d
+	return b, b.Selects(id)
 }
 
 // ledgerLines are the records of the workspace's ledger.
@@ -302,21 +256,6 @@ func (b *bench) ledgerLines() []string {
 		lines = append(lines, string(e.Raw))
 	}
 	return lines
-}
-
-func (b *bench) wantRecord(parts ...string) {
-	b.t.Helper()
-	lines := b.ledgerLines()
-next:
-	for _, line := range lines {
-		for _, part := range parts {
-			if !strings.Contains(line, part) {
-				continue next
-			}
-		}
-		return
-	}
-	b.t.Errorf("no record has %q:\n%s", parts, strings.Join(lines, "\n"))
 }
 
 func withoutSandbox(o *server.Options) {

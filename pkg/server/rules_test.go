@@ -98,16 +98,16 @@ func TestTheRulesOfThePage(t *testing.T) {
 			b := ruledBench(t, "rules:\n"+one)
 			stopped, passed := 0, 0
 			for _, c := range cases[name] {
-				c.args["session"] = b.selects("INT-001")
-				b.ok("read_file", args{"path": "old.js"})
-				b.ok("read_file", args{"path": "x_test.go"})
+				c.args["session"] = b.Selects("INT-001")
+				b.OK("read_file", args{"path": "old.js"})
+				b.OK("read_file", args{"path": "x_test.go"})
 				if c.code == "" {
-					b.ok(c.tool, c.args)
+					b.OK(c.tool, c.args)
 					passed++
 					continue
 				}
-				r := b.refused(c.code, c.tool, c.args)
-				check.That(t, strings.Contains(r.Text, name) && (r.details()["intent_id"] == "INT-001" || c.code != "RULE_VIOLATION"),
+				r := b.Refused(c.code, c.tool, c.args)
+				check.That(t, strings.Contains(r.Text, name) && (r.Details()["intent_id"] == "INT-001" || c.code != "RULE_VIOLATION"),
 					"the refusal does not name the rule: %s", r.Text)
 				stopped++
 			}
@@ -136,17 +136,17 @@ func TestRulesOfSettingsAndIntents(t *testing.T) {
 		func(o *server.Options) {
 			o.Settings.Rules = []settings.Rule{{Name: "everywhere", When: `effect.path == "no.txt" && session.client != ""`, Action: settings.Refuse, Message: "Not this one."}}
 		})
-	s := b.selects("INT-001")
-	r := b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "a.txt", "content": "hush hush\n"})
-	if r.details()["rule"] != "refuses" || strings.Contains(r.Text, "hush hush") || !strings.Contains(r.str("error"), "No secrets.") || r.str("action_hint") != "follow_constraints" {
+	s := b.Selects("INT-001")
+	r := b.Refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "a.txt", "content": "hush hush\n"})
+	if r.Details()["rule"] != "refuses" || strings.Contains(r.Text, "hush hush") || !strings.Contains(r.Str("error"), "No secrets.") || r.Str("action_hint") != "follow_constraints" {
 		t.Errorf("%s", r.Text)
 	}
-	r = b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "no.txt", "content": "x\n"})
-	check.That(t, r.details()["rule"] == "everywhere" && strings.Contains(r.str("error"), "Not this one."), "%s", r.Text)
-	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": "a.txt", "content": "x\n"})
-	b.ok("write_to_file", args{"session": s, "path": "b.txt", "content": "x\n"})
+	r = b.Refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "no.txt", "content": "x\n"})
+	check.That(t, r.Details()["rule"] == "everywhere" && strings.Contains(r.Str("error"), "Not this one."), "%s", r.Text)
+	b.Refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": "a.txt", "content": "x\n"})
+	b.OK("write_to_file", args{"session": s, "path": "b.txt", "content": "x\n"})
 	// The strictest of two files of one call counts.
-	b.refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Add File: a.txt", "+x", "*** Add File: c.txt", "+hush")})
+	b.Refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Add File: a.txt", "+x", "*** Add File: c.txt", "+hush")})
 }
 
 // A rule that gives no answer refuses and says which.
@@ -158,11 +158,11 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := ruledBench(t, "rules: [{name: "+name+", when: '"+when+"', action: ask}]")
-			s := b.selects("INT-001")
-			r := b.refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "n.txt", "content": strings.Repeat("the same line\n", 4000)})
+			s := b.Selects("INT-001")
+			r := b.Refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "n.txt", "content": strings.Repeat("the same line\n", 4000)})
 			// On a busy machine the time is over before the budget is: then trying again may help.
-			late := name == "expensive" && strings.Contains(r.str("error"), "in time") && r.str("action_hint") == "retry"
-			if r.details()["rule"] != name || r.str("action_hint") != "ask_user" && !late || !strings.Contains(r.str("error"), "could not be evaluated") {
+			late := name == "expensive" && strings.Contains(r.Str("error"), "in time") && r.Str("action_hint") == "retry"
+			if r.Details()["rule"] != name || r.Str("action_hint") != "ask_user" && !late || !strings.Contains(r.Str("error"), "could not be evaluated") {
 				t.Errorf("%s", r.Text)
 			}
 			b.holds(map[string]string{"n.txt": ""})
@@ -174,11 +174,11 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 func TestRulesSeePrograms(t *testing.T) {
 	t.Parallel()
 	b := ruledBench(t, `rules: [{name: no-curl, when: 'command.programs.exists(p, p.size() > 0 && p[0] == "curl")'}, {name: no-force, when: '["git", "push", "--force"] in command.programs'}]`)
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	for _, line := range []string{`true && "cu"rl x`, `env A=1 curl x`, `sh -c 'curl x'`, `git push --for"ce"`} {
-		b.refused("RULE_VIOLATION", "execute_command", args{"session": s, "command": line})
+		b.Refused("RULE_VIOLATION", "execute_command", args{"session": s, "command": line})
 	}
-	b.ok("execute_command", args{"session": s, "command": "echo curl git push --force"})
+	b.OK("execute_command", args{"session": s, "command": "echo curl git push --force"})
 }
 
 // A rule sees text in any encoding, and empty text for what is none.
@@ -187,26 +187,26 @@ func TestRulesSeeDecodedText(t *testing.T) {
 	b := ruledBench(t, `rules: [{name: word, when: 'effect.after.contains("größer")'}, {name: binary, when: 'effect.binary && effect.kind != "delete"'}]`)
 	check.Write(t, b.dir, "latin.txt", "gr\xf6\xdfe\n")
 	check.Write(t, b.dir, "blob", "\x00\x01\x02")
-	s := b.selects("INT-001")
-	r := b.refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "größer"})
-	check.Equal(t, r.details()["rule"], "word")
-	b.ok("edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "groß"})
-	r = b.refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Update File: blob", "*** Move to: blob2")})
-	check.Equal(t, r.details()["rule"], "binary")
-	b.call("read_file", args{"session": s, "path": "blob"})
-	b.ok("apply_patch", args{"session": s, "patch": patch("*** Delete File: blob")})
+	s := b.Selects("INT-001")
+	r := b.Refused("RULE_VIOLATION", "edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "größer"})
+	check.Equal(t, r.Details()["rule"], "word")
+	b.OK("edit_file", args{"session": s, "path": "latin.txt", "old_string": "größe", "new_string": "groß"})
+	r = b.Refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Update File: blob", "*** Move to: blob2")})
+	check.Equal(t, r.Details()["rule"], "binary")
+	b.Call("read_file", args{"session": s, "path": "blob"})
+	b.OK("apply_patch", args{"session": s, "patch": patch("*** Delete File: blob")})
 }
 
 // A rule that does not compile is a mistake in the file: changes stop, with its place, and reads go on.
 func TestARuleThatDoesNotCompile(t *testing.T) {
 	t.Parallel()
 	b := ruledBench(t, "rules: []")
-	s := b.selects("INT-001")
+	s := b.Selects("INT-001")
 	check.Write(t, b.dir, ".orchestration/active_intents.yaml", "active_intents:\n  - {id: INT-001, name: a, status: IN_PROGRESS, rules: [{name: r,\n      when: 'efect.path == 3'}]}\n")
-	r := b.refused("INTENTS_UNREADABLE", "write_to_file", args{"session": s, "path": "n.txt", "content": "x"})
-	d := r.details()
-	check.That(t, d["line"] == 3.0 && d["column"] == 13.0 && strings.Contains(r.str("error"), "at 1:6: undeclared reference"), "%s", r.Text)
-	b.ok("read_file", args{"session": s, "path": "old.js"})
+	r := b.Refused("INTENTS_UNREADABLE", "write_to_file", args{"session": s, "path": "n.txt", "content": "x"})
+	d := r.Details()
+	check.That(t, d["line"] == 3.0 && d["column"] == 13.0 && strings.Contains(r.Str("error"), "at 1:6: undeclared reference"), "%s", r.Text)
+	b.OK("read_file", args{"session": s, "path": "old.js"})
 	_, err := server.New(server.Options{Dir: b.dir, Settings: badRule()})
 	check.That(t, err != nil && strings.Contains(err.Error(), `rule "bad"`), "settings with a rule that does not compile: %v", err)
 }
@@ -293,7 +293,7 @@ func (b *bench) makes(lists [][]args) {
 						rest[key] = value
 					}
 				}
-				b.call(call["tool"].(string), rest)
+				b.Call(call["tool"].(string), rest)
 			}
 		})
 	}
@@ -341,11 +341,11 @@ func TestFilesOfARepositoryInTheScope(t *testing.T) {
 	b, _ := start(t, newWorkspace(t)).under("INT-005")
 	check.Git(t, b.dir, "init", "-q", "--bare", "--template=", "testdata/repo")
 	for _, path := range []string{"testdata/repo/config", "testdata/repo/hooks/post-update", "testdata/repo/info/attributes", "testdata/repo/CONFIG", "testdata/repo/commondir", "testdata/repo/modules/x/config"} {
-		b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
+		b.Refused("APPROVAL_REQUIRED", "write_to_file", args{"path": path, "content": "x\n"})
 	}
-	b.ok("apply_patch", args{"patch": patch("*** Add File: src/hooks/useTime.ts", "+x", "*** Add File: src/config", "+x", "*** Add File: src/refs/a", "+x", "*** Add File: objects/a", "+x",
+	b.OK("apply_patch", args{"patch": patch("*** Add File: src/hooks/useTime.ts", "+x", "*** Add File: src/config", "+x", "*** Add File: src/refs/a", "+x", "*** Add File: objects/a", "+x",
 		"*** Add File: HEAD", "+x", "*** Add File: testdata/repo.expected", "+x", "*** Add File: testdata/repo/notes.txt", "+x")})
-	r := b.refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "refs/a", "content": "x\n"})
+	r := b.Refused("APPROVAL_REQUIRED", "write_to_file", args{"path": "refs/a", "content": "x\n"})
 	check.That(t, strings.Contains(r.Text, "what git takes for a repository (the workspace itself)"), "it does not say why: %s", r.Text)
 }
 
@@ -369,18 +369,18 @@ func TestWhatGitLeftHalfDone(t *testing.T) {
 	check.Git(t, b.dir, "commit", "-qam", "other")
 	check.Git(t, b.dir, "commit", "-q", "--allow-empty", "-m", "more")
 
-	r := b.ok("execute_command", args{"command": "git replace HEAD HEAD~1; git notes add -m x; git replace -d HEAD"})
+	r := b.OK("execute_command", args{"command": "git replace HEAD HEAD~1; git notes add -m x; git replace -d HEAD"})
 	check.That(t, strings.Contains(r.Text, ".git/refs/notes/commits"), "the notes are not told of: %s", r.Text)
-	if r = b.ok("execute_command", args{"command": "git replace HEAD HEAD~1"}); !strings.Contains(r.Text, ".git/refs/replace/") {
+	if r = b.OK("execute_command", args{"command": "git replace HEAD HEAD~1"}); !strings.Contains(r.Text, ".git/refs/replace/") {
 		t.Errorf("the replacement is not told of: %s", r.Text)
 	}
-	b.ok("execute_command", args{"command": "git replace -d HEAD"})
+	b.OK("execute_command", args{"command": "git replace -d HEAD"})
 	check.Shell(t, b.dir, "git rebase main || true") // which a person does: below the level full agents do not
 	check.Must(t, b.exists(".git/rebase-merge/git-rebase-todo"), "the rebase does not stop")
-	if r = b.call("execute_command", args{"command": "git status -s; echo 'exec id' | tee -a .git/rebase-merge/git-rebase-todo"}); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "--continue") {
+	if r = b.Call("execute_command", args{"command": "git status -s; echo 'exec id' | tee -a .git/rebase-merge/git-rebase-todo"}); r.Object["error_type"] != "COMMAND_OUT_OF_SCOPE" || !strings.Contains(r.Text, "--continue") {
 		t.Errorf("a planted program is not told of: %s", r.Text)
 	}
-	b.ok("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
+	b.OK("execute_command", args{"command": "sed -i /exec/d .git/rebase-merge/git-rebase-todo; git status -s"})
 	check.Shell(t, b.dir, "echo both > src/a.txt; git add src/a.txt; GIT_EDITOR=true git rebase --continue")
 	check.That(t, !b.exists(".git/rebase-merge"), "the rebase did not go on")
 }

@@ -14,15 +14,15 @@ import (
 )
 
 // paths are those of a listing's entries or a search's matches.
-func paths(r reply, key string) []string {
+func paths(t *testing.T, r reply, key string) []string {
+	t.Helper()
 	var all []string
 	for _, e := range r.Object[key].([]any) {
 		path := e.(map[string]any)["path"].(string)
 		if !slices.Contains(all, path) {
 			all = append(all, path)
 		}
-		r.t.Helper()
-		check.That(r.t, strings.Contains(r.Text, path), "the text lacks %s", path)
+		check.That(t, strings.Contains(r.Text, path), "the text lacks %s", path)
 	}
 	return all
 }
@@ -49,25 +49,25 @@ func TestListingsRespectGitignore(t *testing.T) {
 	link(t, "/etc", filepath.Join(dir, "outside"))
 	b := start(t, dir).connect()
 	want := []string{"a.txt", "keep.log", "sub/deep/again.log", "sub/deep/anchored.txt", "sub/deep/x.tmp", "sub/important.log", "sub/top.txt"}
-	got := paths(b.ok("search_files", args{"regex": "needle"}), "matches")
+	got := paths(t, b.OK("search_files", args{"regex": "needle"}), "matches")
 	check.That(t, slices.Equal(got, want), "search: %v\nwant %v", got, want)
 	var files []string
-	for _, e := range b.ok("list_files", args{"recursive": true}).Object["entries"].([]any) {
+	for _, e := range b.OK("list_files", args{"recursive": true}).Object["entries"].([]any) {
 		if entry := e.(map[string]any); entry["type"] == "file" && !strings.HasPrefix(entry["path"].(string), ".") && !strings.Contains(entry["path"].(string), "/.") {
 			files = append(files, entry["path"].(string))
 		}
 	}
 	check.That(t, slices.Equal(files, want), "list: %v\nwant %v", files, want)
-	top := paths(b.ok("list_files", args{}), "entries")
+	top := paths(t, b.OK("list_files", args{}), "entries")
 	check.That(t, slices.Equal(top, []string{".gitignore", ".orchestration", "a.txt", "keep.log", "linked", "outside", "sub"}), "top: %v", top)
 	// A link that is named is resolved; one that is met is not followed.
-	if got := paths(b.ok("search_files", args{"regex": "needle", "path": "linked"}), "matches"); len(got) != 5 || !strings.HasPrefix(got[0], "sub/") {
+	if got := paths(t, b.OK("search_files", args{"regex": "needle", "path": "linked"}), "matches"); len(got) != 5 || !strings.HasPrefix(got[0], "sub/") {
 		t.Errorf("linked: %v", got)
 	}
-	b.refused("PATH_OUTSIDE_WORKSPACE", "list_files", args{"path": "outside"})
-	b.refused("FILE_NOT_FOUND", "list_files", args{"path": "none"})
-	b.refused("NOT_A_REGULAR_FILE", "list_files", args{"path": "a.txt"})
-	b.refused("INVALID_ARGUMENTS", "list_files", args{"path": "sub", "file_path": "build"})
+	b.Refused("PATH_OUTSIDE_WORKSPACE", "list_files", args{"path": "outside"})
+	b.Refused("FILE_NOT_FOUND", "list_files", args{"path": "none"})
+	b.Refused("NOT_A_REGULAR_FILE", "list_files", args{"path": "a.txt"})
+	b.Refused("INVALID_ARGUMENTS", "list_files", args{"path": "sub", "file_path": "build"})
 }
 
 // search_files: a bad regex or pattern is an error, a pattern without a slash
@@ -75,8 +75,8 @@ func TestListingsRespectGitignore(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, map[string]string{"x/a.ts": "zero\none\ntwo\nthree\n", "x/y/b.ts": "One\n", "x/c.js": "one\n", "u16.ts": "\xff\xfeo\x00n\x00e\x00\n\x00", "bin": "one\x00\x01\xff"})
-	r := b.ok("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
-	got := paths(r, "matches")
+	r := b.OK("search_files", args{"regex": "^one$", "file_pattern": "*.ts"})
+	got := paths(t, r, "matches")
 	check.That(t, slices.Equal(got, []string{"u16.ts", "x/a.ts"}), "%v", got)
 	m := r.Object["matches"].([]any)[1].(map[string]any)
 	check.That(t, m["line"] == 2.0 && m["text"] == "one" && fmt.Sprint(m["before"], m["after"]) == "[zero] [two]", "%v", m)
@@ -90,15 +90,15 @@ func TestSearch(t *testing.T) {
 		{args{"regex": "one", "path": filepath.Join(b.dir, "x")}, []string{"x/a.ts", "x/c.js"}},
 		{args{"regex": "absent"}, nil},
 	} {
-		if got := paths(b.ok("search_files", c.args), "matches"); !slices.Equal(got, c.want) {
+		if got := paths(t, b.OK("search_files", c.args), "matches"); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v", c.args, got)
 		}
 	}
 	for _, bad := range []args{{"regex": "("}, {"regex": "a(?=b)"}, {"regex": "one", "file_pattern": "["}, {"regex": "one", "file_pattern": "../*"}, {}} {
-		b.refused("INVALID_ARGUMENTS", "search_files", bad)
+		b.Refused("INVALID_ARGUMENTS", "search_files", bad)
 	}
 	// Finding a line is not having read the file.
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "x/c.js", "content": "x"})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"path": "x/c.js", "content": "x"})
 }
 
 // Results are capped, and say so.
@@ -108,21 +108,21 @@ func TestCapsAreSaid(t *testing.T) {
 	for i := range 2100 {
 		check.OK(t, os.WriteFile(filepath.Join(b.dir, "docs", fmt.Sprintf("%04d", i)), nil, 0o600))
 	}
-	r := b.ok("search_files", args{"regex": "^needle"})
+	r := b.OK("search_files", args{"regex": "^needle"})
 	n := len(r.Object["matches"].([]any))
 	check.That(t, n == 300 && r.Object["truncated"] == true && strings.Contains(r.Text, "more than 300"),
 		"%d matches, truncated %v", n, r.Object["truncated"])
-	r = b.ok("search_files", args{"regex": "long"})
+	r = b.OK("search_files", args{"regex": "long"})
 	check.That(t, len(r.Text) <= 3000, "a long line is shown in %d bytes", len(r.Text))
-	r = b.ok("list_files", args{"path": "docs"})
+	r = b.OK("list_files", args{"path": "docs"})
 	if n := len(r.Object["entries"].([]any)); n != 2000 || r.Object["truncated"] != true || !strings.Contains(r.Text, "more than 2000") {
 		t.Errorf("%d entries, truncated %v", n, r.Object["truncated"])
 	}
 	mkfifo(t, filepath.Join(b.dir, "src/fifo"))
 	check.Write(t, b.dir, "src/evil\nname", "needle\n")
-	r = b.ok("list_files", args{"path": "src"})
+	r = b.OK("list_files", args{"path": "src"})
 	check.That(t, !strings.Contains(r.Text, "evil\nname") && strings.Contains(r.Text, `"src/evil\nname"`), "a name breaks its line: %q", r.Text)
-	r = b.ok("search_files", args{"regex": "needle", "path": "src"})
+	r = b.OK("search_files", args{"regex": "needle", "path": "src"})
 	check.That(t, !strings.Contains(r.Text, "evil\nname"), "a name breaks its line: %q", r.Text)
 }
 
@@ -130,26 +130,26 @@ func TestCapsAreSaid(t *testing.T) {
 func TestReadCommandOutput(t *testing.T) {
 	t.Parallel()
 	b, _ := patched(t, nil)
-	ran := b.ok("execute_command", args{"command": "seq 1 20000"})
-	if ran.Object["truncated"] != true || len(ran.str("output")) > 30_200 || ran.Object["exit_code"] != 0.0 || ran.Object["timed_out"] != false {
-		t.Errorf("%d characters, %v", len(ran.str("output")), ran.Object["truncated"])
+	ran := b.OK("execute_command", args{"command": "seq 1 20000"})
+	if ran.Object["truncated"] != true || len(ran.Str("output")) > 30_200 || ran.Object["exit_code"] != 0.0 || ran.Object["timed_out"] != false {
+		t.Errorf("%d characters, %v", len(ran.Str("output")), ran.Object["truncated"])
 	}
-	id := ran.str("artifact_id")
-	r := b.ok("read_command_output", args{"artifact_id": id, "offset": 12345, "limit": 2})
-	check.That(t, r.str("content") == "12345 | 12345\n12346 | 12346\n" && r.Object["next"] == 12347.0 && r.Object["total_lines"] == 20000.0,
+	id := ran.Str("artifact_id")
+	r := b.OK("read_command_output", args{"artifact_id": id, "offset": 12345, "limit": 2})
+	check.That(t, r.Str("content") == "12345 | 12345\n12346 | 12346\n" && r.Object["next"] == 12347.0 && r.Object["total_lines"] == 20000.0,
 		"%v", r.Object)
-	r = b.ok("read_command_output", args{"artifact_id": id, "search": "^1999[89]$"})
-	check.That(t, r.str("content") == "19998 | 19998\n19999 | 19999\n" && r.Object["matches"] == 2.0 && strings.Contains(r.Text, "19998"),
+	r = b.OK("read_command_output", args{"artifact_id": id, "search": "^1999[89]$"})
+	check.That(t, r.Str("content") == "19998 | 19998\n19999 | 19999\n" && r.Object["matches"] == 2.0 && strings.Contains(r.Text, "19998"),
 		"%v", r.Object)
-	b.ok("read_command_output", args{"artifact_id": id, "offset": 1_000_000})
+	b.OK("read_command_output", args{"artifact_id": id, "offset": 1_000_000})
 	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache")))
-	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": id})
-	b.refused("INVALID_ARGUMENTS", "read_command_output", args{})
-	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "../../../etc/passwd"})
-	b.ok("execute_command", args{"command": "echo again"})
+	b.Refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": id})
+	b.Refused("INVALID_ARGUMENTS", "read_command_output", args{})
+	b.Refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "../../../etc/passwd"})
+	b.OK("execute_command", args{"command": "echo again"})
 
-	late := b.ok("execute_command", args{"command": "echo begun; sleep 300", "timeout": 3})
-	check.That(t, late.Object["timed_out"] == true && strings.Contains(late.str("output"), "begun"), "%v", late.Object)
+	late := b.OK("execute_command", args{"command": "echo begun; sleep 300", "timeout": 3})
+	check.That(t, late.Object["timed_out"] == true && strings.Contains(late.Str("output"), "begun"), "%v", late.Object)
 }
 
 // secretive is a workspace with secrets, under the rules of two files.
@@ -177,7 +177,7 @@ func TestSecretsAreOutOfReach(t *testing.T) {
 			"apply_diff":    {"path": path, "diff": "<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE"},
 			"edit_file":     {"path": path, "old_string": "line", "new_string": "x"},
 		} {
-			b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", tool, arguments))
+			b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", tool, arguments))
 		}
 		if filepath.IsAbs(path) {
 			continue
@@ -189,12 +189,12 @@ func TestSecretsAreOutOfReach(t *testing.T) {
 			patch("*** Update File: "+path, "*** Move to: shown.txt"),
 			patch("*** Update File: src/a.txt", "@@", "-not there", "+x", "*** Update File: "+path, "@@", "-not there", "+x"),
 		} {
-			b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": p}))
+			b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": p}))
 		}
 	}
-	b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/b.key")})
-	b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "new/made.key", "content": "x"})
-	b.refused("INTENTIGNORE_PATH_BLOCKED", "execute_command", args{"command": "cat x.txt", "cwd": "private/deep"})
+	b.Refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/b.key")})
+	b.Refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "new/made.key", "content": "x"})
+	b.Refused("INTENTIGNORE_PATH_BLOCKED", "execute_command", args{"command": "cat x.txt", "cwd": "private/deep"})
 	b.holds(map[string]string{"src/a.key": "line\nTOPSECRET\n", "private/deep/x.txt": "line\nTOPSECRET\n", "env/prod": "line\nTOPSECRET\n", "src/a.txt": "one\ntwo\nthree\n", "shown.txt": ""})
 }
 
@@ -209,16 +209,16 @@ func TestSearchKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	b := start(t, secretive(t)).connect()
 	for _, path := range []string{"", ".", "src"} {
-		r := b.ok("search_files", args{"regex": "TOP", "path": path})
+		r := b.OK("search_files", args{"regex": "TOP", "path": path})
 		b.keeps(r)
 		check.Equal(t, len(r.Object["matches"].([]any)), 0, "%q: %v", path, r.Object)
 	}
 	for _, path := range []string{"private", "private/deep", "src/folder", "src/folder/deep"} {
-		b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "search_files", args{"regex": "TOP", "path": path}))
-		b.refused("INTENTIGNORE_PATH_BLOCKED", "list_files", args{"path": path})
+		b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", "search_files", args{"regex": "TOP", "path": path}))
+		b.Refused("INTENTIGNORE_PATH_BLOCKED", "list_files", args{"path": path})
 	}
 	check.Write(t, b.dir, "env/public", "TOPSECRET no more\n")
-	if r := b.ok("search_files", args{"regex": "TOP", "path": "env"}); len(r.Object["matches"].([]any)) > 1 {
+	if r := b.OK("search_files", args{"regex": "TOP", "path": "env"}); len(r.Object["matches"].([]any)) > 1 {
 		t.Errorf("%v", r.Object)
 	}
 }
@@ -227,11 +227,11 @@ func TestSearchKeepsSecrets(t *testing.T) {
 func TestSeenThenSecret(t *testing.T) {
 	t.Parallel()
 	b, call := patched(t, map[string]string{"a": "one\n"})
-	b.ok("read_file", args{"path": "a"})
+	b.OK("read_file", args{"path": "a"})
 	check.Write(t, b.dir, "a", "TOPSECRET\n")
 	check.Write(t, b.dir, ".intentignore", "secret:a\n")
-	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "a", "content": "x"}))
-	b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", call("*** Update File: a", "@@", "-one", "+x")))
+	b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", "write_to_file", args{"path": "a", "content": "x"}))
+	b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", "apply_patch", call("*** Update File: a", "@@", "-one", "+x")))
 }
 
 // Read tools go on where the intents or the rules do not parse, and keep the secrets that are clear.
@@ -252,11 +252,11 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 			spoil(dir)
 			b := start(t, dir).connect()
 			for _, path := range []string{"src/a.key", "private/deep/x.txt", "env/prod"} {
-				b.keeps(b.refused("INTENTIGNORE_PATH_BLOCKED", "read_file", args{"path": path}))
+				b.keeps(b.Refused("INTENTIGNORE_PATH_BLOCKED", "read_file", args{"path": path}))
 			}
-			b.keeps(b.ok("search_files", args{"regex": "TOP"}))
-			b.ok("read_file", args{"path": "src/a.txt"})
-			r := b.call("write_to_file", args{"path": "src/n", "content": "x"})
+			b.keeps(b.OK("search_files", args{"regex": "TOP"}))
+			b.OK("read_file", args{"path": "src/a.txt"})
+			r := b.Call("write_to_file", args{"path": "src/n", "content": "x"})
 			check.That(t, r.Error, "a change went through")
 		})
 	}
@@ -266,7 +266,7 @@ func TestSecretsOfUnclearFiles(t *testing.T) {
 func TestSecretsAreNotKeptToBeTakenBack(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, secretive(t), withoutSandbox, func(o *server.Options) { o.Settings.Commands.RevertViolations = true }).under("INT-005")
-	r := b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{
+	r := b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{
 		"command": "echo made | tee src/b.key; echo more | tee -a src/a.key; chmod 700 env/prod; mv private/deep/x.txt src/shown; cp src/a.key src/k",
 	})
 	b.holds(map[string]string{"src/b.key": "made\n", "src/a.key": "line\nTOPSECRET\nmore\n", "private/deep/x.txt": "line\nTOPSECRET\n", "src/shown": ""})

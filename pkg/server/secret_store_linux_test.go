@@ -224,7 +224,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				reverts := func(o *server.Options) { o.Settings.Commands.RevertViolations = when != "during a command" }
 				b, _ := start(t, dir, withoutSandbox, reverts).under("INT-001")
 				first := when == "from the beginning"
-				b.ok("execute_command", args{"command": "true"})
+				b.OK("execute_command", args{"command": "true"})
 				found := map[storedFile]bool{}
 				if first {
 					leaked(t, dir, "after the first look", all, true, found)
@@ -232,7 +232,7 @@ func TestNoSecretIsStored(t *testing.T) {
 				line := commandOn(t, dir, all)
 				began, goes := fifo(t, dir, "began"), fifo(t, dir, "go")
 				done := make(chan reply)
-				go func() { done <- b.call("execute_command", args{"command": line}) }()
+				go func() { done <- b.Call("execute_command", args{"command": line}) }()
 				check.Value(began.Read(make([]byte, 1)))(t)
 				if first {
 					leaked(t, dir, "while a command runs", all, true, found)
@@ -247,9 +247,9 @@ func TestNoSecretIsStored(t *testing.T) {
 				} else {
 					check.Write(t, dir, file, secretIgnore(all))
 				}
-				b.ok("list_files", args{"path": "src/out"})
+				b.OK("list_files", args{"path": "src/out"})
 				leaked(t, dir, "after a call", all, first, found)
-				b.call("execute_command", args{"command": "tar -cf src/view.tar .orchestration"})
+				b.Call("execute_command", args{"command": "tar -cf src/view.tar .orchestration"})
 				view := filepath.Join(dir, "../made/view")
 				check.OK(t, os.Mkdir(view, 0o700))
 				untar(t, filepath.Join(dir, "src/view.tar"), view)

@@ -38,7 +38,7 @@ func TestGuardsThatCannotStandRefuse(t *testing.T) {
 			b, session := start(t, dir, unsandboxed, func(o *server.Options) { c.set(&o.Settings) }).under("A")
 			tool := map[bool]string{true: "execute_command", false: "write_to_file"}[c.args["command"] != nil]
 			c.args["session"] = session
-			b.refused(c.code, tool, c.args)
+			b.Refused(c.code, tool, c.args)
 		})
 	}
 }
@@ -58,20 +58,20 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 		o.Trusted = func(hash string) bool { return trusted && hash == settings.ContentHash([]byte("unscoped:**\n")) }
 		o.Withheld = []string{"config.yaml:1: write.blind = allow"}
 	}).connect()
-	s := b.selects("INT-002")
-	r := b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
-	check.That(t, r.details()["untrusted"] == ".intentignore:1" && strings.Contains(r.str("suggestion"), "orchestra-mcp trust"), "%s", r.Text)
-	list, _ := r.details()["untrusted_settings"].([]any)
+	s := b.Selects("INT-002")
+	r := b.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	check.That(t, r.Details()["untrusted"] == ".intentignore:1" && strings.Contains(r.Str("suggestion"), "orchestra-mcp trust"), "%s", r.Text)
+	list, _ := r.Details()["untrusted_settings"].([]any)
 	check.That(t, len(list) == 2, "%s", r.Text)
-	r = b.refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
-	check.That(t, r.details()["untrusted_settings"] == nil, "said twice: %s", r.Text)
+	r = b.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	check.That(t, r.Details()["untrusted_settings"] == nil, "said twice: %s", r.Text)
 	trusted = true
-	r = b.ok("write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
+	r = b.OK("write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
 	check.That(t, strings.Contains(r.Text, ".intentignore:1 lets it pass"), "the result does not say why it passed: %s", r.Text)
 	// It exempts from the scope and from nothing else.
-	b.refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
-	b.refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": ".mcp.json", "content": "x"})
-	b.refused("READ_REQUIRED", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "x"})
+	b.Refused("PROTECTED_PATH", "write_to_file", args{"session": s, "path": ".git/config", "content": "x"})
+	b.Refused("APPROVAL_REQUIRED", "write_to_file", args{"session": s, "path": ".mcp.json", "content": "x"})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"session": s, "path": "src/a.txt", "content": "x"})
 	b.holds(map[string]string{"ran": ""})
 }
 
@@ -92,13 +92,13 @@ func TestVerifyNeedsNoTrust(t *testing.T) {
 			o.Trusted = func(string) bool { return false }
 			o.Settings.Sandbox = settings.Best
 		}).connect()
-		s := b.selects("V-1")
+		s := b.Selects("V-1")
 		if want == "" {
-			b.ok("update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
+			b.OK("update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
 			b.wantRecord(`"kind":"command"`, `"intent_id":"V-1"`)
 			continue
 		}
-		b.refused(want, "update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
+		b.Refused(want, "update_intent", args{"session": s, "intent_id": "V-1", "status": "DONE"})
 		text := b.read(".orchestration/active_intents.yaml")
 		check.That(t, !strings.Contains(text, "DONE"), "%s: done all the same: %s", command, text)
 	}
@@ -136,10 +136,10 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 		{"INVALID_ARGUMENTS", func(_ *testing.T, _ string, a args) { a["surprise"] = true }},
 	}
 	b := start(t, newWorkspace(t)).connect()
-	call := args{"session": b.selects("INT-001")}
+	call := args{"session": b.Selects("INT-001")}
 	for _, f := range faults {
 		f.set(t, b.dir, call)
-		r := b.refused(f.code, "apply_diff", call)
+		r := b.Refused(f.code, "apply_diff", call)
 		check.That(t, !strings.Contains(r.Text, `one\n`) || f.code == "STALE_FILE" || f.code == "DIFF_NOT_APPLIED",
 			"%s quotes the file: %s", f.code, r.Text)
 	}
@@ -150,23 +150,23 @@ func TestTheFirstFailingStepWins(t *testing.T) {
 func TestTwoChatsOnOneConnection(t *testing.T) {
 	t.Parallel()
 	b, one := start(t, newWorkspace(t)).under("INT-001")
-	b.ok("write_to_file", args{"path": "src/only.txt", "content": "x"})
-	five := b.selects("INT-005")
-	r := b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x"})
+	b.OK("write_to_file", args{"path": "src/only.txt", "content": "x"})
+	five := b.Selects("INT-005")
+	r := b.Refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x"})
 	for _, part := range []string{one, five, "INT-001", "INT-005"} {
-		if !strings.Contains(r.str("suggestion"), part) {
-			t.Errorf("the suggestion lacks %s: %s", part, r.str("suggestion"))
+		if !strings.Contains(r.Str("suggestion"), part) {
+			t.Errorf("the suggestion lacks %s: %s", part, r.Str("suggestion"))
 		}
 	}
-	r = b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-002"})
-	check.That(t, !strings.Contains(r.str("error"), one), "the error has a handle; only the suggestion may")
-	b.ok("write_to_file", args{"path": "anywhere", "content": "x", "intent_id": "INT-005"})
-	b.refused("SCOPE_VIOLATION", "write_to_file", args{"path": "anywhere", "content": "y", "intent_id": "INT-001"})
-	b.refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "session": one, "intent_id": "INT-005"})
+	r = b.Refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "intent_id": "INT-002"})
+	check.That(t, !strings.Contains(r.Str("error"), one), "the error has a handle; only the suggestion may")
+	b.OK("write_to_file", args{"path": "anywhere", "content": "x", "intent_id": "INT-005"})
+	b.Refused("SCOPE_VIOLATION", "write_to_file", args{"path": "anywhere", "content": "y", "intent_id": "INT-001"})
+	b.Refused("INTENT_MISMATCH", "write_to_file", args{"path": "src/b", "content": "x", "session": one, "intent_id": "INT-005"})
 	// A read without handle counts for every live selection.
-	b.ok("read_file", args{"path": "src/a.txt"})
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "1\n", "session": one})
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "2\n", "session": five})
+	b.OK("read_file", args{"path": "src/a.txt"})
+	b.OK("write_to_file", args{"path": "src/a.txt", "content": "1\n", "session": one})
+	b.Refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "2\n", "session": five})
 	for _, line := range b.ledgerLines() {
 		check.Must(t, !strings.Contains(line, one) && !strings.Contains(line, five), "a record has a handle: %s", line)
 	}
@@ -176,12 +176,12 @@ func TestTwoChatsOnOneConnection(t *testing.T) {
 func TestModernHasNoStateWithoutHandle(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connectAs(modern)
-	s := b.selects("INT-001")
-	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
-	b.refused("MISSING_OR_INVALID_INTENT", "get_active_intent", args{})
-	b.ok("read_file", args{"path": "src/a.txt"})
-	b.refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
-	again := b.selects("INT-001")
+	s := b.Selects("INT-001")
+	b.Refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+	b.Refused("MISSING_OR_INVALID_INTENT", "get_active_intent", args{})
+	b.OK("read_file", args{"path": "src/a.txt"})
+	b.Refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "x", "session": s})
+	again := b.Selects("INT-001")
 	check.That(t, again != s, "selecting again without a handle continued a session that nobody named")
 }
 
@@ -191,11 +191,11 @@ func TestHandleOnAnotherConnection(t *testing.T) {
 	b, s := start(t, newWorkspace(t)).under("INT-001")
 	for _, era := range []string{legacy, modern} {
 		other := b.another(era)
-		other.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
-		other.ok("write_to_file", args{"path": "src/by-" + era, "content": "x", "session": s})
+		other.Refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/b", "content": "x"})
+		other.OK("write_to_file", args{"path": "src/by-" + era, "content": "x", "session": s})
 		other.hangUp()
 	}
-	b.ok("write_to_file", args{"path": "src/after.txt", "content": "x"})
+	b.OK("write_to_file", args{"path": "src/after.txt", "content": "x"})
 }
 
 // A selection ends when its intent is done or blocked, also by a person's hand in the file.
@@ -204,17 +204,17 @@ func TestSelectionEndsWithItsIntent(t *testing.T) {
 	for status, eras := range map[string][]string{"DONE": {legacy, modern}, "BLOCKED": {legacy}, "COMPLETED": {modern}} {
 		for _, era := range eras {
 			b := start(t, newWorkspace(t)).connectAs(era)
-			s := b.selects("INT-001")
-			b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+			s := b.Selects("INT-001")
+			b.OK("write_to_file", args{"path": "src/b", "content": "x", "session": s})
 			check.Write(t, b.dir, ".orchestration/active_intents.yaml", strings.Replace(intentsYAML, "status: IN_PROGRESS", "status: "+status, 1))
-			r := b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
-			available, _ := r.details()["available"].([]any)
+			r := b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			available, _ := r.Details()["available"].([]any)
 			check.That(t, len(available) != 0 && !strings.Contains(fmt.Sprint(available), "INT-001"), "available: %v", available)
-			b.ok("read_file", args{"path": "src/a.txt", "session": s})
+			b.OK("read_file", args{"path": "src/a.txt", "session": s})
 			// Reopening it does not bring the selection back.
 			check.Write(t, b.dir, ".orchestration/active_intents.yaml", intentsYAML)
-			b.refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
-			b.ok("write_to_file", args{"path": "src/c", "content": "y", "session": b.selects("INT-001")})
+			b.Refused("INTENT_NOT_ACTIVE", "write_to_file", args{"path": "src/b", "content": "y", "session": s})
+			b.OK("write_to_file", args{"path": "src/c", "content": "y", "session": b.Selects("INT-001")})
 		}
 	}
 }
@@ -225,23 +225,23 @@ func TestHandleExpires(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
 		now := clockFrom(time.Now())
 		b := start(t, newWorkspace(t), now.set, func(o *server.Options) { o.Settings.Session.Idle = time.Hour }).connectAs(era)
-		r := b.ok("select_active_intent", args{"intent_id": "INT-001"})
+		r := b.OK("select_active_intent", args{"intent_id": "INT-001"})
 		left := r.Object["expires_in_seconds"].(float64)
 		check.That(t, left >= 3500 && left <= 3600, "expires_in_seconds %v", left)
-		s := r.str("session")
+		s := r.Str("session")
 		now.forward(50 * time.Minute)
-		b.ok("write_to_file", args{"path": "src/b", "content": "x", "session": s})
+		b.OK("write_to_file", args{"path": "src/b", "content": "x", "session": s})
 		now.forward(50 * time.Minute) // used in between
-		b.ok("write_to_file", args{"path": "src/b", "content": "y", "session": s})
+		b.OK("write_to_file", args{"path": "src/b", "content": "y", "session": s})
 		now.forward(61 * time.Minute)
 		for tool, arguments := range map[string]args{
 			"write_to_file": {"path": "src/b", "content": "z"}, "read_file": {"path": "src/a.txt"}, "get_active_intent": {},
 			"select_active_intent": {"intent_id": "INT-001"}, "request_scope_expansion": {"paths": []string{"lib/**"}, "reason": "r", "intent_id": "INT-001"},
 		} {
 			arguments["session"] = s
-			b.refused("SESSION_EXPIRED", tool, arguments)
+			b.Refused("SESSION_EXPIRED", tool, arguments)
 		}
-		b.refused("SESSION_EXPIRED", "read_file", args{"path": "src/a.txt", "session": "ses_" + strings.Repeat("x", 40)})
+		b.Refused("SESSION_EXPIRED", "read_file", args{"path": "src/a.txt", "session": "ses_" + strings.Repeat("x", 40)})
 	}
 }
 
@@ -250,14 +250,14 @@ func TestRestartKeepsSessions(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	b, s := start(t, dir).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt", "session": s})
-	b.ok("write_to_file", args{"path": "src/own.txt", "content": "x", "session": s})
+	b.OK("read_file", args{"path": "src/a.txt", "session": s})
+	b.OK("write_to_file", args{"path": "src/own.txt", "content": "x", "session": s})
 	b.hangUp()
 	b.close()
 	for _, era := range []string{modern, legacy} {
 		b = start(t, dir).connectAs(era)
-		b.ok("write_to_file", args{"path": "src/a.txt", "content": era, "session": s})
-		b.ok("write_to_file", args{"path": "src/own.txt", "content": era, "session": s})
+		b.OK("write_to_file", args{"path": "src/a.txt", "content": era, "session": s})
+		b.OK("write_to_file", args{"path": "src/own.txt", "content": era, "session": s})
 		b.hangUp()
 		b.close()
 	}
@@ -272,11 +272,11 @@ func callLine(id int, tool, arguments string) string {
 func TestNumbersAtTheEdge(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t)).under("INT-001")
-	b.ok("read_file", args{"path": "src/a.txt", "limit": math.MaxInt64})
-	b.refused("INVALID_ARGUMENTS", "read_file", args{"path": "src/a.txt", "offset": math.MaxInt64})
-	b.refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "x", "offset": math.MaxInt64, "limit": math.MaxInt64})
-	b.refused("DIFF_NOT_APPLIED", "edit_file", args{"path": "src/a.txt", "old_string": "one", "new_string": "1", "expected_replacements": math.MaxInt64})
-	b.refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "file_path": "docs/x", "content": "x"})
+	b.OK("read_file", args{"path": "src/a.txt", "limit": math.MaxInt64})
+	b.Refused("INVALID_ARGUMENTS", "read_file", args{"path": "src/a.txt", "offset": math.MaxInt64})
+	b.Refused("FILE_NOT_FOUND", "read_command_output", args{"artifact_id": "x", "offset": math.MaxInt64, "limit": math.MaxInt64})
+	b.Refused("DIFF_NOT_APPLIED", "edit_file", args{"path": "src/a.txt", "old_string": "one", "new_string": "1", "expected_replacements": math.MaxInt64})
+	b.Refused("INVALID_ARGUMENTS", "write_to_file", args{"path": "src/x", "file_path": "docs/x", "content": "x"})
 }
 
 // The way of an agent that does everything right, in both eras.
@@ -292,27 +292,27 @@ func happyPath(t *testing.T, era string) {
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Durability = settings.Full }).connectAs(era)
-	b.refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/new.txt", "content": "x\n"})
+	b.Refused("MISSING_OR_INVALID_INTENT", "write_to_file", args{"path": "src/new.txt", "content": "x\n"})
 
-	session := b.selects("INT-001")
-	read := b.ok("read_file", args{"path": "src/a.txt", "session": session})
-	check.That(t, read.str("content") == "one\ntwo\nthree\n" && strings.Contains(read.Text, "2 | two"), "read: %v\n%s", read.Object, read.Text)
-	edited := b.ok("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
+	session := b.Selects("INT-001")
+	read := b.OK("read_file", args{"path": "src/a.txt", "session": session})
+	check.That(t, read.Str("content") == "one\ntwo\nthree\n" && strings.Contains(read.Text, "2 | two"), "read: %v\n%s", read.Object, read.Text)
+	edited := b.OK("edit_file", args{"path": "src/a.txt", "old_string": "two", "new_string": "2", "session": session})
 	check.Equal(t, b.read("src/a.txt"), "one\n2\nthree\n", "file is")
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "session": session, "expected_content_hash": edited.str("content_hash")})
-	b.ok("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
-	b.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
+	b.OK("write_to_file", args{"path": "src/a.txt", "content": "whole\n", "session": session, "expected_content_hash": edited.Str("content_hash")})
+	b.OK("apply_diff", args{"path": "src/a.txt", "session": session, "diff": "<<<<<<< SEARCH\n:start_line:1\n-------\nwhole\n=======\nWHOLE\n>>>>>>> REPLACE"})
+	b.OK("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Add File: src/b/new.txt\n+hello\n*** Update File: src/a.txt\n*** Move to: src/moved.txt\n@@\n-WHOLE\n+whole again\n*** End Patch"})
 	check.That(t, b.read("src/moved.txt") == "whole again\n" && b.read("src/b/new.txt") == "hello\n", "the patch did not do what it says")
-	b.ok("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Delete File: src/b/new.txt\n*** End Patch"})
-	ran := b.ok("execute_command", args{"session": session, "command": "echo out; exit 3"})
-	check.That(t, ran.Object["exit_code"] == 3.0 && strings.Contains(ran.str("output"), "out"), "command: %v", ran.Object)
-	b.ok("read_command_output", args{"artifact_id": ran.str("artifact_id")})
+	b.OK("apply_patch", args{"session": session, "patch": "*** Begin Patch\n*** Delete File: src/b/new.txt\n*** End Patch"})
+	ran := b.OK("execute_command", args{"session": session, "command": "echo out; exit 3"})
+	check.That(t, ran.Object["exit_code"] == 3.0 && strings.Contains(ran.Str("output"), "out"), "command: %v", ran.Object)
+	b.OK("read_command_output", args{"artifact_id": ran.Str("artifact_id")})
 	b.wantRecord(`"kind":"mutation"`, `"call":"apply_patch"`, `"op":"moved"`)
 	b.wantRecord(`"kind":"mutation"`, `"revision":"`+strings.TrimSpace(check.Git(t, dir, "rev-parse", "HEAD"))+`"`)
 	b.wantRecord(`"kind":"command"`, `"exit_code":3`)
 	b.wantRecord(`"kind":"decision"`, "MISSING_OR_INVALID_INTENT")
 	b.wantRecord(`"kind":"selection"`, "INT-001")
-	trace := b.ok("query_trace", args{"path": "src/moved.txt"})
+	trace := b.OK("query_trace", args{"path": "src/moved.txt"})
 	records := trace.Object["records"].([]any)
 	check.That(t, len(records) != 0, "query_trace knows nothing of the file")
 	b.eventually("the intent map tells of the change", func() bool {

@@ -107,13 +107,13 @@ func TestStartThatCannotSettle(t *testing.T) {
 	ended.close()
 	check.That(t, strings.Contains(log.String(), "the first change tries again"), "logged: %s", log.String())
 	b := start(t, dir).connect()
-	b.ok("list_intents", args{})
-	s := b.selects("INT-001")
+	b.OK("list_intents", args{})
+	s := b.Selects("INT-001")
 	change := args{"session": s, "path": "src/new.txt", "content": "new\n"}
-	r := b.call("write_to_file", change)
+	r := b.Call("write_to_file", change)
 	check.That(t, r.Object["error_type"] == "LEDGER_UNAVAILABLE" && strings.Contains(r.Text, "not a regular file"), "the first change: %s", r.Text)
 	check.OK(t, os.Remove(stray))
-	b.ok("write_to_file", change)
+	b.OK("write_to_file", change)
 }
 
 // TestEndWhileAnotherSettles: a server that ends does not wait for another one that settles.

@@ -32,8 +32,8 @@ func noted(b *bench, path string) bool {
 // rewrite has src/a.txt read and written.
 func rewrite(b *bench, content string) {
 	b.t.Helper()
-	b.ok("read_file", args{"path": "src/a.txt"})
-	b.ok("write_to_file", args{"path": "src/a.txt", "content": content})
+	b.OK("read_file", args{"path": "src/a.txt"})
+	b.OK("write_to_file", args{"path": "src/a.txt", "content": content})
 }
 
 // Work trees on several branches share a ledger, and one's last record of a file is not another's.
@@ -81,13 +81,13 @@ func TestExternalBefore(t *testing.T) {
 	check.That(t, !noted(b, "src/a.txt"), "another server's record is taken for an edit")
 	check.Write(t, dir, "src/a.txt", "edited\n")
 	third, _ := start(t, dir).under("INT-001")
-	b.ok("apply_patch", args{"patch": patch("*** Add File: src/z", "+z")})
-	third.ok("apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/m.txt", "@@", "-edited", "+moved")})
+	b.OK("apply_patch", args{"patch": patch("*** Add File: src/z", "+z")})
+	third.OK("apply_patch", args{"patch": patch("*** Update File: src/a.txt", "*** Move to: src/m.txt", "@@", "-edited", "+moved")})
 	check.That(t, noted(third, "src/m.txt"), "an edit before a move is not noted by a server that starts later")
-	b.ok("read_file", args{"path": "src/z"})
+	b.OK("read_file", args{"path": "src/z"})
 	check.OK(t, os.Remove(filepath.Join(dir, "src/z")))
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/z", "content": "z"})
-	b.ok("write_to_file", args{"path": "src/z", "content": "z"})
+	b.Refused("STALE_FILE", "write_to_file", args{"path": "src/z", "content": "z"})
+	b.OK("write_to_file", args{"path": "src/z", "content": "z"})
 	check.That(t, noted(b, "src/z"), "a deletion in between is not noted")
 }
 
@@ -96,10 +96,10 @@ func TestRecordReads(t *testing.T) {
 	t.Parallel()
 	for _, on := range []bool{true, false} {
 		b, _ := start(t, newWorkspace(t), func(o *server.Options) { o.Settings.Ledger.RecordReads = on }).under("INT-001")
-		b.ok("read_file", args{"path": "src/a.txt"})
-		b.ok("list_files", args{"path": "src"})
-		b.ok("search_files", args{"path": "src", "regex": "one"})
-		b.refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none"})
+		b.OK("read_file", args{"path": "src/a.txt"})
+		b.OK("list_files", args{"path": "src"})
+		b.OK("search_files", args{"path": "src", "regex": "one"})
+		b.Refused("FILE_NOT_FOUND", "read_file", args{"path": "src/none"})
 		reads := 0
 		for _, line := range b.ledgerLines() {
 			if strings.Contains(line, `"kind":"read"`) {
@@ -115,7 +115,7 @@ func TestRecordReads(t *testing.T) {
 	dir := t.TempDir()
 	check.Write(t, dir, "a.txt", "a\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Ledger.RecordReads = true }).connect()
-	b.ok("read_file", args{"path": "a.txt"})
+	b.OK("read_file", args{"path": "a.txt"})
 }
 
 // Calls that are let through without an intents file are recorded as UNTRACKED once there is a ledger.
@@ -124,8 +124,8 @@ func TestUntrackedIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	check.Write(t, dir, ".orchestration/config.yaml", "{}\n")
 	b := start(t, dir, func(o *server.Options) { o.Settings.Uninitialized = settings.Allow }).connect()
-	r := b.ok("write_to_file", args{"path": "b.txt", "content": "x"})
-	check.That(t, r.str("record_id") != "" && strings.Contains(r.Text, "recorded as UNTRACKED"), "no record: %s", r.Text)
+	r := b.OK("write_to_file", args{"path": "b.txt", "content": "x"})
+	check.That(t, r.Str("record_id") != "" && strings.Contains(r.Text, "recorded as UNTRACKED"), "no record: %s", r.Text)
 	b.wantRecord(`"intent_id":"UNTRACKED"`, `"path":"b.txt"`)
 }
 
@@ -141,10 +141,10 @@ func records(r reply) []map[string]any {
 func TestQueryTrace(t *testing.T) {
 	t.Parallel()
 	b := start(t, newWorkspace(t)).connect()
-	one, five := b.selects("INT-001"), b.selects("INT-005")
-	first := b.ok("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"}).str("record_id")
-	second := b.ok("edit_file", args{"session": five, "path": "src/a.txt", "old_string": "three", "new_string": "3"}).str("record_id")
-	b.ok("write_to_file", args{"session": five, "path": "src/other.txt", "content": "x"})
+	one, five := b.Selects("INT-001"), b.Selects("INT-005")
+	first := b.OK("edit_file", args{"session": one, "path": "src/a.txt", "old_string": "one", "new_string": "1"}).Str("record_id")
+	second := b.OK("edit_file", args{"session": five, "path": "src/a.txt", "old_string": "three", "new_string": "3"}).Str("record_id")
+	b.OK("write_to_file", args{"session": five, "path": "src/other.txt", "content": "x"})
 
 	for name, c := range map[string]struct {
 		args args
@@ -162,7 +162,7 @@ func TestQueryTrace(t *testing.T) {
 		"no such file":      {args{"path": "src/none"}, nil},
 		"no such intent":    {args{"intent_id": "INT-999"}, nil},
 	} {
-		r := b.ok("query_trace", c.args)
+		r := b.OK("query_trace", c.args)
 		var got []string
 		for _, record := range records(r) {
 			got = append(got, record["record_id"].(string))
@@ -170,16 +170,16 @@ func TestQueryTrace(t *testing.T) {
 		}
 		check.Equal(t, strings.Join(got, " "), strings.Join(c.want, " "), "%s: %v, want %v", name, got, c.want)
 	}
-	below := records(b.ok("query_trace", args{"path": "src/"}))
+	below := records(b.OK("query_trace", args{"path": "src/"}))
 	check.That(t, len(below) == 3 && below[0]["intent_id"] == "INT-005" && below[0]["call"] == "write_to_file", "below src: %v", below)
 	check.Write(t, b.dir, "src/a.txt", "0\n1\ntwo\n3\n")
-	if r := b.ok("query_trace", args{"path": "src/a.txt", "line": 2}); r.Object["certain"] != false {
+	if r := b.OK("query_trace", args{"path": "src/a.txt", "line": 2}); r.Object["certain"] != false {
 		t.Errorf("certain behind an unrecorded change: %v", r.Object)
 	}
-	b.refused("INVALID_ARGUMENTS", "query_trace", args{"line": 1})
-	b.refused("INVALID_ARGUMENTS", "query_trace", args{"path": "src/a.txt", "file_path": "src/b.txt"})
-	b.refused("INVALID_ARGUMENTS", "query_trace", args{"limit": 201})
-	b.refused("PATH_OUTSIDE_WORKSPACE", "query_trace", args{"path": "../x"})
+	b.Refused("INVALID_ARGUMENTS", "query_trace", args{"line": 1})
+	b.Refused("INVALID_ARGUMENTS", "query_trace", args{"path": "src/a.txt", "file_path": "src/b.txt"})
+	b.Refused("INVALID_ARGUMENTS", "query_trace", args{"limit": 201})
+	b.Refused("PATH_OUTSIDE_WORKSPACE", "query_trace", args{"path": "../x"})
 }
 
 func TestQueryLessons(t *testing.T) {
@@ -199,7 +199,7 @@ func TestQueryLessons(t *testing.T) {
 		{args{"text": "TESTS sqlite"}, "SQLite, for tests."},
 		{args{"text": "eval never twice"}, ""},
 	} {
-		r := b.ok("query_lessons", c.args)
+		r := b.OK("query_lessons", c.args)
 		var got []string
 		for _, l := range r.Object["lessons"].([]any) {
 			got = append(got, l.(map[string]any)["text"].(string))
@@ -214,22 +214,22 @@ func TestQueryLessons(t *testing.T) {
 func TestTraceSaysWhatARecordIs(t *testing.T) {
 	t.Parallel()
 	b, _ := start(t, newWorkspace(t)).under("INT-001")
-	first := b.ok("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).str("record_id")
-	b.refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "docs/forged\n2026-01-01 INT-001 fine", "content": "x"})
+	first := b.OK("write_to_file", args{"path": "src/new.txt", "content": "x\ny\n"}).Str("record_id")
+	b.Refused("PATH_OUTSIDE_WORKSPACE", "write_to_file", args{"path": "docs/forged\n2026-01-01 INT-001 fine", "content": "x"})
 	appendRecord(t, b.dir, record.Record{
 		Kind: record.KindMutation, IntentID: "INT-001", MutationClass: "INTENT_EVOLUTION", Call: "undo",
 		Contributor: record.Contributor{Type: record.ContributorHuman}, Detail: map[string]any{"undoes": []any{first}},
 		Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: "src/new.txt", Hunks: [][4]int{{1, 2, 0, 0}}}}},
 	})
 	undone := "undo deleted src/new.txt +0 -2 (undoes " + first[:8] + ") (INTENT_EVOLUTION) by a human"
-	r := b.ok("query_trace", args{"intent_id": "INT-001"})
+	r := b.OK("query_trace", args{"intent_id": "INT-001"})
 	for _, want := range []string{
 		undone, "write_to_file created src/new.txt +2 -0 (INTENT_EVOLUTION)\n",
 		`write_to_file refused PATH_OUTSIDE_WORKSPACE docs/forged\n2026-01-01 INT-001 fine` + "\n", "select_active_intent",
 	} {
 		check.That(t, strings.Contains(r.Text, want), "%q is not in\n%s", want, r.Text)
 	}
-	found := wellFormed(t, b.ok("get_active_intent", args{}).str("context"))
+	found := wellFormed(t, b.OK("get_active_intent", args{}).Str("context"))
 	check.That(t, len(found["record"]) == 2 && found["record"][0] == undone, "recent_trace: %q", found["record"])
 }
 
@@ -265,12 +265,12 @@ func TestRecordsThatGitFetched(t *testing.T) {
 		check.Git(t, other, "pull", "-q")
 		check.Git(t, other, "fetch", "-q", "origin", gitref.Ref+":refs/orchestra/remotes/origin/ledger")
 		if round == 0 { // the second record is found when the file is written
-			here.ok("query_trace", args{"path": "src/a.txt"})
+			here.OK("query_trace", args{"path": "src/a.txt"})
 		}
 	}
 	rewrite(here, "from here\n")
 	check.That(t, !noted(here, "src/a.txt"), "the other agent's change is noted as one outside of all records")
-	r := here.ok("query_trace", args{"path": "src/a.txt"})
+	r := here.OK("query_trace", args{"path": "src/a.txt"})
 	check.That(t, len(r.Object["records"].([]any)) == 3, "the records of the file are %v, want both agents'", r.Object["records"])
 }
 
@@ -290,7 +290,7 @@ func TestMarksOfLines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, _ := start(t, secretive(t), c.change).under("INT-001")
-			b.call("execute_command", args{"command": "printf 'one\\ntwo\\n' > $(echo " + c.path + ")"})
+			b.Call("execute_command", args{"command": "printf 'one\\ntwo\\n' > $(echo " + c.path + ")"})
 			found, err := b.server.Ledger().Query(t.Context(), record.Filter{Path: c.path, Kinds: record.ChangeKinds()})
 			check.Must(t, err == nil && len(found.Entries) == 1 && len(found.Entries[0].Changes) == 1,
 				"%d records of %s, %v; want one", len(found.Entries), c.path, err)

@@ -45,8 +45,8 @@ func TestUndoIntent(t *testing.T) {
 	b.writes("src/a.txt", "ONE\ntwo\nthree\n")
 	kept := b.undoes(b.writes("src/taken-back.txt", "x\n"))
 	b.writes("src/new.txt", "new\n")
-	b.selects("INT-001")
-	b.ok("edit_file", args{"path": "src/a.txt", "old_string": "three", "new_string": "THREE", "intent_id": "INT-001"})
+	b.Selects("INT-001")
+	b.OK("edit_file", args{"path": "src/a.txt", "old_string": "three", "new_string": "THREE", "intent_id": "INT-001"})
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})
 	check.Must(t, err == nil && len(p.Records) == 2 && !slices.Contains(p.Records, kept), "%v %+v", err, p)
 	all := b.carriesOut(p)
@@ -64,8 +64,8 @@ func TestUndoRequests(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
 	five := b.writes("src/a.txt", "5\n")
-	b.selects("INT-001")
-	one := b.ok("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).str("record_id")
+	b.Selects("INT-001")
+	one := b.OK("write_to_file", args{"path": "src/b.txt", "content": "1\n", "intent_id": "INT-001"}).Str("record_id")
 	selection := check.Value(b.server.Ledger().Query(t.Context(), record.Filter{Kinds: []record.Kind{record.KindSelection}}))(t)
 	for _, c := range []struct {
 		records []string
@@ -124,7 +124,7 @@ func TestUndoMakesOtherSessionsStale(t *testing.T) {
 	_, _, err := other.server.Undo(t.Context(), p)
 	check.OK(t, err)
 	check.OK(t, other.server.Close())
-	b.refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
+	b.Refused("STALE_FILE", "write_to_file", args{"path": "src/a.txt", "content": "over it\n"})
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
 }
 
@@ -174,20 +174,20 @@ func (a *agent) step() {
 	}
 	a.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
-		a.ok("read_file", args{"path": name})
+		a.OK("read_file", args{"path": name})
 	}
 	var id string
 	switch kind := a.r.IntN(6); {
 	case len(names) == 0 || kind == 0 && len(free) > 0:
 		content := args{"path": free[0], "content": a.fresh("\r\n")}
-		if r := a.call("write_to_file", content); !r.Error {
-			id = r.str("record_id")
+		if r := a.Call("write_to_file", content); !r.Error {
+			id = r.Str("record_id")
 			break
 		}
 		// An undo took away what the session had seen there, and the refusal said so.
-		id = a.ok("write_to_file", content).str("record_id")
+		id = a.OK("write_to_file", content).Str("record_id")
 	case kind == 1:
-		id = a.ok("write_to_file", args{"path": names[0], "content": a.fresh("\n")}).str("record_id")
+		id = a.OK("write_to_file", args{"path": names[0], "content": a.fresh("\n")}).Str("record_id")
 	case kind == 2:
 		id = a.patches("*** Delete File: " + names[0])
 	case kind == 3 && len(free) > 0:
@@ -195,7 +195,7 @@ func (a *agent) step() {
 	case kind == 4 && len(free) > 0 && len(names) > 1:
 		id = a.patches("*** Update File: "+names[0], "*** Move to: "+free[0], "@@", "-"+firstOf(files[names[0]]), "+moved", "*** Delete File: "+names[1])
 	default:
-		id = a.ok("edit_file", args{"path": names[0], "old_string": firstOf(files[names[0]]), "new_string": a.fresh(""), "expected_replacements": 1}).str("record_id")
+		id = a.OK("edit_file", args{"path": names[0], "old_string": firstOf(files[names[0]]), "new_string": a.fresh(""), "expected_replacements": 1}).Str("record_id")
 	}
 	if id != "" { // an edit to the same is none
 		a.records, a.before = append(a.records, id), append(a.before, files)

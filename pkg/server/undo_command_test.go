@@ -28,7 +28,7 @@ import (
 // runs runs a line as an agent does, and gives the record's id.
 func (b *bench) runs(line string) string {
 	b.t.Helper()
-	return b.ok("execute_command", args{"command": line}).str("record_id")
+	return b.OK("execute_command", args{"command": line}).Str("record_id")
 }
 
 // committed is a workspace under git with all of its files committed.
@@ -147,7 +147,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 		{"rm src/pipe", "a FIFO"},
 	} {
 		line, why := c.line, c.why
-		again.selects("INT-005")
+		again.Selects("INT-005")
 		id := again.runs(line)
 		p := again.plan(id)
 		check.That(t, !p.Ready() && len(p.Conflicts) != 0 && strings.Contains(p.Conflicts[0].Reason, why), "%s: %+v", line, p)
@@ -160,9 +160,9 @@ func TestChangeOfALargeFileSaysThatItCannotBeUndone(t *testing.T) {
 	b := committed(t)
 	check.Write(t, b.dir, "src/large", strings.Repeat("0123456789abcdef", kept.DefaultLargest/64))
 	b.runs("true")
-	r := b.ok("execute_command", args{"command": "echo x >> src/large"})
+	r := b.OK("execute_command", args{"command": "echo x >> src/large"})
 	check.That(t, strings.Contains(r.Text, "undo cannot bring it back"), "%.500s", r.Text)
-	p := b.plan(r.str("record_id"))
+	p := b.plan(r.Str("record_id"))
 	check.That(t, !p.Ready() && len(p.Conflicts) == 1, "%+v", p)
 }
 
@@ -214,7 +214,7 @@ func TestKilledUndoIsAllOrNothing(t *testing.T) {
 	check.Write(t, b.dir, "src/run.sh", "#!/bin/sh\n")
 	b.chmod("src/gone.txt", 0o750)
 	a := newAudit(t, b.dir)
-	b.ok("read_file", args{"path": "src/gone.txt"})
+	b.OK("read_file", args{"path": "src/gone.txt"})
 	b.writes("src/a.txt", "ONE\n")
 	b.writes("src/new.txt", "new\n")
 	b.patches("*** Update File: src/b.txt", "*** Move to: src/c.txt", "@@", "-b", "+c", "*** Delete File: src/gone.txt", "*** Add File: src/d.txt", "+d")

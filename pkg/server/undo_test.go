@@ -23,13 +23,13 @@ func undoBench(t *testing.T) *bench {
 // writes replaces a file as an agent does, and gives the record's id.
 func (b *bench) writes(path, content string) string {
 	b.t.Helper()
-	b.call("read_file", args{"path": path})
-	return b.ok("write_to_file", args{"path": path, "content": content}).str("record_id")
+	b.Call("read_file", args{"path": path})
+	return b.OK("write_to_file", args{"path": path, "content": content}).Str("record_id")
 }
 
 func (b *bench) patches(lines ...string) string {
 	b.t.Helper()
-	return b.ok("apply_patch", args{"patch": patch(lines...)}).str("record_id")
+	return b.OK("apply_patch", args{"patch": patch(lines...)}).Str("record_id")
 }
 
 func (b *bench) plan(records ...string) *undo.Plan {
@@ -86,9 +86,9 @@ func TestUndoRestoresExactly(t *testing.T) {
 			b := undoBench(t)
 			check.Write(t, b.dir, "src/x", content)
 			check.OK(t, os.Chmod(filepath.Join(b.dir, "src/x"), 0o755))
-			b.call("read_file", args{"path": "src/x"})
+			b.Call("read_file", args{"path": "src/x"})
 			hash := b.hashOf("src/x")
-			id := b.ok("write_to_file", args{"path": "src/x", "content": "all new\n", "expected_content_hash": hash}).str("record_id")
+			id := b.OK("write_to_file", args{"path": "src/x", "content": "all new\n", "expected_content_hash": hash}).Str("record_id")
 			b.undoes(id)
 			b.reads("src/x", content)
 			if info, err := os.Stat(filepath.Join(b.dir, "src/x")); err != nil || info.Mode().Perm() != 0o755 {
@@ -105,7 +105,7 @@ func TestUndoOfCreatedDeletedMoved(t *testing.T) {
 	b.undoes(created)
 	b.gone("src/new/file.txt")
 
-	b.ok("read_file", args{"path": "src/a.txt"})
+	b.OK("read_file", args{"path": "src/a.txt"})
 	deleted := b.patches("*** Delete File: src/a.txt")
 	b.undoes(deleted)
 	b.reads("src/a.txt", "one\ntwo\nthree\n")
@@ -267,7 +267,7 @@ func TestUndoFollowsLaterMoves(t *testing.T) {
 	moved := b.patches("*** Update File: src/a.txt", "*** Move to: docs/b.txt", "@@", "-three", "+THREE")
 	b.undoes(id)
 	b.reads("docs/b.txt", "one\ntwo\nTHREE\n")
-	b.ok("read_file", args{"path": "docs/b.txt"})
+	b.OK("read_file", args{"path": "docs/b.txt"})
 	on := b.patches("*** Update File: docs/b.txt", "*** Move to: docs/c.txt")
 	p := b.plan(moved)
 	check.That(t, len(p.Conflicts) == 1 && strings.Contains(p.Conflicts[0].Reason, "moved on from docs/b.txt to docs/c.txt"), "%+v", p.Conflicts)
@@ -282,7 +282,7 @@ func TestUndoOfAPathThatChangedHands(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
 	check.Write(t, b.dir, "src/b.txt", "b\n")
-	b.ok("read_file", args{"path": "src/b.txt"})
+	b.OK("read_file", args{"path": "src/b.txt"})
 	ids := []string{
 		b.patches("*** Delete File: src/b.txt"),
 		b.patches("*** Update File: src/a.txt", "*** Move to: src/b.txt"),

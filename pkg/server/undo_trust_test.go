@@ -51,8 +51,8 @@ func TestRecordsHaveModes(t *testing.T) {
 	check.Write(t, b.dir, "src/key", "private\n")
 	b.chmod("src/run.sh", 0o755)
 	b.chmod("src/key", 0o600)
-	b.ok("read_file", args{"path": "src/run.sh"})
-	b.ok("read_file", args{"path": "src/key"})
+	b.OK("read_file", args{"path": "src/run.sh"})
+	b.OK("read_file", args{"path": "src/key"})
 	id := b.patches("*** Delete File: src/key", "*** Add File: src/new.txt", "+new", "*** Update File: src/run.sh", "*** Move to: src/go.sh", "@@", "-#!/bin/sh", "+#!/bin/bash")
 	e := b.entry(id)
 	for path, want := range map[string]string{"src/key": "0600 ", "src/new.txt": " 0644", "src/go.sh": "0755 0755"} {
@@ -114,7 +114,7 @@ func TestUndoInPart(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("*** Add File: src/many/%d.txt", i), "+by the agent")
 	}
 	lines = append(lines, "*** Update File: src/a.txt", "*** Move to: src/moved.txt", "@@", "-two", "+TWO")
-	b.ok("read_file", args{"path": "src/a.txt"})
+	b.OK("read_file", args{"path": "src/a.txt"})
 	id := b.patches(lines...)
 	on := b.writes("src/moved.txt", "one\nTWO\nthree\nfour\n") // goes with what it stands on
 	check.Write(t, b.dir, "src/many/7.txt", "by hand\n")
@@ -149,8 +149,8 @@ func TestUndoInPartKeepsWhatHangsTogether(t *testing.T) {
 	t.Parallel()
 	b := undoBench(t)
 	check.Write(t, b.dir, "src/b.txt", "b\n")
-	b.ok("read_file", args{"path": "src/a.txt"})
-	b.ok("read_file", args{"path": "src/b.txt"})
+	b.OK("read_file", args{"path": "src/a.txt"})
+	b.OK("read_file", args{"path": "src/b.txt"})
 	first := b.patches("*** Update File: src/a.txt", "@@", "-one", "+ONE", "*** Update File: src/b.txt", "@@", "-b", "+B")
 	second := b.patches("*** Update File: src/a.txt", "*** Move to: src/c.txt", "*** Update File: src/b.txt", "@@", "-B", "+BB")
 	b.writes("src/a.txt", "another\n")
@@ -197,7 +197,7 @@ func TestUndoFollowsGit(t *testing.T) {
 		"and by a record": func(b *bench) {
 			check.Git(b.t, b.dir, "mv", "src/x.txt", "src/z.txt")
 			b.commits("src")
-			b.ok("read_file", args{"path": "src/z.txt"})
+			b.OK("read_file", args{"path": "src/z.txt"})
 			b.patches("*** Update File: src/z.txt", "*** Move to: docs/y.txt")
 		},
 	} {
@@ -259,7 +259,7 @@ func TestUndoSaysLinks(t *testing.T) {
 	for _, change := range []func() string{
 		func() string { return b.runs("rm docs/outside") },
 		func() string {
-			b.ok("read_file", args{"path": "docs/outside"})
+			b.OK("read_file", args{"path": "docs/outside"})
 			return b.patches("*** Delete File: docs/outside")
 		},
 	} {
@@ -293,8 +293,8 @@ func TestUndoTellsNotKeptFromNotYet(t *testing.T) {
 	b, _ := start(t, dir, withoutSandbox).under("INT-005")
 	check.Write(t, dir, "src/b.txt", "first\n")
 	id := b.writes("src/b.txt", "second\n")
-	began := b.ok("execute_command", args{"command": "echo x > src/by.txt; mkfifo src/wait; read line < src/wait", "background": true})
-	if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: []string{began.str("record_id")}}); !errors.Is(err, undo.ErrNotYet) {
+	began := b.OK("execute_command", args{"command": "echo x > src/by.txt; mkfifo src/wait; read line < src/wait", "background": true})
+	if _, err := b.server.PlanUndo(t.Context(), undo.Request{Records: []string{began.Str("record_id")}}); !errors.Is(err, undo.ErrNotYet) {
 		t.Errorf("%v, want %v", err, undo.ErrNotYet)
 	}
 	p, err := b.server.PlanUndo(t.Context(), undo.Request{IntentID: "INT-005"})

@@ -74,14 +74,14 @@ func TestWhatTheSandboxDeniedIsSaid(t *testing.T) {
 			}
 			b, s := start(t, dir, able).under("INT-001")
 			for _, c := range cases {
-				r := b.ok("execute_command", args{"session": s, "command": c.line})
+				r := b.OK("execute_command", args{"session": s, "command": c.line})
 				path, said := denialOf(t, r)
 				home := os.Getenv("HOME")
 				check.That(t, path == strings.Replace(c.path, "~", home, 1) && strings.Contains(said, c.said),
 					"%s: %q: %q: %s\n%s", c.name, c.line, path, said, r.Text)
 			}
 			for _, c := range plain {
-				r := b.ok("execute_command", args{"session": s, "command": c.line})
+				r := b.OK("execute_command", args{"session": s, "command": c.line})
 				if path, said := denialOf(t, r); said != "" {
 					t.Errorf("%s: %q is laid to the sandbox: %q: %s\n%s", c.name, c.line, path, said, r.Text)
 				}
@@ -112,7 +112,7 @@ func TestWhatElseTheSandboxDeniedIsSaid(t *testing.T) {
 		"python3 -c \"import socket; socket.create_connection(('192.0.2.1', 80))\"": {"", "connect | INT-001 | ask_user | the settings deny commands the network"},
 	} {
 		check.Write(t, dir, "src/a.txt", "x")
-		r := b.ok("execute_command", args{"session": s, "command": line})
+		r := b.OK("execute_command", args{"session": s, "command": line})
 		path, said := denialOf(t, r)
 		check.That(t, path == want[0] && strings.Contains(said, want[1]), "%q: %q: %s\n%s", line, path, said, r.Text)
 	}
@@ -127,7 +127,7 @@ func TestAnApprovedRedirectionIsWritten(t *testing.T) {
 	for _, line := range []string{"echo new > docs/other.md", "echo new > docs/new.md", "echo new > .vscode/settings.json", "echo new > .mcp.json"} {
 		call := args{"session": s, "command": line}
 		b.answers(b.required("execute_command", call), approval.Once, "")
-		r := b.ok("execute_command", call)
+		r := b.OK("execute_command", call)
 		name := strings.Fields(line)[3]
 		check.That(t, r.Object["exit_code"] == float64(0) && b.read(name) == "new\n", "%s: %s", line, r.Text)
 	}
@@ -148,7 +148,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	check.Git(t, dir, "worktree", "add", "-q", "-b", "work", tree)
 	was := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch")
 	b, s := start(t, tree).under("INT-001")
-	r := b.ok("execute_command", args{"session": s, "command": "echo new > src/new.txt && git add src && git commit -qm two && " +
+	r := b.OK("execute_command", args{"session": s, "command": "echo new > src/new.txt && git add src && git commit -qm two && " +
 		"git switch -qc topic HEAD~1 && echo t > src/t.txt && git add src && git commit -qm three && git rebase -q work && git branch -D work && git log --format=%s"})
 	code := r.Object["exit_code"]
 	check.Must(t, code == float64(0) && strings.Contains(r.Text, "three\ntwo\none"), "%v\n%s", code, r.Text)
@@ -163,7 +163,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 	}
 	e := b.lastRecord(record.KindCommand)
 	check.That(t, e.Detail["git"] != nil, "the record has %v", e.Detail)
-	if r := b.ok("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
+	if r := b.OK("execute_command", args{"session": s, "command": "git config core.hooksPath src"}); r.Object["exit_code"] == float64(0) {
 		t.Errorf("the configuration was written\n%s", r.Text)
 	}
 	is := check.Git(t, dir, "rev-parse", "HEAD") + check.Git(t, dir, "status", "--short", "--branch")
@@ -172,7 +172,7 @@ func TestGitInALinkedWorkTree(t *testing.T) {
 		check.That(t, !strings.Contains(line, "violation"), "a commit is a violation: %s", line)
 	}
 	// A merge of the other work tree that nobody began there is found.
-	r = b.refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/MERGE_HEAD"`})
+	r = b.Refused("COMMAND_OUT_OF_SCOPE", "execute_command", args{"session": s, "command": `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/MERGE_HEAD"`})
 	check.That(t, strings.Contains(r.Text, "MERGE_HEAD") && strings.Contains(r.Text, "nobody began there"), "%s", r.Text)
 	b.verify()
 }
@@ -185,7 +185,7 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	check.Git(t, dir, "config", "user.name", "U")
 	check.Git(t, dir, "config", "user.email", "u@example.org")
 	b, s := start(t, dir, inTree).under("INT-001")
-	run := func(line string) reply { return b.ok("execute_command", args{"session": s, "command": line}) }
+	run := func(line string) reply { return b.OK("execute_command", args{"session": s, "command": line}) }
 	const said = "ask the user to commit .orchestration and to run this git command"
 	if r := run("echo x > src/a.txt; git merge nowhere; git switch nowhere"); strings.Contains(r.Text, said) {
 		t.Errorf("git failed for another reason: %s", r.Text)
@@ -197,7 +197,7 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 		check.Git(t, dir, "branch", branch)
 	}
 	check.Git(t, dir, "switch", "-q", "one")
-	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git switch two"}); !strings.Contains(r.Text, "is the ledger") || !strings.Contains(r.Text, "git switch two") {
+	if r := b.Refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git switch two"}); !strings.Contains(r.Text, "is the ledger") || !strings.Contains(r.Text, "git switch two") {
 		t.Errorf("git went on without the ledger: %s", r.Text)
 	}
 	b.wantRecord("PROTECTED_PATH") // it is not written while git replaces the file
@@ -205,12 +205,12 @@ func TestGitThatMeetsTheLedgerSaysWhoCanRunIt(t *testing.T) {
 	check.Git(t, dir, "branch", "side", strings.TrimSpace(check.Git(t, dir, "commit-tree", "-p", "one", "-m", "side", "two^{tree}")))
 	run("true") // its record is not committed
 	for _, line := range []string{"git switch one", "git checkout -q one", "git rebase side", "git commit -qam three && git rebase side"} {
-		r := b.call("execute_command", args{"session": s, "command": line})
+		r := b.Call("execute_command", args{"session": s, "command": line})
 		check.That(t, r.Object["exit_code"] != float64(0) && (strings.Contains(r.Text, said) || strings.Contains(r.Text, "is the ledger")),
 			"%s: %s", line, r.Text)
 		check.Git(t, dir, "restore", "src")
 	}
-	if r := b.refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git stash"}); !strings.Contains(r.Text, "is the ledger") {
+	if r := b.Refused("PROTECTED_PATH", "execute_command", args{"session": s, "command": "git stash"}); !strings.Contains(r.Text, "is the ledger") {
 		t.Errorf("git stash: %s", r.Text)
 	}
 }

@@ -175,10 +175,14 @@ func TestCopiesWhileGitWorks(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range commits {
+		for i := 0; i < commits; i++ {
 			cmd := exec.Command("git", "-c", "user.name=U", "-c", "user.email=u@example.org", "commit", "-q", "--allow-empty", "-m", fmt.Sprint("commit ", i))
 			cmd.Dir, cmd.Env = top, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + linked, "GIT_CONFIG_NOSYSTEM=1"}
-			if out, err := cmd.CombinedOutput(); err != nil {
+			out, err := cmd.CombinedOutput()
+			switch {
+			case err != nil && strings.Contains(string(out), "empty commit message"): // it read its own file in the very moment
+				i--
+			case err != nil:
 				t.Errorf("git commit: %v\n%s", err, out)
 			}
 		}
