@@ -2,8 +2,10 @@ package mcpbridge
 
 import (
 	"crypto/rand"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,13 +79,10 @@ func (h *HTTPHandler) of(name string) *principal {
 }
 
 // all are the principals that there are.
-func (h *HTTPHandler) all() (all []*principal) {
+func (h *HTTPHandler) all() []*principal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, p := range h.principals {
-		all = append(all, p)
-	}
-	return all
+	return slices.Collect(maps.Values(h.principals))
 }
 
 // clientOf tells the clients of one principal apart: by their protocol session where they have one, else by their connection.

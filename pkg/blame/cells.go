@@ -167,7 +167,8 @@ func (c *cells) learn(t *lineTable, later *cells, budget *int) {
 	for _, n := range slices.Sorted(maps.Keys(lengths)) {
 		for start := 0; start+n <= len(later.lines) && len(wanted) > 0 && *budget > 0; start++ {
 			run := later.lines[start : start+n]
-			if t.anyVague(run) {
+			if vague := slices.IndexFunc(run, t.isVague); vague >= 0 {
+				start += vague // each block up to there has the line, too
 				continue
 			}
 			*budget -= n

@@ -53,11 +53,14 @@ func (e *examination) checkLockHeld(root *os.Root) {
 		return // nobody has locked anything yet
 	}
 	defer file.Close()
-	for began := time.Now(); time.Since(began) <= heldTime && e.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		locked, err := durable.TryLock(file)
 		if locked || err != nil {
 			_ = durable.Unlock(file)
 			return
+		}
+		if time.Since(began) > heldTime || e.ctx.Err() != nil {
+			break
 		}
 	}
 	who, look := "a process that cannot be told", ""

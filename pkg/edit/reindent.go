@@ -48,9 +48,12 @@ func (c *corpus) indent(p placement) ([]string, error) {
 		return nil, err
 	}
 	lines := slices.Clone(p.new)
-	for _, j := range in.news {
-		if lines[j] = found[j] + in.body(j); in.same(j) {
+	for j := range lines {
+		switch {
+		case in.same(j):
 			lines[j] = in.file(in.kept[j])
+		case !isBlank(lines[j]):
+			lines[j] = found[j] + in.body(j)
 		}
 	}
 	return lines, nil

@@ -24,7 +24,7 @@ type document struct {
 	listKey  *yaml.Node // nil if there is no list
 	list     *yaml.Node
 	intents  []*Intent
-	nodes    []*yaml.Node // the mapping of each intent, nil where it is an alias
+	nodes    []*yaml.Node // of each intent: its mapping, or the alias that leads to it
 	warnings []Warning
 	source   *source // for a change
 

@@ -166,7 +166,7 @@ func (f *fields) time(key string, to *time.Time) {
 
 // scope compiles owned_scope, glob by glob so that an error names the glob's line.
 func (f *fields) scope(in *Intent) {
-	in.scope = &Scope{globs: in.OwnedScope}
+	in.scope = &Scope{globs: slices.Clone(in.OwnedScope)}
 	for i, glob := range in.OwnedScope {
 		patterns, err := compileGlob(glob)
 		if err != nil {

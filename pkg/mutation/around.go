@@ -92,8 +92,11 @@ func searchInside(ctx context.Context, v *Verdict, files []File, around OtherFil
 func used(ctx context.Context, in verdict.Inside, files []File, around OtherFiles) string {
 	includes, names := NewWords([]string{path.Base(in.Path)}), NewWords(in.Names)
 	found := mentionIn(files, names, func(f File, side []byte) bool {
-		_, _, includes := includes.Find(side)
-		return includes && f.Path != in.Path
+		if f.Path == in.Path {
+			return false
+		}
+		_, _, found := includes.Find(side)
+		return found
 	})
 	if found != nil {
 		return found.String()

@@ -42,11 +42,12 @@ func (r *review) bringLedgers() error {
 	if r.head.hasLedger() {
 		return nil
 	}
-	anchors, named, err := r.headAnchors()
-	switch isThere := locate.IsBeside(r.root); {
+	isThere := locate.IsBeside(r.root)
+	anchors, named, err := r.headAnchors(isThere)
+	switch {
 	case err != nil:
 		return err
-	case !isThere && !r.opts.Fetched && (len(anchors) > 0 || r.pinned == nil && r.head.keepsLedgerOut()):
+	case !isThere && (len(r.pinned) > 0 || !r.opts.Fetched && (len(anchors) > 0 || r.pinned == nil && r.head.keepsLedgerOut())):
 		return ErrNoLedger
 	case !isThere:
 		r.missingAnchors(anchors, anchors)
@@ -77,16 +78,16 @@ func (r *review) bringLedgers() error {
 	return nil
 }
 
-// headAnchors are the heads of the ledger that HEAD relies on, and those among them that the range's commits name. Where
-// somebody has said which these are they count alone.
-func (r *review) headAnchors() (anchors, named []gitref.Anchor, err error) {
+// headAnchors are the heads of the ledger that HEAD relies on, and, where a ledger is there to be asked, those among them that
+// the range's commits name. Where somebody has said which these are they count alone.
+func (r *review) headAnchors(isThere bool) (anchors, named []gitref.Anchor, err error) {
 	for _, head := range r.pinned {
 		anchors = append(anchors, gitref.Anchor{Commit: r.head.commit, Head: head})
 	}
 	if r.pinned != nil {
 		return anchors, anchors, nil
 	}
-	if anchors, err = gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit); err == nil {
+	if anchors, err = gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit); err == nil && isThere {
 		named, err = gitref.Anchors(r.ctx, r.root, "--end-of-options", r.head.commit, "^"+r.base.commit)
 	}
 	return anchors, named, err

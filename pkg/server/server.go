@@ -127,7 +127,6 @@ func New(o Options) (*Server, error) {
 }
 
 // open opens what lies in the workspace.
-
 func (s *Server) open() error {
 	o := s.options
 	durability := workspace.Full

@@ -126,10 +126,7 @@ func (t *trackedPlaces) of(ctx context.Context, d *Commands, places []string) []
 	if len(fresh) > 0 {
 		files, sure := d.filesInGit(ctx, fresh)
 		for _, place := range fresh {
-			is := !sure || slices.ContainsFunc(files, func(f string) bool { return f == place || strings.HasPrefix(f, place+"/") })
-			if sure || is {
-				t.known[place] = is
-			}
+			t.known[place] = !sure || slices.ContainsFunc(files, func(f string) bool { return f == place || strings.HasPrefix(f, place+"/") })
 		}
 		if !sure {
 			defer func() { t.known = nil }() // to be asked again

@@ -24,7 +24,8 @@ const (
 	// leftTime bounds the waiting for a lock that a dead process has left to a child that it had just made: until that
 	// becomes another program, a matter of moments.
 	leftTime = time.Second
-	maxOwner = 1 << 20 // bytes of an owner's file that are read
+	sweepAge = 10 * time.Minute // longer than any write of a temporary file takes
+	maxOwner = 1 << 20          // bytes of an owner's file that are read
 )
 
 // owner is a process's sign of life for its temporary files, whose names carry its token: the file
@@ -214,6 +215,7 @@ func (a *Abandoned) Sweep(plans []change.Planned) {
 			_ = a.dir.Remove(o.token + ownerSuffix)
 		}
 	}
+	a.sweepNameless(spared)
 }
 
 // sweepDir reports whether nothing is left.
@@ -226,4 +228,35 @@ func (a *Abandoned) sweepDir(dir *durable.Dir, at, token string, spared map[stri
 		}
 	}
 	return all
+}
+
+// sweepNameless looks at files whose process cannot be known, because its sign of life was deleted or could not be
+// made. What is old and locked by nobody goes.
+func (a *Abandoned) sweepNameless(spared map[string]bool) {
+	entries, _ := a.dir.ReadDir()
+	for _, e := range entries {
+		token, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), tempPrefix), "-")
+		_, err := a.dir.Lstat(token + ownerSuffix)
+		if IsTemp(e.Name()) && !spared[path.Join(governanceDir, stateDir, tempDir, e.Name())] && errors.Is(err, fs.ErrNotExist) {
+			a.w.sweep(a.dir, e.Name())
+		}
+	}
+}
+
+// sweep leaves what it is not sure of.
+func (w *Workspace) sweep(dir *durable.Dir, name string) {
+	f, err := openRegular(dir, name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	st, err := durable.StatFile(f)
+	if err != nil || time.Since(st.ModTime) < sweepAge {
+		return
+	}
+	l, err := w.tryLock(f, st)
+	if err == nil && l.held {
+		_ = dir.Remove(name) // the next sweep tries again
+	}
+	l.release()
 }

@@ -21,10 +21,11 @@ type columns struct {
 
 func columnSize(blocks int) int { return (blocks + 7) / 8 }
 
+// filtersAt is where they begin in a file, behind the rows.
+func filtersAt(blocks int) int64 { return int64(headSize) + int64(blocks)*int64(rowSize) }
+
 // fileSize is that of a final segment's file.
-func fileSize(blocks int) int64 {
-	return int64(headSize) + int64(blocks)*int64(rowSize) + 8*filterSize*int64(columnSize(blocks))
-}
+func fileSize(blocks int) int64 { return filtersAt(blocks) + 8*filterSize*int64(columnSize(blocks)) }
 
 func columnsOf(blocks []Block) []byte {
 	size := columnSize(len(blocks))
@@ -51,7 +52,7 @@ func (x *Index) open(segment string, blocks int) (*columns, error) {
 		file.Close()
 		return nil, ErrStale
 	}
-	return &columns{file: file, begin: int64(headSize) + int64(blocks)*int64(rowSize), column: columnSize(blocks)}, nil
+	return &columns{file: file, begin: filtersAt(blocks), column: columnSize(blocks)}, nil
 }
 
 // having gives a bit for each block: whether it can have the key.

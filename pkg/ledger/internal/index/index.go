@@ -261,11 +261,11 @@ func (x *Index) Tidy(places []segment.Extent) {
 		there[at.Name], wanted[fileOf(at.Name)] = true, true
 	}
 	maps.DeleteFunc(x.segments, func(name string, _ *View) bool { return !there[name] })
-	entries, err := durable.ReadDirectoryIn(x.root, indexDir)
-	if x.swept || err != nil {
+	if x.swept {
 		return
 	}
 	x.swept = true
+	entries, _ := durable.ReadDirectoryIn(x.root, indexDir)
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && !wanted[entry.Name()] && time.Since(info.ModTime()) > keptUnused {
@@ -344,11 +344,15 @@ func decode(name string, data []byte) *View {
 	}
 	v := &View{final: le.Uint32(data[headSize-4:]) == 1}
 	n := int(le.Uint32(data[headSize-8:]))
-	if size := headSize + n*(rowSize+filterSize); !v.final && size != len(data) || v.final && fileSize(n) != int64(len(data)) {
+	begin, size := filtersAt(n), filtersAt(n)+int64(n)*filterSize
+	if v.final {
+		size = fileSize(n)
+	}
+	if size != int64(len(data)) {
 		return &View{}
 	}
-	filters := data[headSize+n*rowSize:]
-	for row := range slices.Chunk(data[headSize:headSize+n*rowSize], rowSize) {
+	filters := data[begin:]
+	for row := range slices.Chunk(data[headSize:begin], rowSize) {
 		b := Block{
 			From: v.end(), To: int64(le.Uint64(row)), Least: int64(le.Uint64(row[8:])), Greatest: int64(le.Uint64(row[16:])),
 			Sum: le.Uint32(row[24:]), Odd: le.Uint32(row[28:]) == 1,
