@@ -62,10 +62,10 @@ func (k *Keeper) GitStore() *GitStore {
 			continue
 		}
 		s.dirs[dir] = now
-		eachName(top, dir, func(name string) {
+		eachName(top, dir, func(h *handle, name string) {
 			var of stat
 			switch at := path.Join(dir, name); {
-			case top.lstat(at, &of) != nil:
+			case h.lstat(name, &of) != nil:
 			case of.kind() == Directory:
 				left = append(left, at)
 			default:
@@ -83,7 +83,7 @@ func (k *Keeper) GitStore() *GitStore {
 }
 
 // eachName visits what is in a directory, as far as it can be looked into; no link on the way is followed.
-func eachName(top *handle, dir string, visit func(name string)) {
+func eachName(top *handle, dir string, visit func(h *handle, name string)) {
 	h := top.hold()
 	defer func() { h.release() }()
 	for name := range strings.SplitSeq(dir, "/") {
@@ -94,7 +94,7 @@ func eachName(top *handle, dir string, visit func(name string)) {
 		h.release()
 		h = inner
 	}
-	_ = h.names(make([]byte, listing), func(name []byte) { visit(string(name)) })
+	_ = h.names(make([]byte, listing), func(name []byte) { visit(h, string(name)) })
 }
 
 func (k *Keeper) gitTop() *handle {

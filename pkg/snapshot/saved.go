@@ -112,9 +112,10 @@ func (k *Keeper) saveFor(begin []*Window) error {
 		state.Since = append(state.Since, k.save(path, v))
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	unrecorded := k.unrecorded(begin)
-	for _, w := range begin {
+	k.mu.Unlock()
+	all := make([][]byte, len(begin))
+	for i, w := range begin {
 		own := state
 		own.Since = slices.Clip(state.Since)
 		for _, one := range unrecorded { // out of its scope, that is as it was before
@@ -126,7 +127,12 @@ func (k *Keeper) saveFor(begin []*Window) error {
 		if err := gob.NewEncoder(&out).Encode(own); err != nil {
 			return err
 		}
-		w.Saved, w.base = out.Bytes(), k.base
+		all[i] = out.Bytes()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, w := range begin {
+		w.Saved, w.base = all[i], k.base
 		k.base.uses++
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func (m *Builder) hold(place string, r *Profile) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := os.Lstat(filepath.Join(m.root, filepath.FromSlash(place))); err == nil && m.made[place] == 0 {
+	if info, err := os.Lstat(filepath.Join(m.root, filepath.FromSlash(place))); err == nil && info.IsDir() && m.made[place] == 0 {
 		return true
 	}
 	made, err := m.makeDir(place)
