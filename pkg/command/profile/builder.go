@@ -154,8 +154,13 @@ func shape(r *Profile, s *survey) {
 			return
 		}
 		r.Crowded = s.Touched != nil
-		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
 		s.seen, s.short = 0, false
+		if s.Open != nil { // these go first: the scope can be served without them
+			s.Open = nil
+			shape(r, s)
+			return
+		}
+		r.warn("So much in the directories of the scope is out of scope that new files can be made only where nothing is.")
 	}
 	p := &pieces{survey: s}
 	_, writable := p.visit(".", s.start())

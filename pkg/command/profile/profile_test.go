@@ -132,7 +132,8 @@ func TestOpened(t *testing.T) {
 		{"packages that are there", "manifest node_modules/x/.git/config node_modules/x/.vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}},
 			". -manifest " + absent, "node_modules src", "node_modules"},
 		{"a link in their place", "manifest node_modules->src src/a", profile.Request{Scope: []string{"src/**"}, Packages: []string{"node_modules"}}, "src", "src", ""},
-		{"too many masks", "src/a " + many("f", 1200), profile.Request{Scope: []string{"src/**"}, Open: []string{"."}, Packages: []string{"node_modules"}}, "src node_modules", "src node_modules", "node_modules"},
+		{"too many masks in what is opened", "src/a.ts src/b.css " + many("f", 1200), profile.Request{Scope: []string{"src/*.ts"}, Open: []string{"."}, Packages: []string{"node_modules"}},
+			"-src/b.css src node_modules", "src/a.ts node_modules", "node_modules"},
 		{"program configuration by name", ".vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Named: []string{".vscode/s", ".mcp.json"}}, ". .vscode/s -.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.orchestration/ -.roo/ -.roomodes -.vscode/", ".vscode/s src", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
