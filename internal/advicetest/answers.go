@@ -1,22 +1,21 @@
 package advicetest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Answers holds the answers of tools to what the tools promise: each to its own output schema, and a refusal to what an
 // agent can do with it.
 type Answers struct {
 	tools   Tools
-	outputs map[string]*jsonschema.Schema
+	outputs map[string]*jsonschema.Resolved
 }
 
-func NewAnswers() *Answers { return &Answers{Tools{}, map[string]*jsonschema.Schema{}} }
+func NewAnswers() *Answers { return &Answers{Tools{}, map[string]*jsonschema.Resolved{}} }
 
 // Add reads a tool's schemas. One without an output schema promises nothing.
 func (a *Answers) Add(name string, input, output []byte) error {
@@ -32,8 +31,8 @@ func (a *Answers) Add(name string, input, output []byte) error {
 
 // Faults says what is wrong with an answer.
 func (a *Answers) Faults(tool string, structured []byte, refused bool) (faults []string) {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
-	if err != nil {
+	var value any
+	if err := json.Unmarshal(structured, &value); err != nil {
 		return []string{err.Error()}
 	}
 	if schema := a.outputs[tool]; schema != nil {
@@ -41,8 +40,7 @@ func (a *Answers) Faults(tool string, structured []byte, refused bool) (faults [
 			faults = append(faults, fmt.Sprintf("it answers against its own output schema: %v\n%s", err, structured))
 		}
 	}
-	var object map[string]any
-	if err := json.Unmarshal(structured, &object); refused && err == nil {
+	if object, ok := value.(map[string]any); refused && ok {
 		faults = append(faults, a.tools.Faults(tool, object)...)
 	}
 	return faults
@@ -51,19 +49,15 @@ func (a *Answers) Faults(tool string, structured []byte, refused bool) (faults [
 // compiled has the schemas by their texts: compiling those of all tools costs more than a test of a few calls.
 var compiled sync.Map
 
-func compile(source []byte) (*jsonschema.Schema, error) {
+func compile(source []byte) (*jsonschema.Resolved, error) {
 	if schema, ok := compiled.Load(string(source)); ok {
-		return schema.(*jsonschema.Schema), nil
+		return schema.(*jsonschema.Resolved), nil
 	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
-	if err != nil {
+	var document jsonschema.Schema
+	if err := json.Unmarshal(source, &document); err != nil {
 		return nil, err
 	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("schema.json", document); err != nil {
-		return nil, err
-	}
-	schema, err := compiler.Compile("schema.json")
+	schema, err := document.Resolve(nil)
 	if err == nil {
 		compiled.Store(string(source), schema)
 	}

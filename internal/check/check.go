@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,8 +39,18 @@ func Rounds(usual, long int) int {
 }
 
 // Waiting is for a TestMain whose tests mostly wait for other processes: more of them run at once than there are
-// processors. A -parallel that was given is parsed later, and stands.
-func Waiting() { set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) }
+// processors. A -parallel that was given is parsed later, and stands. Their heaps, and those of the processes that they
+// start, are small: collecting them at each doubling costs a tenth of the time.
+func Waiting() {
+	set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(seldom)
+		_ = os.Setenv("GOGC", strconv.Itoa(seldom))
+	}
+}
+
+// seldom is how much a heap grows before it is collected, in percent.
+const seldom = 400
 
 // OneByOne is for a TestMain: under the race detector it leaves out the tests whose names go on, after Test, with one of
 // these. They make one call after the other, and were judged without it. A -skip that was given stands.
@@ -163,6 +174,16 @@ func Write(t testing.TB, dir, name, content string) {
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return run(t, dir, "git", args...)
+}
+
+// Repository makes an empty one, as git init --template= does, without a process.
+func Repository(t testing.TB, dir string) {
+	t.Helper()
+	for _, name := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		OK(t, os.MkdirAll(filepath.Join(dir, ".git", name), 0o755))
+	}
+	Write(t, dir, ".git/HEAD", "ref: refs/heads/master\n")
+	Write(t, dir, ".git/config", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n")
 }
 
 // GitAt runs git as one person at a time, whatever the settings of who runs the test say, and gives what it printed without

@@ -79,7 +79,7 @@ func crashWorkspace(t *testing.T) string {
 	}
 	check.Write(t, dir, ".orchestration/active_intents.yaml", intents)
 	check.Write(t, dir, "shared.txt", shared)
-	check.Git(t, dir, "init", "-q", "--template=")
+	check.Repository(t, dir)
 	return dir
 }
 

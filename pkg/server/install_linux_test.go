@@ -50,7 +50,7 @@ func project(t *testing.T, files map[string]string) string {
 		intents += fmt.Sprintf("      - %q\n", glob)
 	}
 	check.Write(t, dir, ".orchestration/active_intents.yaml", intents+"  - id: INT-002\n    name: Docs\n    status: IN_PROGRESS\n    owned_scope: [\"docs/**\"]\n")
-	check.Git(t, dir, "init", "-q", "--template=")
+	check.Repository(t, dir)
 	check.Write(t, dir, ".git/info/exclude", "/.orchestration/\n")
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "fresh")

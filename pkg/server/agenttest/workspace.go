@@ -45,7 +45,7 @@ func Workspace(t *testing.T, dir string) {
 	check.Write(t, dir, ".orchestration/active_intents.yaml", Intents)
 	check.Write(t, dir, "src/a.txt", "one\ntwo\nthree\n")
 	check.Write(t, dir, "docs/other.md", "# Other\n")
-	check.Git(t, dir, "init", "-q", "--template=")
+	check.Repository(t, dir)
 }
 
 // Problems are those of the ledger.
