@@ -123,7 +123,7 @@ func brokenLedgers() map[string]breakage {
 			p.write(p.ledgerPart("archive/20260220T000000.000000000-0123456789abcdef.jsonl.zst"), "x")
 		}, "ledger", doctor.Fail, "archive",
 			"mv '/", nil},
-		"what a killed server left": {func(p *patient) { p.sh("leave-entry") }, "state", doctor.Warn, "1 entry of servers that are gone", "",
+		"what a killed server left": {func(p *patient) { p.sh("git checkout -q -- .orchestration && leave-entry") }, "state", doctor.Warn, "1 entry of servers that are gone", "",
 			func(p *patient) { p.changeOnce() }},
 		"an end that was set aside": {func(p *patient) {
 			p.record("a")
@@ -206,7 +206,7 @@ func brokenGit() map[string]breakage {
 		"half the hooks":    {func(p *patient) { p.sh("orchestra-mcp git install-hooks && rm .git/hooks/commit-msg") }, "git", doctor.Warn, "Only some", "orchestra-mcp git install-hooks", nil},
 		"hooks left behind": {func(p *patient) { p.sh("orchestra-mcp git install-hooks && git config core.hooksPath .git/other") }, "git", doctor.Warn, "core.hooksPath", "orchestra-mcp git install-hooks", nil},
 		"hooks of a program": {func(p *patient) {
-			p.sh(`orchestra-mcp git install-hooks && sed -i.bak "s|^program=.*|program='/gone/it'|" .git/hooks/pre-commit`)
+			p.sh(`git config --unset core.hooksPath; orchestra-mcp git install-hooks && sed -i.bak "s|^program=.*|program='/gone/it'|" .git/hooks/pre-commit`)
 		}, "git", doctor.Warn, "/gone/it, which is gone", "orchestra-mcp git install-hooks", nil},
 		"a broken repository": {func(p *patient) { p.sh("mv .git ../git && echo gitdir: nowhere >.git") }, "git", doctor.Warn, "git does not read it", "",
 			func(p *patient) { p.sh("rm .git && mv ../git .git") }},

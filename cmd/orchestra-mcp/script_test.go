@@ -35,6 +35,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
 			env.Setenv("APPDATA", filepath.Join(home, "AppData"))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Setenv("GIT_CONFIG_COUNT", "1")
+			env.Setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
+			env.Setenv("GIT_CONFIG_VALUE_0", "false")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each program sleeps a second at its end under -race
 			return os.MkdirAll(home, 0o755)

@@ -13,16 +13,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
 // TestOtherSystemsCompile checks the types of all that the module is made of as another system has it, from the sources: to
 // generate its code as well takes ten times as long and finds no more in Go source.
 func TestOtherSystemsCompile(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the sources stay in memory
+	read := &sources{files: token.NewFileSet(), parsed: map[string]*ast.File{}}
 	for _, system := range []string{"darwin", "windows"} {
 		t.Run(system, func(t *testing.T) {
-			t.Parallel()
-			c := &check{files: token.NewFileSet(), packages: map[string]*types.Package{"unsafe": types.Unsafe}}
+			c := &check{sources: read, packages: map[string]*types.Package{"unsafe": types.Unsafe}}
 			ours := 0
 			for _, p := range listed(t, system) {
 				if err := c.add(p); err != nil {
@@ -69,8 +71,25 @@ func listed(t *testing.T, system string) (packages []listedPackage) {
 	return packages
 }
 
+// sources are read once for all systems.
+type sources struct {
+	files  *token.FileSet
+	parsed map[string]*ast.File
+}
+
+func (s *sources) file(path string) (*ast.File, error) {
+	if s.parsed[path] == nil {
+		file, err := parser.ParseFile(s.files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		s.parsed[path] = file
+	}
+	return s.parsed[path], nil
+}
+
 type check struct {
-	files    *token.FileSet
+	*sources
 	packages map[string]*types.Package
 }
 
@@ -79,20 +98,20 @@ func (c *check) add(p listedPackage) error {
 	if p.ImportPath == "unsafe" {
 		return nil
 	}
-	var sources []*ast.File
+	var files []*ast.File
 	for _, name := range p.GoFiles {
-		source, err := parser.ParseFile(c.files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		file, err := c.file(filepath.Join(p.Dir, name))
 		if err != nil {
 			return err
 		}
-		sources = append(sources, source)
+		files = append(files, file)
 	}
 	var problems []error
 	config := types.Config{
 		IgnoreFuncBodies: !p.Module.Main, Sizes: types.SizesFor("gc", runtime.GOARCH), Importer: checked{c, p.ImportMap},
 		Error: func(err error) { problems = append(problems, err) },
 	}
-	c.packages[p.ImportPath], _ = config.Check(p.ImportPath, c.files, sources, nil) // its error is the first of the problems
+	c.packages[p.ImportPath], _ = config.Check(p.ImportPath, c.files, files, nil) // its error is the first of the problems
 	return errors.Join(problems...)
 }
 
