@@ -25,12 +25,26 @@ const config = `rules:
   - {name: short, when: 'effect.after.size() > 300', action: refuse, message: "Keep it short."}
 `
 
-// serve builds an example and connects a client to it.
+// tools is where the examples and the program are, built at once.
+var tools string
+
+func TestMain(m *testing.M) {
+	var err error
+	if tools, err = os.MkdirTemp("", "examples-"); err != nil {
+		panic(err)
+	}
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", tools+"/", "./custom-hook", "./embedded", "../cmd/orchestra-mcp")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	os.RemoveAll(tools)
+	os.Exit(code)
+}
+
+// serve connects a client to an example.
 func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), example)
-	out, err := exec.Command("go", "build", "-ldflags=-w", "-o", program, "./"+example).CombinedOutput()
-	check.Must(t, err == nil, "%v\n%s", err, out)
 	dir := t.TempDir()
 	for name, content := range map[string]string{".orchestration/active_intents.yaml": intents, "src/a.txt": "one\n", ".orchestration/config.yaml": config} {
 		path := filepath.Join(dir, name)
@@ -38,7 +52,7 @@ func serve(t *testing.T, example string) (*mcp.ClientSession, string) {
 		check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil)
-	cmd := exec.Command(program, dir)
+	cmd := exec.Command(filepath.Join(tools, example), dir)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=")
 	session := check.Value(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil))(t)
 	t.Cleanup(func() {

@@ -36,11 +36,12 @@ func TestOthersReadTheEnvelope(t *testing.T) {
 	}
 }
 
+// TestAStrangerVerifies: in the usual form each format of objects and each place of the ledger once.
 func TestAStrangerVerifies(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, beside := range map[string]bool{"ref": true, "tree": false} {
-			if check.Short() && (format == "sha1") != beside {
+			if !check.Long() && (format == "sha1") != beside {
 				continue
 			}
 			t.Run(format+" "+name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func sweep() (statement, ledger, objects int) {
 	if check.Long() {
 		return 5000, 1500, 4000
 	}
-	return 100, 4, 16
+	return 100, 2, 8
 }
 
 // tampering is a file of which single bytes are changed, in a form that may be packed.

@@ -45,9 +45,9 @@ type treeEntry struct {
 	mode, id, path string
 }
 
-// list gives the files of a commit at or below a path.
-func (r repository) list(commit, path string) ([]treeEntry, error) {
-	out, err := r.ask("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit, path)
+// list gives the files of a commit at or below some paths.
+func (r repository) list(commit string, paths ...string) ([]treeEntry, error) {
+	out, err := r.ask(append([]string{"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}, paths...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -123,11 +123,10 @@ func (r *repo) try(args ...string) (string, error) {
 	return check.GitAt(r.top, r.clock, args...)
 }
 
-func (r *repo) commit(message string) string {
+func (r *repo) commit(message string) {
 	r.t.Helper()
 	r.git("add", "-A")
 	r.git("commit", "-q", "--allow-empty", "-m", message+r.trailer())
-	return r.git("rev-parse", "HEAD")
 }
 
 // trailer names the heads of the ledger, if there are records that no commit names yet.

@@ -109,9 +109,13 @@ func (r *review) open() error {
 	if _, err := exec.LookPath("git"); err != nil {
 		return fmt.Errorf("%w: git is not installed: %v", ErrNoRepository, err)
 	}
-	prefix, err := r.git.ask("rev-parse", "--show-prefix")
+	place, err := r.git.ask("rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	shallow, prefix, _ := strings.Cut(place, "\n")
+	if shallow == "true" { // where it ends, git takes a commit for one without parents
+		return fmt.Errorf("%w; fetch the whole history: fetch-depth: 0 of actions/checkout, or git fetch --unshallow", ErrShallow)
 	}
 	r.prefix, r.report.Workspace = prefix, strings.TrimSuffix(prefix, "/")
 	base, head, fork, err := r.revisions()
@@ -147,15 +151,8 @@ func (r *review) open() error {
 	return nil
 }
 
-// revisions finds the commits. A shallow clone is refused: where it ends, git takes a commit for one without parents.
+// revisions finds the commits.
 func (r *review) revisions() (base, head, fork string, err error) {
-	shallow, err := r.git.ask("rev-parse", "--is-shallow-repository")
-	switch {
-	case err != nil:
-		return "", "", "", err
-	case shallow == "true":
-		return "", "", "", fmt.Errorf("%w; fetch the whole history: fetch-depth: 0 of actions/checkout, or git fetch --unshallow", ErrShallow)
-	}
 	if base, err = r.git.commit(r.opts.Base); err != nil {
 		return "", "", "", fmt.Errorf("%q is %w; fetch it: fetch-depth: 0 of actions/checkout, or git fetch origin BRANCH", r.opts.Base, ErrUnknownRevision)
 	}

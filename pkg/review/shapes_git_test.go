@@ -125,7 +125,8 @@ func branchShapes() []shape {
 		}},
 		{name: "two branches merged crosswise", changed: 13, traced: 10, found: "1 note untraced", says: "2 merge bases", do: func(r *repo) {
 			r.agent("src/b.txt", by("first", 1, 3))
-			first := r.commit("first")
+			r.commit("first")
+			first := r.git("rev-parse", "HEAD")
 			mainGoesOn(r)
 			r.git("merge", "-q", "--no-edit", "main")
 			r.onMain(func() { r.git("merge", "-q", "--no-edit", first) })
@@ -206,7 +207,8 @@ func returnShapes() []shape {
 			do: func(r *repo) {
 				work(r)
 				r.agent("src/b.txt", by("agent", 1, 3))
-				more := r.commit("more")
+				r.commit("more")
+				more := r.git("rev-parse", "HEAD")
 				r.git("checkout", "HEAD^", "--", ".orchestration")
 				r.commit("Revert \"more\"\n\nThis reverts commit " + more + ".")
 			}},

@@ -55,24 +55,22 @@ func (s *review) snapshot(commit, scratch string) (*snapshot, error) {
 }
 
 func (s *review) fill(snap *snapshot) error {
-	for _, name := range []string{home, ignoreFile} {
-		entries, err := s.git.list(snap.commit, s.prefix+name)
-		if err != nil {
-			return err
+	entries, err := s.git.list(snap.commit, s.prefix+home, s.prefix+ignoreFile)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		e.path = strings.TrimPrefix(e.path, s.prefix)
+		if strings.HasPrefix(e.path, home+"/state/") || strings.HasPrefix(e.path, home+"/cache/") {
+			continue
 		}
-		for _, e := range entries {
-			e.path = strings.TrimPrefix(e.path, s.prefix)
-			if strings.HasPrefix(e.path, home+"/state/") || strings.HasPrefix(e.path, home+"/cache/") {
-				continue
-			}
-			snap.ids[e.path] = e.id
-			if !isRegular(e.mode) || !filepath.IsLocal(filepath.FromSlash(e.path)) {
-				snap.odd = append(snap.odd, e.path)
-				continue
-			}
-			if err := s.extract(snap.root, e); err != nil {
-				return fmt.Errorf("%s: %w", e.path, err)
-			}
+		snap.ids[e.path] = e.id
+		if !isRegular(e.mode) || !filepath.IsLocal(filepath.FromSlash(e.path)) {
+			snap.odd = append(snap.odd, e.path)
+			continue
+		}
+		if err := s.extract(snap.root, e); err != nil {
+			return fmt.Errorf("%s: %w", e.path, err)
 		}
 	}
 	return nil

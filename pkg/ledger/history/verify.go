@@ -74,6 +74,7 @@ type walk struct {
 	opened    *os.File
 	workspace *os.Root
 	head      string
+	shallow   bool
 	way       []string          // from the top of the repository to .orchestration
 	homes     map[string]string // the tree of .orchestration in commits that come later in the walk
 	report    Report
@@ -89,10 +90,12 @@ func newWalk(ctx context.Context, root *os.Root, opts Options) (*walk, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
 	}
-	prefix, err := w.Ask(ctx, "rev-parse", "--show-prefix")
+	place, err := w.Ask(ctx, "rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 	}
+	shallow, prefix, _ := strings.Cut(place, "\n")
+	w.shallow = shallow == "true"
 	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), segment.Home)
 	if w.head, err = w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
 		if opts.Head != "" {
@@ -139,10 +142,6 @@ func (w *walk) run(ctx context.Context, opts Options) error {
 		}
 		revisions = append(revisions, "^"+base)
 	}
-	shallow, err := w.Ask(ctx, "rev-parse", "--is-shallow-repository")
-	if err != nil {
-		return err
-	}
 	if err := w.checkFiles(); err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func (w *walk) run(ctx context.Context, opts Options) error {
 	if err := w.dropReturned(ctx, opts); err != nil {
 		return err
 	}
-	if shallow == "true" {
+	if w.shallow {
 		w.report.Unproven = append(w.report.Unproven,
 			"the clone is shallow: its oldest commits were compared with no parent; fetch the whole history (fetch-depth: 0 in CI, git fetch --unshallow)")
 	}
