@@ -63,9 +63,14 @@ func (f *flight) arrive() (failure *rpcError) {
 	if f.call == nil {
 		return nil
 	}
+	f.progress = newProgress(f)
+	defer func() {
+		if failure != nil {
+			f.progress.stop()
+		}
+	}()
 	defer f.server.survive(f.call.Tool, &failure)
 	call := *f.call
-	f.progress = newProgress(f)
 	call.Progress, call.Fragile = f.progress.report, f.fragile
 	call.Behind = func(wait func()) { f.held.parked(f.ctx, wait) }
 	call.Aside = func(wait func()) error { return f.held.aside(f.ctx, wait) }

@@ -2,6 +2,7 @@ package mcpbridge_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,17 +68,14 @@ func TestResumingEnds(t *testing.T) {
 		w := web{t, "http://localhost"}
 		opened, _ := recorded(handler, w.request(initialize))
 		id := opened.header.Get("Mcp-Session-Id")
-		begin := func() {
-			_, leave := recorded(handler, w.request(slowCall, session(id)))
-			receive(t, running, "false")
-			leave()
-			synctest.Wait()
-		}
 		find := func(event string) (*page, func()) { return recorded(handler, w.resume(id, event)) }
 
-		begin()
+		_, leave := recorded(handler, w.request(slowCall, session(id)))
+		receive(t, running, "false")
+		leave()
+		synctest.Wait()
 		time.Sleep(4 * time.Minute)
-		_, leave := find("1-0")
+		_, leave = find("1-0")
 		time.Sleep(10 * time.Minute) // connected, it has all the time
 		leave()
 		synctest.Wait()
@@ -88,39 +86,37 @@ func TestResumingEnds(t *testing.T) {
 		got, _ := find("1-0")
 		check.That(t, strings.Contains(got.String(), "gone"), "after its time: %s", got)
 
-		begin()
-		say <- "end"
-		synctest.Wait()
-		time.Sleep(4 * time.Minute)
-		if got, _ := find("2-0"); !strings.Contains(got.String(), `"text":"done"`) {
-			t.Errorf("the answer is not kept: %s", got)
-		}
-		time.Sleep(6 * time.Minute)
-		if got, _ := find("2-0"); !strings.Contains(got.String(), "gone") {
-			t.Errorf("the answer is kept too long: %s", got)
-		}
-
-		recorded(handler, w.request(slowCall, session(id)))
-		receive(t, running, "false")
-		say <- "end"
-		time.Sleep(4 * time.Minute)
-		if got, _ := find("3-0"); !strings.Contains(got.String(), `"text":"done"`) {
-			t.Errorf("the answer that was sent is not kept: %s", got)
-		}
-		time.Sleep(time.Minute + time.Second)
-		if got, _ := find("3-0"); !strings.Contains(got.String(), "gone") {
-			t.Errorf("the answer that was sent is kept too long: %s", got)
+		for i, how := range []string{"is not sent", "was sent", "was sent to who resumed"} {
+			event := fmt.Sprint(i+2, "-0")
+			_, leave := recorded(handler, w.request(slowCall, session(id)))
+			receive(t, running, "false")
+			if how != "was sent" {
+				leave()
+				synctest.Wait()
+			}
+			if how == "was sent to who resumed" {
+				find(event)
+			}
+			say <- "end"
+			time.Sleep(4 * time.Minute)
+			got, _ := find(event)
+			check.That(t, strings.Contains(got.String(), `"text":"done"`), "an answer that %s is not kept: %s", how, got)
+			time.Sleep(time.Minute + time.Second)
+			got, _ = find(event)
+			check.That(t, strings.Contains(got.String(), "gone"), "an answer that %s is kept too long: %s", how, got)
 		}
 	})
 }
 
 // A call that says nothing is not silent for those who asked for progress, on any transport, nor is its stream for
-// the others.
+// the others. A call that never began says nothing.
 func TestSilentCallsShowThatTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t)
 		_, say, _ := told(h)
 		c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{}).initialize()
+		c.send(strings.Replace(slowCall, "wait", "arrive_panics", 1))
+		check.Equal(t, c.read().Error.Code, -32603)
 		c.send(slowCall)
 		time.Sleep(26 * time.Second)
 		check.Equal(t, c.read().progress(t), "still running after 25s")

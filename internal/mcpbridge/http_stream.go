@@ -154,6 +154,7 @@ func (s *callStream) attach(w http.ResponseWriter, seen int) *line {
 	s.drop()
 	if s.expiry != nil && !s.over {
 		s.expiry.Stop()
+		s.expiry = nil
 	}
 	s.to = to
 	startEvents(w)
