@@ -43,6 +43,20 @@ func (b *beginnings) hold(id string, content io.Reader) (io.Reader, error) {
 	return bytes.NewReader(data), nil
 }
 
+// fits tells by their sizes whether a version of a segment can be the beginning of one that can be held. A size is known of
+// blobs only.
+func (b *beginnings) fits(old, now string) (bool, error) {
+	if !gitread.IsID(now) {
+		return true, nil
+	}
+	after, err := b.sizes.Open(now)
+	if err != nil {
+		return false, err
+	}
+	before, err := b.sizes.Open(old)
+	return before.Size <= after.Size && after.Size <= maxContent, err
+}
+
 // known reports whether the blob is the beginning of a content that is held.
 func (b *beginnings) known(id string) (bool, error) {
 	for _, h := range b.held {

@@ -62,6 +62,9 @@ func (w *walk) grew(name string, old, now side) (bool, error) {
 	if grew, err := w.begins.grew(before, after); err != nil || grew {
 		return grew, err
 	}
+	if fits, err := w.begins.fits(before, after); err != nil || !fits {
+		return false, err
+	}
 	content, err := now.open(name)
 	if err != nil {
 		return false, err

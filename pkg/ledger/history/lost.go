@@ -117,11 +117,11 @@ func (w *walk) newCollection(ctx context.Context) (*collection, error) {
 
 // holdFiles takes in the lines of the work tree.
 func (c *collection) holdFiles() error {
-	for name := range c.files.segments {
+	for name, id := range c.files.segments {
 		if c.seen[name] {
 			continue
 		}
-		c.seen[name] = true
+		c.seen[name], c.seen[id] = true, true
 		if err := c.eachNew(c.files, name, name, func(segment.RawLine) error { return nil }); err != nil {
 			return err
 		}

@@ -140,7 +140,8 @@ func (w *walk) workTree() (side, error) {
 	return s, nil
 }
 
-// list notes the files of a directory of the work tree. A link in its place is not followed.
+// list notes the files of a directory of the work tree, and those that came since it was listed. A link in its place is not
+// followed.
 func (w *walk) list(s side, dir string) error {
 	info, err := w.workspace.Lstat(path.Join(segment.Home, dir))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
@@ -150,9 +151,11 @@ func (w *walk) list(s side, dir string) error {
 	entries, err := durable.ReadDirectoryIn(w.workspace, path.Join(segment.Home, dir))
 	for _, e := range entries {
 		if name := path.Join(dir, e.Name()); err == nil && e.Type().IsRegular() && strings.HasSuffix(name, suffix) {
-			if files[name] = ""; dir != segment.TraceDir {
-				files[name], err = w.blobID(name)
+			id := files[name]
+			if id == "" && dir != segment.TraceDir {
+				id, err = w.blobID(name)
 			}
+			files[name] = id
 		}
 	}
 	return err

@@ -185,6 +185,7 @@ func (w *walk) commit(ctx context.Context, commit string, parents []string) erro
 		return err
 	}
 	delete(w.homes, commit)
+	has := sync.OnceValues(func() (side, error) { return w.sideOf(commit, mine) })
 	for _, parent := range parents {
 		theirs, err := w.homeOf(parent)
 		if err != nil {
@@ -197,7 +198,7 @@ func (w *walk) commit(ctx context.Context, commit string, parents []string) erro
 		if err != nil {
 			return err
 		}
-		now, err := w.sideOf(commit, mine)
+		now, err := has()
 		if err != nil {
 			return err
 		}
