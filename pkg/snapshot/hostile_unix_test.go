@@ -32,7 +32,8 @@ func TestHostileTree(t *testing.T) {
 	check.That(t, c.After.Hash == "" && !c.After.Known, "900 GB were read: %+v", c.After)
 }
 
-// TestDeepTree: what is too deep to be looked into is said, and a path longer than the system takes is no matter.
+// TestDeepTree: what is too deep to be looked into is said, a path longer than the system takes is no matter, and it needs
+// few descriptors however deep it goes.
 func TestDeepTree(t *testing.T) {
 	b := newBench(t)
 	at, err := os.OpenRoot(b.dir)
@@ -46,9 +47,20 @@ func TestDeepTree(t *testing.T) {
 	}
 	b.must(at.WriteFile("bottom", []byte("x"), 0o644))
 	at.Close()
+	defer fewDescriptors(t, 40)()
 	d := b.changed("echo x > top")
 	b.want(d, "created top")
 	check.That(t, len(d.Gaps) == 1 && strings.Contains(d.Gaps[0].Reason, "longer than 4096 bytes"), "%v", d.Gaps)
+}
+
+// fewDescriptors lets the process open no more than so many until the function that it returns is called.
+func fewDescriptors(t *testing.T, n uint64) (back func()) {
+	var limit syscall.Rlimit
+	check.OK(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	next := check.Value(os.Open(os.DevNull))(t)
+	defer next.Close()
+	check.OK(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: uint64(next.Fd()) + n, Max: limit.Max}))
+	return func() { check.OK(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) }
 }
 
 // TestUnreadable: a directory that a command closed to its own user is opened again, and looked into; one that was closed

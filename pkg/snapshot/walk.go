@@ -116,8 +116,15 @@ type worker struct {
 	buf, copying []byte
 }
 
-// directory looks into one and compares it with what is kept.
+// directory looks into one, and goes on in the last that is in it: what is nothing but deep holds two descriptors.
 func (l *worker) directory(t task) {
+	for next := &t; next != nil; {
+		next = l.enter(*next)
+	}
+}
+
+// enter compares a directory with what is kept, and gives the last one in it that is to be looked into.
+func (l *worker) enter(t task) (last *task) {
 	at := t.parent
 	if t.name != "" {
 		opened, err := t.parent.openDir(t.name)
@@ -127,7 +134,7 @@ func (l *worker) directory(t task) {
 				t.node.problem = reason(err)
 				l.gap(t.path, t.node.problem) // what is known of it stays, as far as anybody can tell
 			}
-			return
+			return nil
 		}
 		at = opened
 	}
@@ -136,7 +143,7 @@ func (l *worker) directory(t task) {
 	if t.node.due || !l.partly {
 		c.compare()
 	}
-	c.below()
+	return c.below()
 }
 
 // comparison holds what a directory has against what is kept of it.
@@ -352,8 +359,8 @@ func (c *comparison) end() {
 	}
 }
 
-// below has the directories of this one looked into, by others as far as they have nothing to do.
-func (c *comparison) below() {
+// below has the directories of this one looked into but for the last, by others as far as they have nothing to do.
+func (c *comparison) below() (last *task) {
 	for i := range c.task.node.entries {
 		e := &c.task.node.entries[i]
 		if e.dir == nil {
@@ -371,13 +378,22 @@ func (c *comparison) below() {
 			continue
 		}
 		below, _ := c.area.enter(e.name)
-		inner := task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below}
-		c.pending.Add(1)
-		select {
-		case c.work <- inner:
-		default:
-			c.directory(inner)
-			c.pending.Done()
-		}
+		c.hand(last)
+		last = &task{parent: c.at.hold(), name: e.name, path: path, node: e.dir, area: below}
+	}
+	return last
+}
+
+// hand has a directory looked into by who has nothing to do, or here.
+func (c *comparison) hand(t *task) {
+	if t == nil {
+		return
+	}
+	c.pending.Add(1)
+	select {
+	case c.work <- *t:
+	default:
+		c.directory(*t)
+		c.pending.Done()
 	}
 }
