@@ -210,6 +210,8 @@ func TestResources(t *testing.T) {
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
 			dir := newWorkspace(t)
+			large := fmt.Sprintf(`{"version":"0.1.0","id":"large","timestamp":"2020-01-23T14:30:00Z","files":[],"metadata":{"x":"%300000d"}}`, 0)
+			check.Write(t, dir, ".orchestration/agent_trace.jsonl", large+"\n")
 			b := start(t, dir).connectAs(era)
 			listed := check.Value(b.client.ListResources(t.Context(), nil))(t)
 			var uris []string
@@ -241,7 +243,8 @@ func TestResources(t *testing.T) {
 			s := b.Selects("INT-001")
 			b.OK("write_to_file", args{"session": s, "path": "src/n.txt", "content": "SECRET CONTENT\n"})
 			recent := b.resource("orchestra://ledger/recent")
-			first, _, _ := strings.Cut(recent, "\n")
+			first, rest, _ := strings.Cut(recent, "\n")
+			check.That(t, strings.HasSuffix(rest, fmt.Sprintf(`{"id":"large","left_out_bytes":%d}`+"\n", len(large))), "what is too much: %s", rest[max(0, len(rest)-500):])
 			check.That(t, strings.Contains(first, `"path":"src/n.txt"`), "the newest record is not first:\n%s", recent)
 			check.That(t, !strings.Contains(recent, "SECRET CONTENT") && !strings.Contains(recent, s), "the ledger tells a content or a handle")
 		})

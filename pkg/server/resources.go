@@ -10,8 +10,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// recentRecords is how many records orchestra://ledger/recent shows.
-const recentRecords = 50
+// orchestra://ledger/recent shows so many records, as far as they have no more bytes than that.
+const (
+	recentRecords = 50
+	recentBytes   = 256 << 10
+)
 
 func (s *Server) resources() []mcpbridge.Resource {
 	return []mcpbridge.Resource{
@@ -20,7 +23,7 @@ func (s *Server) resources() []mcpbridge.Resource {
 		{URI: "orchestra://intents", Name: "intents", Title: "Declared intents", MIMEType: "application/json",
 			Description: "Every intent of active_intents.yaml, in short.", Read: s.readIntents},
 		{URI: "orchestra://ledger/recent", Name: "ledger-recent", Title: "Recent ledger records", MIMEType: "application/jsonl",
-			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line.", recentRecords), Read: s.readRecent},
+			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line. Of those behind %d KiB, the id.", recentRecords, recentBytes>>10), Read: s.readRecent},
 	}
 }
 
@@ -74,10 +77,22 @@ func (s *Server) readRecent(ctx context.Context, _ map[string]string) (string, e
 	}
 	var b strings.Builder
 	for _, e := range found.Entries {
-		b.Write(e.Raw)
+		line := e.Raw
+		if b.Len()+len(line) > recentBytes {
+			if line, err = hooks.EncodeJSON(leftOut{e.ID, len(line)}); err != nil {
+				return "", err
+			}
+		}
+		b.Write(line)
 		b.WriteByte('\n')
 	}
 	return b.String(), nil
+}
+
+// leftOut stands in the place of a record that is too much.
+type leftOut struct {
+	ID    string `json:"id"`
+	Bytes int    `json:"left_out_bytes"`
 }
 
 func (s *Server) readBrain(context.Context, map[string]string) (string, error) {
