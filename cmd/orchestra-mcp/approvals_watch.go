@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
+	"reflect"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -57,7 +57,14 @@ func (b *inbox) watch(ctx context.Context, bell bool) error {
 // watched is the inbox as the live view reads it.
 type watched struct {
 	*inbox
-	ctx context.Context // of the command: the view's methods have none
+	ctx   context.Context  // of the command: the view's methods have none
+	shown map[string]shown // by the request's id
+}
+
+// shown is a request as it is on the screen: its difference costs much to lay out, and it rarely changes.
+type shown struct {
+	request approval.Request
+	item    watch.Item
 }
 
 var _ watch.Source = (*watched)(nil)
@@ -73,7 +80,17 @@ func (w *watched) Items() ([]watch.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(records(pending, requestItem), records(grants, grantItem)), nil
+	before := w.shown
+	w.shown = make(map[string]shown, len(pending))
+	items := records(pending, func(r approval.Request) watch.Item {
+		s := before[r.ID]
+		if !reflect.DeepEqual(s.request, r) {
+			s = shown{r, requestItem(r)}
+		}
+		w.shown[r.ID] = s
+		return s.item
+	})
+	return append(items, records(grants, grantItem)...), nil
 }
 
 func requestItem(r approval.Request) watch.Item {
