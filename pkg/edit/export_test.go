@@ -7,6 +7,9 @@ import (
 	file "github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
+// Merge compares lines as they are.
+var Merge = merge
+
 // Distance is the edit distance that similarity is made of.
 func Distance(a, b string) int { return newPattern(a).distance([]rune(b)) }
 

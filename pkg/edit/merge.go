@@ -16,11 +16,11 @@ type Clash struct {
 	Base, Ours, Theirs []string
 }
 
-// Merge brings the changes from base to theirs into ours, by lines, terminators included, as diff3 does (Khanna, Kunal,
+// merge brings the changes from base to theirs into ours, by lines, terminators included, as diff3 does (Khanna, Kunal,
 // Pierce, "A Formal Investigation of Diff3", 2007). A place that only one side changed gets that side's lines, and so
 // does one that both changed alike. Changes that overlap or touch are a Clash, and then no text is given: nothing is
 // decided that nobody has looked at. Every line that ours has and base has not is in the result.
-func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
+func merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	m := merger{base: RawLines(base), ours: RawLines(ours), theirs: RawLines(theirs)}
 	m.run(diffLines(m.base, m.ours), diffLines(m.base, m.theirs))
 	if len(m.clashes) > 0 {

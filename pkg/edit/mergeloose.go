@@ -7,14 +7,14 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// MergeLoosely is [Merge] in which lines of base and ours are the same if key gives the same for them; it drops what does
+// MergeLoosely is merge in which lines of base and ours are the same if key gives the same for them; it drops what does
 // not count, such as white space. So the changes to theirs come into a text that has been indented anew, or has got other
 // line endings.
 //
 // What ours has stays as it is. A line that comes from theirs gets the line ending of those around it, and its indentation
 // is carried over as [ApplyDiff] does it: where the lines around it tell one way in which they were indented anew. If they
 // tell none, lines of the same indentation elsewhere do, if they agree; else it stays. Where the lines around it disagree, and
-// where both sides changed nothing but what does not count, in different ways, it is a clash, unless Merge has none.
+// where both sides changed nothing but what does not count, in different ways, it is a clash, unless merge has none.
 func MergeLoosely(base, ours, theirs string, key func(line string) string) (merged string, clashes []Clash) {
 	m := merger{base: RawLines(base), ours: RawLines(ours), theirs: RawLines(theirs), loose: &loose{ours: newCorpus(ours), key: key}}
 	differences := diffLines(m.loose.keys(m.base), m.loose.keys(m.ours))
@@ -23,7 +23,7 @@ func MergeLoosely(base, ours, theirs string, key func(line string) string) (merg
 	if len(m.clashes) == 0 {
 		return m.loose.join(m.out), nil
 	}
-	if merged, exact := Merge(base, ours, theirs); len(exact) == 0 {
+	if merged, exact := merge(base, ours, theirs); len(exact) == 0 {
 		return merged, nil
 	}
 	return "", m.clashes
