@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -216,7 +217,10 @@ func TestDuplicateIDInFlight(t *testing.T) {
 }
 
 func TestEndOfInput(t *testing.T) {
-	t.Run("calls in flight finish and are answered", func(t *testing.T) {
+	run := func(name string, does func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, does) })
+	}
+	run("calls in flight finish and are answered", func(t *testing.T) {
 		h := newHandler(t)
 		h.tools["wait"] = func(context.Context, mcpbridge.Call) mcpbridge.Result {
 			time.Sleep(100 * time.Millisecond)
@@ -227,13 +231,13 @@ func TestEndOfInput(t *testing.T) {
 		check.OK(t, newServer(t, h).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: patience}))
 		check.Equal(t, strings.Count(out.String(), "finished"), 2)
 	})
-	t.Run("calls that go on are cancelled and answered", func(t *testing.T) {
+	run("calls that go on are cancelled and answered", func(t *testing.T) {
 		var out bytes.Buffer
 		in := initialize + "\n" + callLine(1, "wait", "{}") + "\n"
 		check.NoError(t, newServer(t, newHandler(t)).ServeStdio(t.Context(), strings.NewReader(in), &out, mcpbridge.StdioOptions{Drain: 50 * time.Millisecond}))
 		check.That(t, strings.Contains(out.String(), "cancelled"), "no answer to the cancelled call:\n%s", out.String())
 	})
-	t.Run("a call that ignores its context does not keep the server", func(t *testing.T) {
+	run("a call that ignores its context does not keep the server", func(t *testing.T) {
 		h := newHandler(t)
 		block := make(chan struct{})
 		defer close(block)

@@ -217,7 +217,7 @@ func (r *recorder) isImage(oid string) bool {
 func TestHeldOut(t *testing.T) {
 	all := texts(t)
 	got := map[string]*figures{"images": {}, "before-images": {}, "none": {}}
-	for seed := range check.Rounds(60, 600) {
+	for seed := range check.Rounds(30, 600) {
 		p := heldOutRun(heldOutSeed(t)+seed, 40, all)
 		for known, g := range got {
 			lines := p.blame(t, p.records.contents(known))

@@ -19,7 +19,8 @@ type past struct {
 	twin   *repo
 	owners map[int]string
 	seed   int
-	parted bool // git did other things to the twin: what came of it is not known
+	parted bool     // git did other things to the twin: what came of it is not known
+	paths  []string // that the last commit has
 }
 
 func newPast(t testing.TB, seed int, all map[string][]string, wanted func(string) bool) *past {
@@ -85,8 +86,15 @@ func (p *past) save() {
 func (p *past) commit() {
 	p.tick()
 	p.save()
-	p.must("add", "-A")
-	p.must("commit", "-q", "--allow-empty", "-m", "work")
+	var paths []string
+	for _, f := range p.papers {
+		paths = append(paths, f.path)
+	}
+	if !slices.Equal(paths, p.paths) {
+		p.must("add", "-A")
+	}
+	p.paths = paths
+	p.must("commit", "-q", "-a", "--allow-empty", "-m", "work")
 }
 
 // tick has time pass, so that commits are newer than what was recorded before.

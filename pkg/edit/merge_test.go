@@ -73,7 +73,7 @@ func scribble(r *rand.Rand, lines []string, n int, mark string) []string {
 func TestMergeLosesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	merged, clashed := 0, 0
-	for range 20_000 {
+	for range check.Rounds(8_000, 20_000) {
 		var base []string
 		for range r.IntN(12) {
 			base = append(base, fmt.Sprintf("%d\n", r.IntN(8)))
@@ -109,7 +109,7 @@ func TestMergeLosesNothing(t *testing.T) {
 // TestMergeApart: with an unchanged line between the changes of both sides there is no clash, and the result has both.
 func TestMergeApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for n := range 5_000 {
+	for n := range check.Rounds(2_000, 5_000) {
 		var base, ours, theirs, want strings.Builder
 		for block := range 1 + r.IntN(8) {
 			lines := fmt.Sprintf("%d %d first\n%d %d second\n", n, block, n, block)

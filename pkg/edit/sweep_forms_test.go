@@ -178,13 +178,10 @@ func around(result string, s *sweep) string {
 	return text(lines[min(len(lines), max(0, s.from-3)):min(len(lines), s.from+len(s.now)+3)])
 }
 
+// TestSweepOfDamagedIndentation makes some thousand edits, under the race detector fewer, in the long form ten thousand.
 func TestSweepOfDamagedIndentation(t *testing.T) {
-	edits := uint64(10_000)
-	if check.Short() {
-		edits = 1_000
-	}
 	w := &swept{}
-	w.run(edits, t)
+	w.run(uint64(check.Rounds(check.Smaller(4_000, 1_000), 10_000)), t)
 	t.Logf("%d edits: %d right, %d wrong, %d refused; of %d that are certain %d refused; by damage (right, wrong, refused) %v",
 		w.edits, w.right, w.wrong, w.refused, w.certain, w.certainRefused, w.byKind)
 	if w.wrong > 0 || w.certainRefused > 0 {

@@ -245,7 +245,7 @@ func TestOnAnotherBranch(t *testing.T) {
 // TestALostArchive is found by its name.
 func TestALostArchive(t *testing.T) {
 	w := newWorkspace(t)
-	appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 300, "src")
+	appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 75, "src")
 	l, ctx := w.open(ledger.Options{SegmentSize: smallSegment}), context.Background()
 	check.OK(t, l.Rotate(ctx))
 	names := w.archives()

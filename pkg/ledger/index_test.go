@@ -72,7 +72,7 @@ func (c *chaos) happen() {
 func (c *chaos) append() {
 	c.seed++
 	shape := ledgertest.Shape{
-		Records: 1 + c.r.IntN(400), Intents: c.intents, Paths: 12, Sessions: 1 + c.r.IntN(4), Seed: c.seed,
+		Records: 1 + c.r.IntN(check.Rounds(150, 400)), Intents: c.intents, Paths: 12, Sessions: 1 + c.r.IntN(4), Seed: c.seed,
 		Layout: []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions}[c.r.IntN(2)],
 		Start:  time.Date(2026, 1, 1, c.r.IntN(20), 0, 0, 0, time.UTC),
 	}
@@ -332,7 +332,7 @@ func (c *chaos) compareOne(l *ledger.Ledger, all []record.Entry, f record.Filter
 
 // Git may still be writing an archive when somebody asks. What stands there already looks whole where a frame ends.
 func TestTheIndexGetsTheRestOfAnArchiveThatWasBeingWritten(t *testing.T) {
-	w, _, archives := archived(t, 4000)
+	w, _, archives := archived(t, 1600)
 	ask := func(l *ledger.Ledger) (n int) {
 		for _, f := range []record.Filter{{IntentID: "INT-001"}, {IntentID: "none"}} {
 			n += len(query(t, l, f).Entries)

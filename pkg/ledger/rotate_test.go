@@ -18,7 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-const smallSegment = 64 << 10
+const smallSegment = 16 << 10
 
 func (w *workspace) archives() []string {
 	w.t.Helper()
@@ -61,13 +61,13 @@ func TestRotateKeepsEveryRecord(t *testing.T) {
 		t.Run(string(layout), func(t *testing.T) {
 			w := newWorkspace(t)
 			long := w.open(ledger.Options{Layout: layout, Durability: ledger.DurabilityOS, SegmentSize: -1})
-			ids := appendMany(t, long, 1000, "src")
+			ids := appendMany(t, long, 250, "src")
 			check.Equal(t, len(w.archives()), 0, "archives although it must not rotate")
 			l := w.open(ledger.Options{Layout: layout, SegmentSize: smallSegment})
 			w.write(".orchestration/state/rotate/0.jsonl.zst", "what a rotation left that was killed")
 			w.write(".orchestration/state/rotate/rest.jsonl", "half")
 			check.OK(t, l.Rotate(context.Background()))
-			if names := w.archives(); len(names) < 5 { // about 1 MiB of lines in pieces of 64 KiB
+			if names := w.archives(); len(names) < 5 { // about 256 KiB of lines in pieces of 16 KiB
 				t.Errorf("archives %v", names)
 			}
 			active := filepath.Join(w.dir, tracePath)
@@ -107,14 +107,14 @@ func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
 			w := newWorkspace(t)
 			other := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
 			quiet := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
-			ids := appendMany(t, quiet, 200, "before")
+			ids := appendMany(t, quiet, 50, "before")
 			l := w.open(ledger.Options{SegmentSize: -1})
 			var once sync.Once
 			l.UseDisk(ledger.Disk{Flush: func(f *os.File) error {
 				once.Do(func() {
 					check.OK(t, other.Rotate(context.Background()))
 					if twice {
-						ids = append(ids, appendMany(t, quiet, 200, "between")...)
+						ids = append(ids, appendMany(t, quiet, 50, "between")...)
 						check.OK(t, other.Rotate(context.Background()))
 					}
 				})
@@ -132,12 +132,12 @@ func TestRotationBetweenWriteAndLookIsNotARewrite(t *testing.T) {
 func TestHeadsAndGarbageStayInTheFile(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
-	ids := appendMany(t, l, 100, "a")
+	ids := appendMany(t, l, 50, "a")
 	w.write(tracePath, w.read(tracePath)+"<<<<<<< ours\n{\"another\":\"tool\"}\n\n")
-	ids = append(ids, appendMany(t, l, 100, "b")...)
+	ids = append(ids, appendMany(t, l, 50, "b")...)
 	lines := w.lines(tracePath)
 	leaf, last := `{"a":"leaf"}`, len(lines)-1
-	branch := append(append(lines[:50:50], leaf), lines[50:]...)
+	branch := append(append(lines[:25:25], leaf), lines[25:]...)
 	w.write(tracePath, strings.Join(branch, "\n")+"\n")
 	check.OK(t, w.open(ledger.Options{SegmentSize: smallSegment}).Rotate(context.Background()))
 	kept := w.read(tracePath)
@@ -159,7 +159,7 @@ func TestHeadsAndGarbageStayInTheFile(t *testing.T) {
 func TestTornEndIsNotArchived(t *testing.T) {
 	w := newWorkspace(t)
 	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
-	ids := appendMany(t, l, 200, "a")
+	ids := appendMany(t, l, 50, "a")
 	check.OK(t, l.Close(context.Background()))
 	w.write(tracePath, w.read(tracePath)+`{"prev":["torn`+strings.Repeat("x", smallSegment))
 	l = w.open(ledger.Options{SegmentSize: smallSegment})
@@ -170,7 +170,7 @@ func TestTornEndIsNotArchived(t *testing.T) {
 
 func TestFilesThatCannotBeArchivedAreLeftAlone(t *testing.T) {
 	for name, content := range map[string]string{
-		"garbage": strings.Repeat("hello\n", 20_000), "leaves": leaves(2000), "one long line": strings.Repeat("x", 3*smallSegment) + "\n",
+		"garbage": strings.Repeat("hello\n", 5000), "leaves": leaves(500), "one long line": strings.Repeat("x", 3*smallSegment) + "\n",
 		"garbage between records": "",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestFailureAtEachStepOfARotationLosesNothing(t *testing.T) {
 func rotateWithFailure(t *testing.T, step int) bool {
 	w := newWorkspace(t)
 	quiet := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
-	ids := appendMany(t, quiet, 200, "a")
+	ids := appendMany(t, quiet, 50, "a")
 	at, renamed := 0, false
 	fails := func() error {
 		if at++; at == step {
@@ -250,7 +250,7 @@ func rotateWithFailure(t *testing.T, step int) bool {
 
 func TestAFullDiskStopsRotationAndNotAppends(t *testing.T) {
 	w := newWorkspace(t)
-	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
+	l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: 4 * smallSegment})
 	var full atomic.Bool
 	var tries atomic.Int64
 	full.Store(true)
@@ -290,7 +290,7 @@ func TestAFileThatWasReplacedOrEditedIsNotRotated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
 			l := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1})
-			appendMany(t, l, 200, "a")
+			appendMany(t, l, 50, "a")
 			content := w.read(tracePath)
 			rotating := w.open(ledger.Options{SegmentSize: smallSegment})
 			after := ""

@@ -116,14 +116,14 @@ func TestProblemsAreNumbered(t *testing.T) {
 // TestReadersMissNothingWhileItRotates reads all the time while lines move from the file into archives.
 func TestReadersMissNothingWhileItRotates(t *testing.T) {
 	w := newWorkspace(t)
-	writer := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment / 4})
+	writer := w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: smallSegment})
 	reader := w.open(ledger.Options{})
 	var mu sync.Mutex
 	var acknowledged []string
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := 0; len(w.archives()) < 60 && i < 10_000; i++ {
+		for i := 0; len(w.archives()) < check.Smaller(60, 30) && i < 10_000; i++ {
 			at, err := writer.Append(context.Background(), mutation("INT-001", fmt.Sprint(i)))
 			if err != nil {
 				t.Error(err)

@@ -74,7 +74,7 @@ func TestRotationThroughALinkIsRefused(t *testing.T) {
 	for _, name := range []string{"archive", "state", "state/rotate"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)
-			appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 100, "a")
+			appendMany(t, w.open(ledger.Options{Durability: ledger.DurabilityOS, SegmentSize: -1}), 30, "a")
 			w.write("src/mine", "mine")
 			link := w.path(".orchestration/" + name)
 			check.OK(t, os.MkdirAll(filepath.Dir(link), 0o755))
@@ -128,8 +128,8 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 		rounds, atOnce int
 		segment        int64
 	}{
-		"alone":    {check.Rounds(5, 100), 1, -1},
-		"rotating": {check.Rounds(check.Smaller(4, 2), 60), 3, smallSegment / 4},
+		"alone":    {check.Rounds(check.Smaller(3, 1), 100), 1, -1},
+		"rotating": {check.Rounds(check.Smaller(3, 1), 60), 3, smallSegment},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)

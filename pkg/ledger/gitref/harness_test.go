@@ -49,15 +49,13 @@ func newForge(t testing.TB, format string) (forge string) {
 	t.Helper()
 	dir := t.TempDir()
 	forge = filepath.Join(dir, "forge.git")
-	git(t, dir, "init", "-q", "--bare", "--object-format="+format, forge)
 	seed := filepath.Join(dir, "seed")
 	git(t, dir, "init", "-q", "--object-format="+format, seed)
-	git(t, seed, "remote", "add", "origin", forge)
 	check.Write(t, seed, ".orchestration/.gitignore", "/state/\n/cache/\n/agent_trace.jsonl\n")
 	check.Write(t, seed, ".orchestration/active_intents.yaml", "active_intents: []\n")
 	git(t, seed, "add", "-A")
 	git(t, seed, "commit", "-qm", "first")
-	git(t, seed, "push", "-q", "origin", "HEAD")
+	git(t, dir, "clone", "-q", "--bare", seed, forge)
 	return forge
 }
 

@@ -20,14 +20,11 @@ import (
 )
 
 // TestRandomGit drives git at random over a ledger that servers append to in between, and after each step compares what
-// verification says with a model that reads the commits by itself.
+// verification says with a model that reads the commits by itself. The usual form takes few steps, fewest in the second layout.
 func TestRandomGit(t *testing.T) {
-	seeds, steps := uint64(1), 22
-	if check.Long() {
-		seeds, steps = 20, 60
-	}
-	for _, layout := range []ledger.Layout{ledger.LayoutSingle, ledger.LayoutSessions} {
-		for seed := range seeds {
+	for layout, usual := range map[ledger.Layout]int{ledger.LayoutSingle: 16, ledger.LayoutSessions: 8} {
+		steps := check.Rounds(usual, 60)
+		for seed := range uint64(check.Rounds(1, 20)) {
 			t.Run(fmt.Sprintf("%s/%d", layout, seed), func(t *testing.T) { newGitDriver(t, layout, seed).drive(steps) })
 		}
 	}
