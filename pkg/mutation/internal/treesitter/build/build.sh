@@ -6,7 +6,7 @@
 #
 # The sums are of the modules before compression, so that another zstd does not
 # matter. Another clang does: the committed modules are Debian 12's clang 14
-# (apt-get install clang lld wasi-libc libclang-rt-dev-wasm32 zstd npm).
+# (apt-get install clang lld libc6-dev wasi-libc libclang-rt-dev-wasm32 zstd npm).
 set -euo pipefail
 export LC_ALL=C
 build=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +14,7 @@ modules=$build/../modules
 
 for tool in clang wasm-ld zstd npm sha256sum; do
   command -v "$tool" >/dev/null || {
-    echo "$tool is missing: apt-get install clang lld wasi-libc libclang-rt-dev-wasm32 zstd npm" >&2
+    echo "$tool is missing: apt-get install clang lld libc6-dev wasi-libc libclang-rt-dev-wasm32 zstd npm" >&2
     exit 3
   }
 done
@@ -27,12 +27,12 @@ npm --prefix "$work" ci --ignore-scripts --legacy-peer-deps --no-audit --no-fund
 sources=$work/node_modules
 core=$sources/tree-sitter/vendor/tree-sitter/lib
 
-# Speed before size: the tables are most of a module.
-compile=(clang --target=wasm32-wasi -O2 -DNDEBUG -fvisibility=hidden -ffunction-sections -fdata-sections -w "-I$core/include")
+# Speed before size: the tables are most of a module. But only what is meant to
+# be inlined is: the time that wazero takes for a function grows faster than it.
+compile=(clang --target=wasm32-wasi -O2 -finline-hint-functions -DNDEBUG -fvisibility=hidden -ffunction-sections -fdata-sections -w "-I$core/include")
 # What counts its steps (fuel.c): the core each function that is entered, the
 # scanners, which people write by hand, each block. Linking them together (lto)
-# makes that a decrement in place. The lexers in parser.c loop only through the
-# core.
+# makes that a decrement in place. The lexers loop only through the core.
 functions=(-flto -fsanitize-coverage=func,trace-pc)
 blocks=(-flto -fsanitize-coverage=bb,trace-pc)
 # The stack comes first in memory, so that running over it is a trap. No -O2
@@ -44,7 +44,13 @@ link=(clang --target=wasm32-wasi -flto -nostartfiles -Wl,--lto-O2 -Wl,--no-entry
 # module NAME FUNCTION DIRECTORY: DIRECTORY has src/parser.c and perhaps src/scanner.c.
 module() {
   local name=$1 function=$2 src=$sources/$3/src objects=("$work/core.o" "$work/fuel.o" "$work/$1.export.o" "$work/$1.parser.o")
-  "${compile[@]}" "-I$src" -c "$src/parser.c" -o "$work/$name.parser.o"
+  # The parser's tables, which come behind the lexers, are no C++.
+  sed '/^static const uint16_t ts_parse_table/,$d' "$src/parser.c" >"$work/lexers.inc"
+  clang++ -x c++ -O1 -w -ffunction-sections -fdata-sections -Wl,--gc-sections "-I$core/include" "-I$src" \
+    "-DPARSER=\"$work/lexers.inc\"" "$build/tables.cc" -o "$work/tables"
+  "$work/tables" >"$work/tables.h"
+  "${compile[@]}" "${functions[@]}" "-I$src" "-DPARSER=\"$src/parser.c\"" "-DTABLES=\"$work/tables.h\"" \
+    -c "$build/lexer.c" -o "$work/$name.parser.o"
   if [[ -f $src/scanner.c ]]; then
     "${compile[@]}" "${blocks[@]}" "-I$src" -c "$src/scanner.c" -o "$work/$name.scanner.o"
     objects+=("$work/$name.scanner.o")
