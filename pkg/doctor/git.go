@@ -29,8 +29,13 @@ func (e *examination) checkGit() string {
 	}
 	e.checkAttributes()
 	e.checkIgnored()
-	e.checkStateTracked()
-	e.checkSecretsTracked()
+	if out, err := e.git("ls-files", "-z"); err != nil {
+		e.warn(fmt.Sprintf("git does not tell what it tracks: %v.", err), "Do what git says.", "")
+	} else {
+		tracked := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+		e.checkStateTracked(tracked)
+		e.checkSecretsTracked(tracked)
+	}
 	return e.carrier() + "; " + e.checkHooks()
 }
 
@@ -101,20 +106,22 @@ func (e *examination) checkAttributes() {
 // checkIgnored finds ignore rules that keep records out of commits, where they belong there, and a link to a ledger beside the
 // tree, which is for this clone alone, that git would put into one. Files that git tracks are not ignored.
 func (e *examination) checkIgnored() {
-	names := []string{scaffold.IntentsFile, scaffold.ConfigFile} // plain words of a shell
-	if !e.beside {
-		names = append(names, ledgerFile)
-	}
+	names := []string{scaffold.IntentsFile, scaffold.ConfigFile, ledgerFile} // plain words of a shell
 	out, err := e.gitReading(strings.Join(names, "\x00"), "check-ignore", "-v", "-z", "--stdin")
 	if err != nil && !saysNo(err) { // none is ignored
 		e.warn(fmt.Sprintf("git does not tell what it ignores: %v.", err), "Do what git says.", "")
 		return
 	}
 	hidden := map[string][]string{} // names by the rule that hides them
+	linkHidden := false
 	fields := strings.Split(out, "\x00")
 	for ; len(fields) >= 4; fields = fields[4:] {
 		source, line, pattern, name := fields[0], fields[1], fields[2], fields[3]
-		if !strings.HasPrefix(pattern, "!") {
+		switch {
+		case strings.HasPrefix(pattern, "!"):
+		case name == ledgerFile && e.beside:
+			linkHidden = true
+		default:
 			rule := fmt.Sprintf("%s:%s: %s", source, line, pattern)
 			hidden[rule] = append(hidden[rule], name)
 		}
@@ -127,17 +134,18 @@ func (e *examination) checkIgnored() {
 		}
 		e.warn(fmt.Sprintf("git ignores %s (%s), so it is in no commit.", strings.Join(names, ", "), rule), remedy, command)
 	}
-	if _, err := e.git("check-ignore", "-q", "--", ledgerFile); e.beside && saysNo(err) {
+	if e.beside && !linkHidden {
 		e.warn("git does not ignore "+ledgerFile+", which only leads to the ledger beside the tree.",
 			"Have .orchestration/.gitignore name it, and git not track it; no record is changed.", e.self("ledger move"))
 	}
 }
 
 // checkStateTracked: what belongs to this machine must not reach others, and git must not put it back.
-func (e *examination) checkStateTracked() {
+func (e *examination) checkStateTracked(tracked []string) {
 	dirs := []string{stateDir, orchdir.Name + "/cache"}
-	tracked, err := e.git(append([]string{"ls-files", "-z", "--"}, dirs...)...)
-	if err == nil && tracked != "" {
+	if slices.ContainsFunc(tracked, func(path string) bool {
+		return strings.HasPrefix(path+"/", dirs[0]+"/") || strings.HasPrefix(path+"/", dirs[1]+"/")
+	}) {
 		e.warn("git tracks files of .orchestration/state or cache, which belong to this machine.",
 			"Take them out of git; the files stay.", "git rm -r -q --cached --ignore-unmatch -- "+strings.Join(dirs, " "))
 	}
@@ -197,19 +205,14 @@ func saysNo(err error) bool {
 const namedTracked = 3
 
 // checkSecretsTracked: what git has can be read from its objects, whatever lies over the file.
-func (e *examination) checkSecretsTracked() {
+func (e *examination) checkSecretsTracked(all []string) {
 	is, digest := intent.Open(e.root).Secrets()
 	if is == nil || digest == "" { // what cannot be read is told with the intents
 		return
 	}
-	out, err := e.git("ls-files", "-z")
-	if err != nil {
-		e.warn(fmt.Sprintf("git does not tell whether it tracks what is secret: %v.", err), "Do what git says.", "")
-		return
-	}
 	var names []string
 	tracked := 0
-	for path := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+	for _, path := range all {
 		if path == "" || !is(path) {
 			continue
 		}
