@@ -112,7 +112,7 @@ func TestLessonsOfCommandsAndRefusals(t *testing.T) {
 func TestLessonsAreRationed(t *testing.T) {
 	t.Parallel()
 	now := clockFrom(time.Date(2026, 2, 18, 0, 0, 0, 0, time.UTC))
-	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set).under("INT-001")
+	b, s := start(t, newWorkspace(t), withChecks(settings.Lessons{FailedCommands: true}), now.set, withoutSandbox).under("INT-001")
 	fail := func(hour int) {
 		for i := range 21 {
 			b.OK("execute_command", args{"command": strings.Repeat("x", i+1) + string(rune('a'+hour)), "session": s})

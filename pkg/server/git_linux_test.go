@@ -86,10 +86,10 @@ func TestAgentsUseGit(t *testing.T) {
 	check.Must(t, ability.Level == sandbox.Full, "no level full here: %v", ability.NoFull)
 	const other = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
 	world := gitWorld(t)
-	// quick are tried without ORCHESTRA_LONG too.
-	quick := []string{"merge", "merge --abort", "rebase", "cherry-pick", "stash pop of a person's", "pull",
+	// quick are tried without ORCHESTRA_LONG too, beside what the tests below do in a linked work tree.
+	quick := []string{"merge", "merge --abort", "rebase", "stash pop of a person's", "pull",
 		"clean, with a person's file out of scope", "commit-tree with another content", "fetch from a directory", "rebase --exec that writes out of scope",
-		"a branch with program configuration", "a secret, and a command behind it", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
+		"a secret, and a command behind it", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
 	var table []string
 	for _, c := range []gitCase{
 		{name: "merge, fast-forward", before: "git reset -q --hard main~1", lines: []string{"git merge -q feature"}, kinds: "git command", files: map[string]string{"docs/new/n.md": "new\n"}},

@@ -145,7 +145,7 @@ func tree(t *testing.T, dir string) map[string]string {
 }
 
 // Where the workspace holds what this program keeps of the user, no tool reads
-// or changes it, by whatever way a path leads there.
+// or changes it, by whatever way a path leads there. Without ORCHESTRA_LONG each tool tries every other path.
 func TestTheUsersOwnDirectoryInTheWorkspace(t *testing.T) {
 	made, through := 0, 0
 	for _, way := range homeWays() {
@@ -154,7 +154,7 @@ func TestTheUsersOwnDirectoryInTheWorkspace(t *testing.T) {
 			before := tree(t, own)
 			for tool, calls := range way.tries(b.dir) {
 				for i, call := range calls {
-					if check.Short() && i%4 != 0 {
+					if check.Short() && i%4 != 0 || !check.Long() && i > 0 && (i+len(tool))%2 != 0 {
 						continue
 					}
 					r := b.Call(tool, call)

@@ -25,12 +25,12 @@ import (
 // deletes, moves and patches files. Then it cuts the power, in each model of what a disk keeps of what was not flushed,
 // starts a server on what is left, and holds the files against the ledger.
 //
-// It cuts after every eleventh operation, in each model after others, and keeps the two extremes and something between.
+// It cuts after every seventeenth operation, in each model after others, and keeps the two extremes and something between.
 // ORCHESTRA_LONG=1 cuts after each and tries many more disks, under the race detector it is every fortieth.
 func TestPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	check.Needs(t, "strace")
-	perCut, every := check.Rounds(2, 60), check.Rounds(11, 1)
+	perCut, every := check.Rounds(2, 60), check.Rounds(17, 1)
 	if check.Short() {
 		every = 40
 	}

@@ -149,7 +149,7 @@ func TestRulesOfSettingsAndIntents(t *testing.T) {
 	b.Refused("RULE_VIOLATION", "apply_patch", args{"session": s, "patch": patch("*** Add File: a.txt", "+x", "*** Add File: c.txt", "+hush")})
 }
 
-// A rule that gives no answer refuses and says which.
+// A rule that gives no answer refuses and says which. ORCHESTRA_LONG=1 has one that is too expensive too: pkg/rule shows that it ends.
 func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]string{
@@ -157,6 +157,9 @@ func TestARuleWithoutAnAnswerRefuses(t *testing.T) {
 		"expensive": `effect.added.all(a, effect.added.all(b, a == b))`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "expensive" && !check.Long() {
+				return
+			}
 			b := ruledBench(t, "rules: [{name: "+name+", when: '"+when+"', action: ask}]")
 			s := b.Selects("INT-001")
 			r := b.Refused("RULE_VIOLATION", "write_to_file", args{"session": s, "path": "n.txt", "content": strings.Repeat("the same line\n", 4000)})

@@ -249,7 +249,7 @@ func killUndo(t *testing.T, dir string) {
 	check.OK(t, cmd.Start())
 	ready := make([]byte, len("ready\n"))
 	_, err = out.Read(ready)
-	time.Sleep(rand.N(3 * longestLife)) // the moment of the kill, not a wait for something
+	time.Sleep(rand.N(longestLife)) // the moment of the kill, not a wait for something
 	err = errors.Join(err, cmd.Process.Kill())
 	_ = cmd.Wait()
 	text, _ := os.ReadFile(said.Name())
