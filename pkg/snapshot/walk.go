@@ -20,6 +20,7 @@ const (
 	// grain is more than the distance of two times that a file system notes for changes. Where it notes whole seconds, coarse is.
 	grain  = 20 * time.Millisecond
 	coarse = 2 * time.Second
+	waiting = 64 // directories: no worker is without one while another is in a large one; each may hold open the one it is in
 )
 
 // Gap is a part of the tree that was not looked into.
@@ -50,7 +51,7 @@ type walk struct {
 	left, hold atomic.Int64
 
 	count atomic.Int64
-	// work hands directories to whoever has nothing to do; pending are those that are not done.
+	// work has directories for whoever is done with one; pending are those that are not done.
 	work    chan task
 	pending sync.WaitGroup
 
@@ -77,7 +78,7 @@ func (w *walk) once(root *node) error {
 	}
 	w.count.Store(0)
 	w.links = &Links{}
-	w.work = make(chan task)
+	w.work = make(chan task, waiting)
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
@@ -359,7 +360,7 @@ func (c *comparison) end() {
 	}
 }
 
-// below has the directories of this one looked into but for the last, by others as far as they have nothing to do.
+// below has the directories of this one looked into but for the last, by whoever comes to it first.
 func (c *comparison) below() (last *task) {
 	for i := range c.task.node.entries {
 		e := &c.task.node.entries[i]
@@ -384,7 +385,7 @@ func (c *comparison) below() (last *task) {
 	return last
 }
 
-// hand has a directory looked into by who has nothing to do, or here.
+// hand has a directory looked into by whoever is done first, or here where enough of them wait.
 func (c *comparison) hand(t *task) {
 	if t == nil {
 		return
