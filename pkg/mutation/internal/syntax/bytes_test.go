@@ -21,7 +21,7 @@ func TestBytesThatAreNotLayout(t *testing.T) {
 	files := check.Value(filepath.Glob("testdata/stock/*"))(t)
 	for _, name := range files {
 		text := string(check.Value(os.ReadFile(name))(t))
-		step := check.Rounds(max(1, len(text)/12), 1)
+		step := check.Rounds(max(1, len(text)/6), 1)
 		for _, odd := range []string{"\r", "\v", "\f", "\x1a", "\u0085", "\u2028", "\u2029", "\u200b", "\u200e", "\u202e", "\u2066", "\ufeff"} {
 			for at := 1; at < len(text); at += step {
 				if got := evidence(t, name, text, text[:at]+odd+text[at:]); got != verdict.Unproven && !strings.HasPrefix(text[at:], "\n") {

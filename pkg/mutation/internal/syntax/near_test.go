@@ -20,7 +20,7 @@ func TestNearIsWhole(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatal("no texts", err)
 	}
-	limits, edits := verdict.Limits{Depth: 2000}, check.Rounds(15, 2000)
+	limits, edits := verdict.Limits{Depth: 2000}, check.Rounds(8, 2000)
 	for _, name := range names {
 		text := check.Value(os.ReadFile(name))(t)
 		if syntax.Of(name) == "" {
