@@ -25,7 +25,13 @@ const (
 // dialed connects a client by its name, for a user who may be nil.
 func (w *workspace) dialed(name string, u user, env ...string) agent {
 	w.t.Helper()
-	for _, c := range connectionsFor(u, nil) {
+	return w.dialedAs(name, u, false, env...)
+}
+
+// dialedAs connects one that can be killed if it is mortal.
+func (w *workspace) dialedAs(name string, u user, mortal bool, env ...string) agent {
+	w.t.Helper()
+	for _, c := range connectionsFor(u, mortal) {
 		if c.name == name {
 			return newAgent(w.t, c.connect(w, env...))
 		}
@@ -130,7 +136,7 @@ func TestClientGoesWhileAsked(t *testing.T) {
 				w := newWorkspace(t)
 				w.asksForCommands()
 				shown := make(chan form, 1)
-				a := w.dialed(client, never(shown), waitsForOperator)
+				a := w.dialedAs(client, never(shown), name == "killed", waitsForOperator)
 				end := a.begin("execute_command", noting(a.Selects("INT-002"), "gone"))
 				<-shown
 				goes(a.client.(*typescript))

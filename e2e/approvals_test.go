@@ -82,7 +82,7 @@ const (
 // operator connects an agent whose operator answers in a way.
 func (w *workspace) operator(client string, by way, env ...string) *operator {
 	w.t.Helper()
-	for _, c := range connectionsFor(by.user(), nil) {
+	for _, c := range connectionsFor(by.user(), false) {
 		if c.name == client {
 			o := &operator{newAgent(w.t, c.connect(w, append(env, by.settings())...)), w, by, map[string]string{}}
 			var tools any

@@ -17,7 +17,7 @@ import (
 )
 
 // driveExample connects a client to the example server in each way that the SDKs have, for a user who can be asked.
-func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, elicitation any) *typescript)) {
+func driveExample(t *testing.T, test func(t *testing.T, connect func(driver) *typescript)) {
 	for _, way := range []struct {
 		name, transport, path string
 		sdk                   int
@@ -33,9 +33,9 @@ func driveExample(t *testing.T, test func(t *testing.T, connect func(u user, eli
 		}
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, func(u user, elicitation any) *typescript {
+			test(t, func(d driver) *typescript {
 				w := &workspace{t: t, home: t.TempDir()}
-				d := driver{SDK: way.sdk, Pin: way.pin, Transport: way.transport, User: u, Elicitation: elicitation}
+				d.SDK, d.Pin, d.Transport = way.sdk, way.pin, way.transport
 				if way.transport == "stdio" {
 					d.Command, d.Env = os.Args[0], w.env(serveExample+"=1")
 				} else {
@@ -69,9 +69,9 @@ const manyForms = 50
 // The official TypeScript clients show the form, and bring back what was done
 // with it. What does not fit it is no answer, and each of many has its own.
 func TestTypeScriptClientsAnswer(t *testing.T) {
-	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+	driveExample(t, func(t *testing.T, connect func(driver) *typescript) {
 		shown, tell := make(chan form, manyForms), make(chan reply, manyForms)
-		c := connect(onceTold(shown, tell), nil)
+		c := connect(driver{User: onceTold(shown, tell)})
 		for i, test := range []struct {
 			reply reply
 			want  string
@@ -104,9 +104,9 @@ func TestTypeScriptClientsAnswer(t *testing.T) {
 
 // A client that cannot show forms is not sent one.
 func TestClientsWithoutFormsAreNotAsked(t *testing.T) {
-	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+	driveExample(t, func(t *testing.T, connect func(driver) *typescript) {
 		for _, elicitation := range []any{args{"url": args{}}, nil}[:check.Rounds(1, 2)] {
-			c := connect(nil, elicitation)
+			c := connect(driver{Elicitation: elicitation})
 			raw, err := c.request("callTool", asking(1))
 			check.Equal(t, toolText(t, raw, err), "nobody to ask", "with %v", elicitation)
 		}
@@ -142,9 +142,9 @@ func standOpen(t *testing.T, c *typescript, shown <-chan form, tell chan<- reply
 // A user who gives up the call, a client that leaves and one that is killed
 // while the form is open: the server goes on, and ends when it is told to.
 func TestLeavingAnOpenForm(t *testing.T) {
-	driveExample(t, func(t *testing.T, connect func(user, any) *typescript) {
+	driveExample(t, func(t *testing.T, connect func(driver) *typescript) {
 		shown := make(chan form, 3)
-		c := connect(never(shown), nil)
+		c := connect(driver{User: never(shown)})
 		aborted, abort := c.beginAbortable(asking(1))
 		<-shown
 		check.OK(t, abort())
@@ -160,7 +160,7 @@ func TestLeavingAnOpenForm(t *testing.T) {
 		if raw, err := left(); err == nil && toolText(t, raw, nil) != "error: the client can no longer answer" {
 			t.Errorf("the call was answered: %s", raw)
 		}
-		killed := connect(never(shown), nil)
+		killed := connect(driver{User: never(shown), mortal: true})
 		gone := killed.begin("callTool", asking(3))
 		<-shown
 		killed.kill()

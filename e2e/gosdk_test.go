@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -130,26 +132,38 @@ const (
 	inspectorNode = 22
 )
 
-// node finds a Node of at least the given major version: the one that
-// clients/package.json brings along, or the machine's own.
-func node(t *testing.T, atLeast int) string {
+// needsNode skips the test where there is no Node of at least the given major version, or where its clients are not installed.
+func needsNode(t *testing.T, atLeast int) (program string) {
 	t.Helper()
+	program, err := nodeOf(atLeast)
+	if err != nil {
+		missing(t, err.Error())
+	}
+	return program
+}
+
+// nodeOf finds a Node: the one that clients/package.json brings along, or the machine's own.
+func nodeOf(atLeast int) (program string, err error) {
 	if _, err := os.Stat(filepath.Join(clients, "node_modules", "@modelcontextprotocol", "sdk")); err != nil {
-		missing(t, "the Node clients are not installed: run `npm ci` in e2e/clients")
+		return "", errors.New("the Node clients are not installed: run `npm ci` in e2e/clients")
 	}
+	if found, major := newestNode(); major >= atLeast {
+		return found, nil
+	}
+	return "", fmt.Errorf("no Node %d or later", atLeast)
+}
+
+// newestNode is the later of the two.
+var newestNode = sync.OnceValues(func() (program string, major int) {
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
-	ours := check.Value(filepath.Abs(filepath.Join(clients, "node_modules", "node-"+runtime.GOOS+"-"+arch, "bin", "node")))(t)
+	ours, _ := filepath.Abs(filepath.Join(clients, "node_modules", "node-"+runtime.GOOS+"-"+cmp.Or(arch, runtime.GOARCH), "bin", "node"))
 	for _, candidate := range []string{ours, "node"} {
-		if majorVersion(candidate) >= atLeast {
-			return candidate
+		if found := majorVersion(candidate); found > major {
+			program, major = candidate, found
 		}
 	}
-	missing(t, fmt.Sprintf("no Node %d or later", atLeast))
-	return ""
-}
+	return program, major
+})
 
 func majorVersion(node string) int {
 	out, err := exec.Command(node, "--version").Output()
@@ -181,6 +195,7 @@ type driver struct {
 	// Elicitation is the capability that the client declares; nil for none, or for forms if there is a user.
 	Elicitation any  `json:"elicitation,omitempty"`
 	User        user `json:"-"`
+	mortal      bool // it can be killed
 }
 
 // environ is a list of NAME=value that is an object in JSON.
@@ -215,7 +230,7 @@ var _ io.Writer = testLog{}
 
 // The command line of the MCP inspector, on stdio and over HTTP.
 func TestInspector(t *testing.T) {
-	node(t, inspectorNode)
+	needsNode(t, inspectorNode)
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
 		w := newWorkspace(t)
@@ -270,7 +285,7 @@ func inspect(w *workspace, target ...string) {
 func (w *workspace) inspector(arguments ...string) (stdout string, code int) {
 	w.t.Helper()
 	launcher := filepath.Join(clients, "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-	cmd := exec.Command(node(w.t, inspectorNode), append([]string{launcher, "--cli"}, arguments...)...)
+	cmd := exec.Command(needsNode(w.t, inspectorNode), append([]string{launcher, "--cli"}, arguments...)...)
 	cmd.Env = w.env("MCP_STORAGE_DIR="+w.home, "NO_COLOR=1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

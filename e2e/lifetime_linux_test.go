@@ -51,7 +51,7 @@ func TestEndWithCommandRunning(t *testing.T) {
 func TestCommandEndsWithKilledClient(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	a := w.dialed("typescript1/stdio", nil)
+	a := w.dialedAs("typescript1/stdio", nil, true)
 	mark := filepath.Base(w.dir) + strconv.Itoa(os.Getpid())
 	a.begin("execute_command", args{"session": a.Selects("INT-001"), "timeout": 60,
 		"command": ": " + mark + "; while sleep 0.05; do echo on; done"})

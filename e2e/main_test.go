@@ -59,7 +59,12 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	code := m.Run()
+	if err := endCommon(); err != nil {
+		fmt.Fprintln(os.Stderr, "the Node of the clients:", err)
+		return 1
+	}
+	return code
 }
 
 // endpoint is a program that serves HTTP.

@@ -23,17 +23,16 @@ type connection struct {
 
 // connections are all clients on all transports in the long form, else each transport once in each of its revisions.
 func connections() []connection {
-	return slices.DeleteFunc(connectionsFor(nil, nil), func(c connection) bool {
+	return slices.DeleteFunc(connectionsFor(nil, false), func(c connection) bool {
 		return !check.Long() && !slices.Contains([]string{"typescript1/stdio", "typescript1/sse", "typescript2/stdio/modern", "typescript2/http/modern", "go/http"}, c.name)
 	})
 }
 
-// connectionsFor are those whose clients show forms to a user, and declare an
-// elicitation capability, that for forms if it is nil.
-func connectionsFor(u user, elicitation any) []connection {
+// connectionsFor are those whose clients show forms to a user; mortal ones can be killed.
+func connectionsFor(u user, mortal bool) []connection {
 	stdio := func(sdk int, pin string) func(*workspace, ...string) client {
 		return func(w *workspace, env ...string) client {
-			return w.drive(driver{SDK: sdk, Pin: pin, Transport: "stdio", Command: program, Args: []string{"serve", "--workspace", w.dir}, Env: w.env(env...), User: u, Elicitation: elicitation})
+			return w.drive(driver{SDK: sdk, Pin: pin, Transport: "stdio", Command: program, Args: []string{"serve", "--workspace", w.dir}, Env: w.env(env...), User: u, mortal: mortal})
 		}
 	}
 	http := func(sdk int, pin, transport string) func(*workspace, ...string) client {
@@ -42,7 +41,7 @@ func connectionsFor(u user, elicitation any) []connection {
 			if transport == "sse" {
 				e.url = strings.TrimSuffix(e.url, "/mcp") + "/sse"
 			}
-			return w.drive(driver{SDK: sdk, Pin: pin, Transport: transport, URL: e.url, Token: e.token, User: u, Elicitation: elicitation})
+			return w.drive(driver{SDK: sdk, Pin: pin, Transport: transport, URL: e.url, Token: e.token, User: u, mortal: mortal})
 		}
 	}
 	return []connection{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -14,32 +15,122 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
+// node is a process of clients/drive.mjs, with any number of clients in it.
+type node struct {
+	cmd  *exec.Cmd
+	read chan struct{} // closed with its output
+
+	mu      sync.Mutex
+	in      io.WriteCloser
+	clients map[int]*typescript
+	over    bool
+}
+
+// common has the clients of all tests: one Node for each would be a third of all the work. It ends in TestMain, by endCommon.
+var (
+	common = sync.OnceValues(func() (*node, error) {
+		n, err := newNode(nil, os.Stderr)
+		if err == nil {
+			endCommon = n.end
+		}
+		return n, err
+	})
+	endCommon = func() error { return nil }
+)
+
+func newNode(env []string, errs io.Writer) (*node, error) {
+	program, err := nodeOf(oldestNode)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{cmd: exec.Command(program, filepath.Join(clients, "drive.mjs")), read: make(chan struct{}), clients: make(map[int]*typescript)}
+	n.cmd.Env, n.cmd.Stderr = env, errs
+	if n.in, err = n.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := n.cmd.StdoutPipe()
+	if err == nil {
+		err = n.cmd.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	go n.listen(out)
+	return n, nil
+}
+
+// end closes the input, and waits for the end.
+func (n *node) end() error {
+	n.in.Close()
+	<-n.read // Wait closes the pipe, and what was not read is lost
+	return n.cmd.Wait()
+}
+
+// listen passes lines on until the end of the process.
+func (n *node) listen(out io.Reader) {
+	defer close(n.read)
+	r := bufio.NewReader(out)
+	for {
+		raw, err := r.ReadBytes('\n')
+		var line driverLine
+		if err == nil {
+			err = json.Unmarshal(raw, &line)
+		}
+		n.mu.Lock()
+		c := n.clients[line.Client]
+		if err != nil {
+			n.over = true
+			for _, c := range n.clients {
+				defer c.end()
+			}
+			n.mu.Unlock()
+			return
+		}
+		n.mu.Unlock()
+		c.take(line)
+	}
+}
+
+func (n *node) tell(line args) error {
+	raw, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, err = n.in.Write(append(raw, '\n'))
+	return err
+}
+
 // typescript is a connected TypeScript client. Its requests run side by side.
 type typescript struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	user user // nil: nobody must be asked
+	t      *testing.T
+	node   *node
+	number int
+	user   user // nil: nobody must be asked
 	// greeting is what the client learned when it connected.
 	greeting struct {
 		ProtocolVersion string                         `json:"protocolVersion"`
 		Server          struct{ Name, Version string } `json:"server"`
 		Instructions    string                         `json:"instructions"`
 	}
+	gone chan struct{} // closed with the connection
 
 	mu      sync.Mutex
 	sent    int
 	waiting map[int]chan driverLine
 	forms   map[int]context.CancelFunc
 	over    bool
-	killed  bool
 }
 
 // driverLine is a line of the driver: an answer, or something about a form.
 type driverLine struct {
+	Client int             `json:"client"`
 	ID     int             `json:"id"`
 	Result json.RawMessage `json:"result"`
 	Error  *clientError    `json:"error"`
+	Closed bool            `json:"closed"`
+	Log    string          `json:"log"`
 
 	Form      int             `json:"form"`
 	Message   string          `json:"message"`
@@ -47,34 +138,38 @@ type driverLine struct {
 	Withdrawn bool            `json:"withdrawn"`
 }
 
-// drive starts the driver; it ends with the test.
+// drive connects a client, in a process of its own if it is to be killed; it ends with the test.
 func (w *workspace) drive(d driver) *typescript {
 	w.t.Helper()
 	if d.User != nil && d.Elicitation == nil {
 		d.Elicitation = args{}
 	}
-	config := check.Value(json.Marshal(d))(w.t)
-	cmd := exec.Command(node(w.t, oldestNode), filepath.Join(clients, "drive.mjs"), string(config))
-	cmd.Env = w.env()
-	cmd.Stderr = testLog{w.t}
-	stdin := check.Value(cmd.StdinPipe())(w.t)
-	stdout := check.Value(cmd.StdoutPipe())(w.t)
-	check.OK(w.t, cmd.Start())
-	c := &typescript{t: w.t, cmd: cmd, in: stdin, user: d.User, waiting: make(map[int]chan driverLine), forms: make(map[int]context.CancelFunc)}
+	needsNode(w.t, oldestNode)
+	starts := common
+	if d.mortal {
+		starts = func() (*node, error) { return newNode(w.env(), testLog{w.t}) }
+	}
+	n, err := starts()
+	check.OK(w.t, err)
+	c := &typescript{t: w.t, node: n, user: d.User, gone: make(chan struct{}), waiting: make(map[int]chan driverLine), forms: make(map[int]context.CancelFunc)}
+	n.mu.Lock()
+	check.Must(w.t, !n.over, "the driver has ended")
+	c.number = len(n.clients) + 1
+	n.clients[c.number] = c
+	n.mu.Unlock()
 	greeting := c.expect(0) // the line about the connection has no id
-	read := make(chan struct{})
-	go func() { defer close(read); c.listen(stdout) }()
 	w.t.Cleanup(func() {
-		stdin.Close()
-		// Wait closes the pipe, and what was not read is lost.
+		c.leave()
 		select {
-		case <-read:
+		case <-c.gone:
 		case <-time.After(patience):
+			w.t.Error("the client does not leave")
 		}
-		if !c.isKilled() {
-			w.ends(cmd)
+		if d.mortal && n.cmd.ProcessState == nil {
+			check.NoError(w.t, n.end())
 		}
 	})
+	check.OK(w.t, c.tell(args{"connect": d}))
 	raw, err := c.await(greeting)
 	if err == nil {
 		err = json.Unmarshal(raw, &c.greeting)
@@ -115,32 +210,25 @@ func (c *typescript) send(method string, params any) (id int, wait func() (json.
 }
 
 // leave closes the client as it closes itself, whatever it waits for.
-func (c *typescript) leave() { _ = c.in.Close() }
+func (c *typescript) leave() { _ = c.tell(args{"close": true}) }
 
-// kill ends the client's process at whatever it is doing.
+// kill ends the process of a mortal client at whatever it is doing.
 func (c *typescript) kill() {
+	_ = c.node.cmd.Process.Kill()
+	<-c.node.read
+	_ = c.node.cmd.Wait()
+}
+
+// tell says something about the client to the driver.
+func (c *typescript) tell(line args) error {
 	c.mu.Lock()
-	c.killed = true
+	over := c.over
 	c.mu.Unlock()
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
-}
-
-func (c *typescript) isKilled() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.killed
-}
-
-func (c *typescript) tell(line any) error {
-	raw, err := json.Marshal(line)
-	if err != nil {
-		return err
+	if over {
+		return io.EOF
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.in.Write(append(raw, '\n'))
-	return err
+	line["client"] = c.number
+	return c.node.tell(line)
 }
 
 func (c *typescript) expect(id int) <-chan driverLine {
@@ -166,28 +254,17 @@ func (c *typescript) await(answer <-chan driverLine) (json.RawMessage, error) {
 	return line.Result, nil
 }
 
-// listen passes the driver's lines on until its end.
-func (c *typescript) listen(out io.Reader) {
-	defer c.end()
-	r := bufio.NewReader(out)
-	for {
-		raw, err := r.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		var line driverLine
-		if err := json.Unmarshal(raw, &line); err != nil {
-			c.t.Errorf("the driver said %q: %v", raw, err)
-			return
-		}
-		c.take(line)
-	}
-}
-
 func (c *typescript) take(line driverLine) {
+	if line.Closed {
+		c.end()
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.over:
+	case line.Log != "":
+		c.t.Log(line.Log)
 	case line.Withdrawn:
 		if cancel := c.forms[line.Form]; cancel != nil {
 			cancel()
@@ -218,11 +295,15 @@ func (c *typescript) show(ctx context.Context, line driverLine) {
 	_ = c.tell(args{"form": line.Form, "answer": r}) // the client may have gone
 }
 
-// end takes back all that waits for the driver.
+// end takes back all that waits for the client.
 func (c *typescript) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
 	c.over = true
+	close(c.gone)
 	for _, answer := range c.waiting {
 		close(answer)
 	}

@@ -1,52 +1,25 @@
-// drive.mjs puts an official TypeScript client at the disposal of the Go tests.
+// drive.mjs puts official TypeScript clients at the disposal of the Go tests.
 //
-//   node drive.mjs '{"sdk": 1, "transport": "stdio", "command": "…", "args": […]}'
+// Each line of input and of output is about a client, by the number that the input gave it. {"client": 1, "connect": {"sdk": 1,
+// "transport": "stdio", "command": "…", "args": […]}} makes one, and the answer, of the id 0, says how the connection was made, or
+// why it was not. Then {"client": 1, "id": 1, "method": "callTool", "params": {…}} is a request, and is answered by {"client": 1,
+// "id": 1, "result": …}, or by {"client": 1, "id": 1, "error": {…}} if the client threw, which it also does where an answer does not
+// fit the schema that the server declared. Requests run side by side. {"client": 1, "abort": 1} has the application give up the call
+// of that id. {"client": 1, "close": true} closes the connection, and is answered by {"client": 1, "closed": true}. {"client": 1,
+// "log": "…"} is what a server on stdio says on standard error. The end of the input ends the driver.
 //
-// The first line of output says how the connection was made, or why it was
-// not. Then each line of input is a request, {"id": 1, "method": "callTool",
-// "params": {…}}, and is answered by one line: {"id": 1, "result": …}, or {"id":
-// 1, "error": {…}} if the client threw, which it also does where an answer does
-// not fit the schema that the server declared. Requests run side by side. The
-// line {"abort": 1} has the application give up the call of that id. The end of
-// the input closes the connection.
-//
-// With "elicitation" in the argument, a capability such as {"form": {}}, the
-// client shows forms: {"form": 1, "message": …, "schema": {…}} asks for the line
-// {"form": 1, "answer": {"action": …}}, or {"form": 1, "fails": "…"} to have the
-// client fail; {"form": 1, "withdrawn": true} says that nobody waits any more.
+// With "elicitation" in "connect", a capability such as {"form": {}}, the client shows forms: {"form": 1, "message": …, "schema": {…}}
+// asks for the line {"form": 1, "answer": {"action": …}}, or {"form": 1, "fails": "…"} to have the client fail; {"form": 1,
+// "withdrawn": true} says that nobody waits any more. These lines have the client's number too.
 
 import { createInterface } from 'node:readline';
-
-const config = JSON.parse(process.argv[2]);
-
-function report(value) {
-  process.stdout.write(JSON.stringify(value) + '\n');
-}
-
-const capabilities = config.elicitation ? { elicitation: config.elicitation } : {};
-const forms = new Map(); // that wait for an answer
-let formsShown = 0;
-
-// show has the Go side fill in a form.
-function show({ params }, signal) {
-  const form = ++formsShown;
-  report({ form, message: params.message, schema: params.requestedSchema });
-  signal?.addEventListener('abort', () => report({ form, withdrawn: true }));
-  return new Promise((resolve, reject) => forms.set(form, { resolve, reject }));
-}
-
-function answer({ form, answer, fails }) {
-  const waiting = forms.get(form);
-  forms.delete(form);
-  return fails ? waiting?.reject(new Error(fails)) : waiting?.resolve(answer);
-}
 
 function failure(error) {
   return { error: { code: error.code ?? 0, message: String(error.message ?? error) } };
 }
 
 // Version 1 of the SDK speaks the revisions that begin with initialize.
-async function sdk1() {
+async function sdk1(config, capabilities, show) {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
@@ -60,7 +33,7 @@ async function sdk1() {
 }
 
 // Version 2 also speaks 2026-07-28, where every request stands alone.
-async function sdk2() {
+async function sdk2(config, capabilities, show) {
   const { Client, StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const versionNegotiation = { mode: config.pin ? { pin: config.pin } : 'legacy' };
@@ -71,66 +44,98 @@ async function sdk2() {
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
 
-function transport(sdk) {
+function transport(sdk, config, report) {
   if (config.transport === 'stdio') {
     const { command, args, env } = config;
-    return new sdk.StdioClientTransport({ command, args, env, stderr: 'inherit' });
+    const stdio = new sdk.StdioClientTransport({ command, args, env, stderr: 'pipe' });
+    stdio.stderr.on('data', (chunk) => report({ log: String(chunk) }));
+    return stdio;
   }
   const options = { requestInit: { headers: { Authorization: `Bearer ${config.token}` } } };
   const Transport = config.transport === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
   return new Transport(new URL(config.url), options);
 }
 
-const sdk = await (config.sdk === 2 ? sdk2() : sdk1());
-const client = sdk.client;
-try {
-  await client.connect(transport(sdk));
-} catch (error) {
-  report(failure(error));
-  process.exit(1);
-}
-report({
-  result: {
-    protocolVersion: client.getNegotiatedProtocolVersion?.() ?? client.transport?.protocolVersion ?? '',
-    server: client.getServerVersion(),
-    capabilities: client.getServerCapabilities(),
-    instructions: client.getInstructions(),
-  },
-});
-
 // How long a call may take, in milliseconds: the client's own minute is short for
 // fifty at once on a busy machine.
 const patience = 10 * 60 * 1000;
 
-const calls = new Map(); // the controllers of those that are not answered
+// connected is a client; what it returns takes the lines about it.
+async function connected(config, report) {
+  const forms = new Map(); // that wait for an answer
+  let formsShown = 0;
+  const calls = new Map(); // the controllers of those that are not answered
 
-// call calls a tool as an application does that shows progress and can give up.
-async function call(id, params) {
-  const progress = [];
-  calls.set(id, new AbortController());
-  const options = { onprogress: (p) => progress.push(p), timeout: patience, signal: calls.get(id).signal };
-  const result = config.sdk === 2 ? await client.callTool(params, options) : await client.callTool(params, undefined, options);
-  return { ...result, progress };
-}
-
-async function run({ id, method, params }) {
-  try {
-    report({ id, result: (await (method === 'callTool' ? call(id, params) : client[method](params))) ?? null });
-  } catch (error) {
-    report({ id, ...failure(error) });
-  } finally {
-    calls.delete(id);
+  // show has the Go side fill in a form.
+  function show({ params }, signal) {
+    const form = ++formsShown;
+    report({ form, message: params.message, schema: params.requestedSchema });
+    signal?.addEventListener('abort', () => report({ form, withdrawn: true }));
+    return new Promise((resolve, reject) => forms.set(form, { resolve, reject }));
   }
+
+  function answer({ form, answer, fails }) {
+    const waiting = forms.get(form);
+    forms.delete(form);
+    return fails ? waiting?.reject(new Error(fails)) : waiting?.resolve(answer);
+  }
+
+  const capabilities = config.elicitation ? { elicitation: config.elicitation } : {};
+  const sdk = await (config.sdk === 2 ? sdk2 : sdk1)(config, capabilities, show);
+  const client = sdk.client;
+
+  // call calls a tool as an application does that shows progress and can give up.
+  async function call(id, params) {
+    const progress = [];
+    calls.set(id, new AbortController());
+    const options = { onprogress: (p) => progress.push(p), timeout: patience, signal: calls.get(id).signal };
+    const result = config.sdk === 2 ? await client.callTool(params, options) : await client.callTool(params, undefined, options);
+    return { ...result, progress };
+  }
+
+  async function run({ id, method, params }) {
+    try {
+      report({ id, result: (await (method === 'callTool' ? call(id, params) : client[method](params))) ?? null });
+    } catch (error) {
+      report({ id, ...failure(error) });
+    } finally {
+      calls.delete(id);
+    }
+  }
+
+  await client.connect(transport(sdk, config, report));
+  report({
+    result: {
+      protocolVersion: client.getNegotiatedProtocolVersion?.() ?? client.transport?.protocolVersion ?? '',
+      server: client.getServerVersion(),
+      capabilities: client.getServerCapabilities(),
+      instructions: client.getInstructions(),
+    },
+  });
+  return async (said) => {
+    if (said.form) {
+      answer(said);
+    } else if (said.abort) {
+      calls.get(said.abort)?.abort();
+    } else if (said.close) {
+      await client.close();
+      report({ closed: true });
+    } else {
+      await run(said);
+    }
+  };
 }
+
+const clients = new Map(); // by number: a promise of what takes its lines
 
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
   const said = JSON.parse(line);
-  if (said.form) {
-    answer(said);
-  } else if (said.abort) {
-    calls.get(said.abort)?.abort();
-  } else {
-    run(said); // not waited for
+  const report = (value) => process.stdout.write(JSON.stringify({ client: said.client, ...value }) + '\n');
+  if (said.connect) {
+    clients.set(said.client, connected(said.connect, report));
   }
+  clients.get(said.client)
+    .then((take) => said.connect || take(said))
+    .catch((error) => report(said.close ? { closed: true } : failure(error))); // not waited for
 }
-await client.close();
+process.exit();
