@@ -134,7 +134,7 @@ func (w *workspace) git(args ...string) {
 }
 
 func (w *workspace) gitCommand(args ...string) *exec.Cmd {
-	cmd := exec.Command("git", args...)
+	cmd := exec.Command("git", append([]string{"-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, w.env()
 	return cmd
 }

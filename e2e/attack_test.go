@@ -39,11 +39,11 @@ const (
 )
 
 // TestApprovalsUnderAttack makes every attack on a server over the wire, each on a server of its own. A state that
-// travels through the client is tried over stdio and over HTTP. Without ORCHESTRA_LONG=1 it is every second attack, with a
-// state over one of the two by turns, and under the race detector every eighth.
+// travels through the client is tried over stdio and over HTTP. Without ORCHESTRA_LONG=1 it is every third attack, with a
+// state over one of the two by turns.
 func TestApprovalsUnderAttack(t *testing.T) {
 	t.Parallel()
-	left := func(i int) bool { return !check.Long() && i%2 != 0 || check.Short() && i%8 != 0 }
+	left := func(i int) bool { return !check.Long() && i%3 != 0 }
 	for i, a := range slices.Concat(answerAttacks, resumeAttacks, grantAttacks, fileAttacks, commandAttacks, contentAttacks, displayAttacks) {
 		if left(i) {
 			continue

@@ -41,7 +41,8 @@ while True:
 }
 
 // A fork bomb meets its limit at every level, whatever holds it there: the
-// answer says so, another session is served meanwhile, and nothing is left.
+// answer says so, another session is served meanwhile, and nothing is left. Without ORCHESTRA_LONG=1 a control group, which
+// holds all levels alike, is tried at the best one only.
 func TestForkBombs(t *testing.T) {
 	pids := readFile(t, "/proc/sys/kernel/pid_max")
 	for i, m := range machines(t) {
@@ -49,6 +50,9 @@ func TestForkBombs(t *testing.T) {
 			continue
 		}
 		for _, m := range []machine{m, m.ungrouped()} {
+			if !check.Long() && i > 0 && m.limit == "" {
+				continue
+			}
 			t.Run(m.name, func(t *testing.T) {
 				tried := bombs()
 				switch {
@@ -168,6 +172,7 @@ func (p *process) meanwhile(id any, w *workspace, session string) (r answer, ser
 		}
 		served++
 		most = max(most, len(w.left(p)))
+		time.Sleep(20 * time.Millisecond) // it is to be served, not to take the processors
 	}
 }
 

@@ -37,7 +37,7 @@ func TestKillWhileWriting(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	var session string
-	for round := range 6 {
+	for round := range check.Rounds(4, 20) {
 		p := w.initialized()
 		if session == "" {
 			session = p.agent().Selects("INT-001")
@@ -68,7 +68,7 @@ func TestKillWhileWriting(t *testing.T) {
 func TestTwoServersOnOneWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	const rounds = 40
+	rounds := check.Rounds(20, 40)
 	w.write("src/shared.txt", strings.Repeat("-\n", 2))
 	var both sync.WaitGroup
 	records := make([][]string, 2)

@@ -136,7 +136,7 @@ func TestAnswersStaySmall(t *testing.T) {
 		{"apply_diff", args{"path": "src/long-line.txt", "diff": "<<<<<<< SEARCH\nneedle\n=======\nx\n>>>>>>> REPLACE"}},
 		{"apply_diff", args{"path": "src/a.txt", "diff": strings.Repeat("<<<<<<< SEARCH\nnone\n=======\nx\n>>>>>>> REPLACE\n", many)}},
 		{"apply_patch", args{"patch": "*** Begin Patch\n" + strings.Repeat("*** Update File: src/none.txt\n@@\n-a\n+b\n", many) + "*** End Patch"}},
-		{"execute_command", args{"command": "head -c 20000000 /dev/zero"}},
+		{"execute_command", args{"command": "head -c 5000000 /dev/zero"}},
 		{"request_scope_expansion", args{"paths": []string{strings.Repeat("z", much)}, "reason": strings.Repeat("r", much)}},
 		{"propose_intent", args{"name": "n", "owned_scope": []string{strings.Repeat("z", much)}, "description": strings.Repeat("d", much)}},
 		{"select_active_intent", args{"intent_id": strings.Repeat("I", much)}},

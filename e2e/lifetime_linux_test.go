@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -93,11 +92,12 @@ func peakMemory(t *testing.T, p *process) int {
 func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+	check.OK(t, mkfifo(w.path("src/go")))
 	p := w.initialized()
 	a := p.agent()
 	busy, other := a.Selects("INT-001"), a.Selects("INT-005")
 	const commands, reads = 24, 20
-	p.send(callLine("c0", "execute_command", args{"session": busy, "command": "until [ -e src/go ]; do sleep 0.05; done; echo 0 >> src/order.txt"}))
+	p.send(callLine("c0", "execute_command", args{"session": busy, "command": ": < src/go; echo 0 >> src/order.txt"}))
 	for i := range commands - 1 {
 		p.send(callLine(fmt.Sprintf("c%d", i+1), "execute_command", args{"session": busy, "command": fmt.Sprintf("echo %d >> src/order.txt", i+1)}))
 	}
@@ -107,7 +107,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	a.OK("read_file", args{"session": other, "path": "src/a.txt"})
 	a.OK("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
 	check.Equal(t, a.OK("execute_command", args{"session": other, "command": "echo served too"}).Str("output"), "served too\n")
-	w.write("src/go", "")
+	w.letsPass("src/go")
 	for ended := 0; ended < commands+reads; {
 		m, ok := p.next()
 		check.Must(t, ok, "the program ended")
@@ -126,6 +126,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 func TestManyCommandsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
+	check.OK(t, mkfifo(w.path("src/go")))
 	p := w.initialized()
 	a := p.agent()
 	other := a.Selects("INT-005")
@@ -133,11 +134,11 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 	for i := range commands {
 		p.send(string(modernLine(t, fmt.Sprintf("s%d", i), "select_active_intent", args{"intent_id": "INT-001"})))
 		session := p.await(fmt.Sprintf("s%d", i)).result(t).Str("session")
-		p.send(callLine(fmt.Sprintf("c%d", i), "execute_command", args{"session": session, "command": "until [ -e src/go ]; do sleep 0.2; done"}))
+		p.send(callLine(fmt.Sprintf("c%d", i), "execute_command", args{"session": session, "command": ": < src/go"}))
 	}
 	a.OK("write_to_file", args{"session": other, "path": "src/other.txt", "content": "served\n"})
 	a.OK("read_file", args{"session": other, "path": "src/a.txt"})
-	w.write("src/go", "")
+	w.letsPass("src/go")
 	for ended := 0; ended < commands; {
 		m, ok := p.next()
 		check.Must(t, ok, "the program ended")
@@ -152,18 +153,18 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 // flood is a command that prints more than is kept.
 type flood struct {
 	line string // with a place for the number of bytes
-	// is reports whether the byte at a place is the right one; nil where nobody can know.
-	is func(at int64, b byte) bool
+	// of is what the output repeats; "" where nobody can know.
+	of string
 	// lines: the output has lines.
 	lines bool
 }
 
 func floods() []flood {
 	return []flood{
-		{"head -c %d /dev/zero | tr '\\0' x", func(_ int64, b byte) bool { return b == 'x' }, false},
-		{"yes | head -c %d", func(at int64, b byte) bool { return b == "y\n"[at%2] }, true},
-		{"head -c %d /dev/zero", func(_ int64, b byte) bool { return b == 0 }, false},
-		{"head -c %d /dev/urandom", nil, true},
+		{"head -c %d /dev/zero | tr '\\0' x", "x", false},
+		{"yes | head -c %d", "y\n", true},
+		{"head -c %d /dev/zero", "\x00", false},
+		{"head -c %d /dev/urandom", "", true},
 	}
 }
 
@@ -211,19 +212,11 @@ func (w *workspace) wholeUpTo(size int64, artifact string, f flood) {
 	w.t.Helper()
 	file := check.Value(os.Open(w.path(".orchestration/cache/output/" + artifact)))(w.t)
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<20)
-	for at := int64(0); ; at++ {
-		b, err := in.ReadByte()
-		if err == io.EOF {
-			check.Equal(w.t, at, size, "%s", f.line)
-			return
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if f.is != nil && !f.is(at, b) {
-			w.t.Fatalf("%s: byte %d is %q", f.line, at, b)
-		}
+	check.Equal(w.t, check.Value(file.Stat())(w.t).Size(), size, "%s", f.line)
+	got, want := make([]byte, 1<<20), bytes.Repeat([]byte(f.of), 1<<20)[:1<<20*min(len(f.of), 1)]
+	for at := int64(0); at < size && f.of != ""; at += int64(len(got)) {
+		check.Value(io.ReadFull(file, got))(w.t)
+		check.Must(w.t, bytes.Equal(got, want), "%s: what follows byte %d is wrong", f.line, at)
 	}
 }
 
@@ -238,7 +231,7 @@ func (a agent) pages(session, artifact string, f flood) {
 	check.That(a.T, end.Object["total_bytes"] == float64(kept) && end.Object["next_byte"] == float64(0) && end.Str("content") != "",
 		"%s, the end by bytes: %v", f.line, end.Object)
 	before := read(args{"byte_offset": kept - 200, "limit": 100})
-	if next, _ := before.Object["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.is != nil && next != kept-100 { // a page ends with a character
+	if next, _ := before.Object["next_byte"].(float64); next > kept-100 || next < kept-100-3 || f.of != "" && next != kept-100 { // a page ends with a character
 		a.T.Errorf("%s, before the end by bytes: %v", f.line, before.Object)
 	}
 	last := read(args{"tail": 2})

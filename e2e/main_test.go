@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 		os.Exit(serveExampleStdio())
 	}
 	check.Waiting()
-	check.OneByOne("AnswersStaySmall RenameModule OutputInBoundedMemory ForkBomb BuildsThatWriteCaches Demo KilledInAMerge MergeOvertaken Hostile Undo")
+	check.OneByOne("AnOrdinaryDay AnswersStaySmall ApprovalsUnderAttack BuildsThatWriteCaches ClientsWithoutForms Demo Descriptors EveryAskable ForkBomb " +
+		"Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OutputInBoundedMemory RenameModule " +
+		"ServerKilledAfterTheAnswer TrustedGit Undo")
 	os.Exit(run(m))
 }
 

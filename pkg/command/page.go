@@ -139,6 +139,7 @@ func newPage(offset, limit int, search string) *pageBuilder {
 func (b *pageBuilder) scan(file io.Reader) error {
 	reader := bufio.NewReaderSize(file, pieceSize)
 	for {
+		b.pass(reader)
 		c := candidate{Line: Line{Number: b.page.TotalLines + 1, Offset: b.page.TotalBytes}}
 		size, err := b.line(reader, &c)
 		if size > 0 {
@@ -152,6 +153,27 @@ func (b *pageBuilder) scan(file io.Reader) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// pass goes beyond whole lines of which nobody asks more than how many they are.
+func (b *pageBuilder) pass(reader *bufio.Reader) {
+	for b.page.TotalLines+1 < b.from || b.page.Next != 0 && b.search == nil {
+		_, _ = reader.Peek(1) // fills what is empty; an error comes again
+		block, _ := reader.Peek(reader.Buffered())
+		end := bytes.LastIndexByte(block, '\n') + 1
+		lines := bytes.Count(block[:end], []byte("\n"))
+		if before := b.from - 1 - b.page.TotalLines; before > 0 && lines > before {
+			for end, lines = 0, before; before > 0; before-- {
+				end += bytes.IndexByte(block[end:], '\n') + 1
+			}
+		}
+		if end == 0 {
+			return // the line goes on
+		}
+		_, _ = reader.Discard(end) // it is there
+		b.page.TotalLines += lines
+		b.page.TotalBytes += int64(end)
 	}
 }
 
