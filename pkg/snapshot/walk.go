@@ -18,8 +18,8 @@ const (
 	// listing is the buffer for the kernel's directory entries, in bytes.
 	listing = 32 << 10
 	// grain is more than the distance of two times that a file system notes for changes. Where it notes whole seconds, coarse is.
-	grain  = 20 * time.Millisecond
-	coarse = 2 * time.Second
+	grain   = 20 * time.Millisecond
+	coarse  = 2 * time.Second
 	waiting = 64 // directories: no worker is without one while another is in a large one; each may hold open the one it is in
 )
 
