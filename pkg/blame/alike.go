@@ -118,19 +118,48 @@ func (p placing) disagrees(other placing) bool {
 	return false
 }
 
-// place gives the lines of a run their places, from a place on.
+// maxDrift bounds how many lines somebody put between two that stood side by side.
+const maxDrift = 4
+
+// place gives the lines of a run their places, from a place on, also where a few lines were put between them since.
 func (s *chooser) place(run span, to int) placing {
 	p := placing{far: s.distance(run.first, to)}
 	last := s.last
-	for from := run.first; from < run.last; from, to = from+1, to+1 {
-		at := -1
-		if s.fits(from, to, last) {
-			at, last = to, to
+	for from := run.first; from < run.last; from++ {
+		drift, ok := s.drift(from, to, last)
+		if !ok {
+			p.at = append(p.at, -1)
+			to++
+			continue
+		}
+		last = to + drift
+		p.at = append(p.at, last)
+		p.fit++
+		to = last + 1
+	}
+	s.close(run, &p)
+	return p
+}
+
+// close gives lines without a place that of the line before the next one, if it is theirs: a brace goes with what it stands
+// before, where something was put between it and what it stood behind.
+func (s *chooser) close(run span, p *placing) {
+	k := len(p.at) // behind the nearest line above that has a place
+	for i := len(p.at) - 2; i >= 0; i-- {
+		if p.at[i] >= 0 || p.at[i+1] < 0 {
+			continue
+		}
+		last := s.last
+		for k = min(k, i); k > 0 && p.at[k-1] < 0; k-- {
+		}
+		if k > 0 {
+			last = p.at[k-1]
+		}
+		if to := p.at[i+1] - 1; s.fits(run.first+i, to, last) {
+			p.at[i] = to
 			p.fit++
 		}
-		p.at = append(p.at, at)
 	}
-	return p
 }
 
 func (s *chooser) put(run span, p placing) {
@@ -147,6 +176,21 @@ func (s *chooser) put(run span, p placing) {
 			s.sure[to] = p.far == 0 && !s.now.adrift || sum >= blockWeight
 		}
 	}
+}
+
+// drift is how much farther down than to a line stands.
+func (s *chooser) drift(from, to, last int) (int, bool) {
+	if s.fits(from, to, last) {
+		return 0, true
+	}
+	for n := 1; n <= maxDrift && s.weight(s.old.lines[from]) > weakWeight; n++ {
+		for _, d := range []int{n, -n} {
+			if s.fits(from, to+d, last) {
+				return d, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // allTwins reports whether a run has nothing but what stood elsewhere too: if it stands once, that can be the other.
