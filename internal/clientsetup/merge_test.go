@@ -113,25 +113,25 @@ func TestStrictClientsAreWarnedOfComments(t *testing.T) {
 }
 
 func TestUnmergeableFilesAreLeftAlone(t *testing.T) {
-	tests := []struct{ client, file, content string }{
-		{"vscode", ".vscode/mcp.json", "{ not json"},
-		{"vscode", ".vscode/mcp.json", "[]"},
-		{"vscode", ".vscode/mcp.json", `{"servers": []}`},
-		{"vscode", ".vscode/mcp.json", `{"servers": {"orchestra": "x"}}`},
-		{"vscode", ".vscode/mcp.json", `{"servers": {}, "servers": {}}`},
-		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": "Bash"}}`},
-		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": []}, "permissions": {}}`},
-		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": {}}}`},
-		{"roo", ".roomodes", "customModes:\n  - slug: [\n"},
-		{"roo", ".roomodes", "customModes: 3\n"},
-		{"roo", ".roomodes", `{"customModes": 3}`},
+	tests := []struct{ client, file, content, says string }{
+		{"vscode", ".vscode/mcp.json", "{ not json", ""},
+		{"vscode", ".vscode/mcp.json", "[]", "object"},
+		{"vscode", ".vscode/mcp.json", `{"servers": []}`, `"servers"`},
+		{"vscode", ".vscode/mcp.json", `{"servers": {"orchestra": "x"}}`, `"servers.orchestra"`},
+		{"vscode", ".vscode/mcp.json", `{"servers": {}, "servers": {}}`, `"servers"`},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": "Bash"}}`, `"permissions.deny"`},
+		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": []}, "permissions": {}}`, `"permissions"`},
+		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": {}}}`, "preToolUse"},
+		{"roo", ".roomodes", "customModes:\n  - slug: [\n", ""},
+		{"roo", ".roomodes", "customModes: 3\n", ""},
+		{"roo", ".roomodes", `{"customModes": 3}`, ""},
 	}
 	for _, test := range tests {
 		p := newPlace(t)
 		p.write(test.file, test.content)
 		_, err := clientsetup.New(test.client, p.opts)
-		check.That(t, errors.Is(err, clientsetup.ErrUnmergeable) && strings.Contains(err.Error(), test.file),
-			"%s with %q: error %v, want one that names the file", test.file, test.content, err)
+		check.That(t, errors.Is(err, clientsetup.ErrUnmergeable) && strings.Contains(err.Error(), test.file) && strings.Contains(err.Error(), test.says),
+			"%s with %q: error %v, want one that names the file and %s", test.file, test.content, err, test.says)
 		got := p.read(test.file)
 		check.That(t, got == test.content, "%s was changed to %q", test.file, got)
 	}
