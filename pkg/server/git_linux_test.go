@@ -87,7 +87,7 @@ func TestAgentsUseGit(t *testing.T) {
 	const other = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
 	world := gitWorld(t)
 	// quick are tried without ORCHESTRA_LONG too, beside what the tests below do in a linked work tree.
-	quick := []string{"merge", "merge --abort", "rebase", "stash pop of a person's", "pull",
+	quick := []string{"merge", "merge --abort", "rebase", "cherry-pick", "revert", "stash pop of a person's", "pull",
 		"clean, with a person's file out of scope", "commit-tree with another content", "fetch from a directory", "rebase --exec that writes out of scope",
 		"a secret, and a command behind it", "update-ref -d of the ledger's ref", "packed-refs without the ledger's ref"}
 	var table []string
