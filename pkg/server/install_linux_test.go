@@ -206,13 +206,9 @@ func wheel(t *testing.T, name string) {
 	check.OK(t, archive.Close())
 }
 
-// pipPlace has a pip for environments: to unpack one into each costs ten times as much. What is installed is compiled
-// already; else it is the wheel that the system has.
-func pipPlace(t *testing.T) string {
+// pipWheel is the pip that environments are given, as the system has it: to unpack it into each costs ten times as much.
+func pipWheel(t *testing.T) string {
 	t.Helper()
-	if out, err := exec.Command("python3", "-c", "import pip; print(pip.__path__[0])").Output(); err == nil {
-		return filepath.Dir(strings.TrimSpace(string(out)))
-	}
 	out, err := exec.Command("python3", "-c", "import ensurepip; print(ensurepip.__path__[0])").Output()
 	check.Must(t, err == nil, "python3-venv is missing: %v", err)
 	for _, dir := range []string{filepath.Join(strings.TrimSpace(string(out)), "_bundled"), "/usr/share/python-wheels"} {
@@ -229,7 +225,7 @@ func TestInstallInAFreshPythonProject(t *testing.T) {
 	wheel(t, filepath.Join(dir, "wheels/money-1.2-py3-none-any.whl"))
 	check.Git(t, dir, "add", ".")
 	check.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "wheel")
-	t.Setenv("PYTHONPATH", pipPlace(t))
+	t.Setenv("PYTHONPATH", pipWheel(t))
 	b, s := start(t, dir).under("INT-001")
 	r := b.installs(s, "python3 -m venv --without-pip .venv")
 	check.That(t, strings.Contains(r.Text, `add the line ".venv/" to .gitignore`), "%s", r.Text)
