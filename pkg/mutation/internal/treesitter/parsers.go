@@ -176,7 +176,7 @@ func (p *Parsers) compile(ctx context.Context, language string) (*compiled, erro
 	// Somebody waits: one more core, if there is one, makes it half the time.
 	m, err := p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, min(2, runtime.GOMAXPROCS(0))), binary)
 	if err != nil {
-		return nil, fmt.Errorf("%w: compiling the module for %s: %v", ErrFault, language, err)
+		return nil, fmt.Errorf("compiling the module for %s: %w", language, fault(ctx, err))
 	}
 	c := &compiled{module: m}
 	err = p.instance(ctx, m, func(m api.Module) (err error) {
