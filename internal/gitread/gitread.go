@@ -66,6 +66,13 @@ func (r Repository) Ask(ctx context.Context, args ...string) (string, error) {
 	return r.ask(ctx, nil, args...)
 }
 
+// Place tells where in its work tree the directory is, "" or ending in a slash, and whether the history was cut off.
+func (r Repository) Place(ctx context.Context) (prefix string, shallow bool, err error) {
+	said, err := r.Ask(ctx, "rev-parse", "--is-shallow-repository", "--show-prefix")
+	first, prefix, _ := strings.Cut(said, "\n")
+	return strings.TrimRight(prefix, "\r"), strings.TrimRight(first, "\r") == "true", err
+}
+
 // Known tells of each id whether there is such an object. To ask for one that is not there costs [Objects] a look at the whole
 // store each time.
 func (r Repository) Known(ctx context.Context, ids []string) (map[string]bool, error) {

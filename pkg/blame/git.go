@@ -37,12 +37,10 @@ type git struct {
 // openGit gives nil where there is no git or no repository.
 func openGit(ctx context.Context, dir string) *git {
 	g := &git{Repository: gitread.Repository{Dir: dir}}
-	said, err := g.Ask(ctx, "rev-parse", "--is-shallow-repository", "--show-prefix")
-	if err != nil {
+	var err error
+	if g.prefix, g.shallow, err = g.Place(ctx); err != nil {
 		return nil
 	}
-	shallow, prefix, _ := strings.Cut(said, "\n")
-	g.shallow, g.prefix = strings.TrimRight(shallow, "\r") == "true", strings.TrimRight(prefix, "\r")
 	return g
 }
 

@@ -109,12 +109,11 @@ func (r *review) open() error {
 	if _, err := exec.LookPath("git"); err != nil {
 		return fmt.Errorf("%w: git is not installed: %v", ErrNoRepository, err)
 	}
-	place, err := r.git.ask("rev-parse", "--is-shallow-repository", "--show-prefix")
+	prefix, shallow, err := r.git.Place(r.git.ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
-	shallow, prefix, _ := strings.Cut(place, "\n")
-	if shallow == "true" { // where it ends, git takes a commit for one without parents
+	if shallow { // where it ends, git takes a commit for one without parents
 		return fmt.Errorf("%w; fetch the whole history: fetch-depth: 0 of actions/checkout, or git fetch --unshallow", ErrShallow)
 	}
 	r.prefix, r.report.Workspace = prefix, strings.TrimSuffix(prefix, "/")

@@ -90,12 +90,11 @@ func newWalk(ctx context.Context, root *os.Root, opts Options) (*walk, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("%w: git is not installed: %v", ErrNoHistory, err)
 	}
-	place, err := w.Ask(ctx, "rev-parse", "--is-shallow-repository", "--show-prefix")
+	prefix, shallow, err := w.Place(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHistory, err)
 	}
-	shallow, prefix, _ := strings.Cut(place, "\n")
-	w.shallow = shallow == "true"
+	w.shallow = shallow
 	w.way = append(strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' }), segment.Home)
 	if w.head, err = w.Ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cmp.Or(opts.Head, "HEAD")+"^{commit}"); err != nil {
 		if opts.Head != "" {
