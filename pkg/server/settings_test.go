@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,9 +54,9 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	check.Git(t, origin, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "hostile")
 	dir := t.TempDir()
 	check.Git(t, dir, "clone", "-q", origin, ".")
-	trusted := false
+	var trusted atomic.Bool // the server also asks by itself
 	b := start(t, dir, func(o *server.Options) {
-		o.Trusted = func(hash string) bool { return trusted && hash == settings.ContentHash([]byte("unscoped:**\n")) }
+		o.Trusted = func(hash string) bool { return trusted.Load() && hash == settings.ContentHash([]byte("unscoped:**\n")) }
 		o.Withheld = []string{"config.yaml:1: write.blind = allow"}
 	}).connect()
 	s := b.Selects("INT-002")
@@ -65,7 +66,7 @@ func TestAClonedRepositoryIsNotTheOperator(t *testing.T) {
 	check.That(t, len(list) == 2, "%s", r.Text)
 	r = b.Refused("SCOPE_VIOLATION", "write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
 	check.That(t, r.Details()["untrusted_settings"] == nil, "said twice: %s", r.Text)
-	trusted = true
+	trusted.Store(true)
 	r = b.OK("write_to_file", args{"session": s, "path": "new.txt", "content": "x"})
 	check.That(t, strings.Contains(r.Text, ".intentignore:1 lets it pass"), "the result does not say why it passed: %s", r.Text)
 	// It exempts from the scope and from nothing else.
