@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
@@ -162,12 +162,12 @@ func writeReport(out io.Writer, report *review.Report, format string) error {
 }
 
 // atForge is the address of a repository. It goes into Markdown as it is.
-var atForge = regexp.MustCompile(`^https://[A-Za-z0-9.:-]+/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+var atForge = lazy.Regexp(`^https://[A-Za-z0-9.:-]+/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // blobs begins the address of a commit's files at the forge, where the environment of a workflow says which that is.
 func blobs(commit string) string {
 	repository := os.Getenv("GITHUB_SERVER_URL") + "/" + os.Getenv("GITHUB_REPOSITORY")
-	if !atForge.MatchString(repository) {
+	if !atForge().MatchString(repository) {
 		return ""
 	}
 	return repository + "/blob/" + commit + "/"

@@ -3,10 +3,11 @@ package clientsetup
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // rooSlug names our mode. Roo accepts letters, digits and dashes.
@@ -123,7 +124,7 @@ func takeRooMode(text, _ []byte) (edited, error) {
 	return edited{content: text}, err
 }
 
-var rooSlugs = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+var rooSlugs = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 
 // brokenRooModes says why Roo would not have our mode: it checks the file as a whole, and then has none of its modes.
 func (p *planner) brokenRooModes() (problems []string) {
@@ -132,7 +133,7 @@ func (p *planner) brokenRooModes() (problems []string) {
 	for _, mode := range modes {
 		what := ""
 		switch {
-		case !rooSlugs.MatchString(mode.Slug) || mode.Name == "" || mode.RoleDefinition == "" || mode.Groups == nil:
+		case !rooSlugs().MatchString(mode.Slug) || mode.Name == "" || mode.RoleDefinition == "" || mode.Groups == nil:
 			what = "lacks a slug of letters, digits and dashes, a name, a roleDefinition or groups"
 		case seen[mode.Slug]:
 			what = "stands there twice"

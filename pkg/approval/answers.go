@@ -223,4 +223,4 @@ func (s *Store) spend(id string, until time.Time) (bool, error) {
 }
 
 // Spent tells whether a request was used up or taken back.
-func (s *Store) Spent(id string) bool { return requestID.MatchString(id) && s.marks.has(id) }
+func (s *Store) Spent(id string) bool { return requestID().MatchString(id) && s.marks.has(id) }

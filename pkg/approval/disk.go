@@ -22,7 +22,7 @@ const maxFile = 4 << 20
 // kind is a kind of file: the purpose of its key, its directory below .orchestration/state, and its names.
 type kind struct {
 	name, dir, suffix string
-	id                *regexp.Regexp
+	id                func() *regexp.Regexp
 }
 
 func (k kind) file(id string) string { return id + k.suffix }
@@ -30,7 +30,7 @@ func (k kind) file(id string) string { return id + k.suffix }
 // idOf tells a file of the kind by its name.
 func (k kind) idOf(name string) (id string, is bool) {
 	id, is = strings.CutSuffix(name, k.suffix)
-	return id, is && k.id.MatchString(id)
+	return id, is && k.id().MatchString(id)
 }
 
 // open opens the directory of a kind; see orchdir.Open.

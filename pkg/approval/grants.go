@@ -66,7 +66,7 @@ func (s *Store) beingGranted(a Answer) bool {
 	}
 	defer dir.Close()
 	return slices.ContainsFunc(a.Grants, func(id string) bool {
-		if !grantID.MatchString(id) || s.marks.has(id) {
+		if !grantID().MatchString(id) || s.marks.has(id) {
 			return false
 		}
 		_, err := dir.Lstat(grantFiles.file(id))
@@ -115,13 +115,13 @@ func (s *Store) Covered(r Request) (by []Grant, covered bool, err error) {
 // Revoke withdraws a grant (grt_…), or an answer that was not used, a denial among them (apr_…). ErrUnknown: there is
 // none that stands.
 func (s *Store) Revoke(id string) error {
-	if requestID.MatchString(id) {
+	if requestID().MatchString(id) {
 		if _, err := s.AnswerOf(id); err != nil {
 			return ErrUnknown
 		}
 		return s.Void(id)
 	}
-	if !grantID.MatchString(id) {
+	if !grantID().MatchString(id) {
 		return ErrUnknown
 	}
 	standing, err := s.Grants()

@@ -8,11 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 const (
@@ -83,8 +84,8 @@ func absolute(dir string) string {
 func (s *Store) Shared() bool { return s.marks.userDir != "" }
 
 var (
-	requestID = regexp.MustCompile(`^apr_[a-z2-7]{26}\z`)
-	grantID   = regexp.MustCompile(`^grt_[a-z2-7]{26}\z`)
+	requestID = lazy.Regexp(`^apr_[a-z2-7]{26}\z`)
+	grantID   = lazy.Regexp(`^grt_[a-z2-7]{26}\z`)
 	encoding  = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 	requestFiles = kind{"request", "approvals", ".json", requestID}
@@ -153,7 +154,7 @@ func (s *Store) Get(id string) (Request, error) {
 
 // requestsOf opens the directory in which a request can be; ErrUnknown where it cannot.
 func (s *Store) requestsOf(id string) (*os.Root, error) {
-	if !requestID.MatchString(id) {
+	if !requestID().MatchString(id) {
 		return nil, ErrUnknown
 	}
 	dir, err := s.open(requestFiles, false)
@@ -287,4 +288,4 @@ func (s *Store) Wait(ctx context.Context, id string) (Answer, error) {
 }
 
 // IsID tells whether a text has the form of a request's or a grant's id.
-func IsID(text string) bool { return requestID.MatchString(text) || grantID.MatchString(text) }
+func IsID(text string) bool { return requestID().MatchString(text) || grantID().MatchString(text) }

@@ -1,13 +1,14 @@
 package brain
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 var (
-	heading = regexp.MustCompile(`^## (Lesson Learned|Decision|Constraint)(?: \((\d{4}-\d{2}-\d{2})\))?\s*$`)
-	field   = regexp.MustCompile(`^\*\*(Intent|File|Category|Problems):\*\*\s*(.*?)\s*$`)
+	heading = lazy.Regexp(`^## (Lesson Learned|Decision|Constraint)(?: \((\d{4}-\d{2}-\d{2})\))?\s*$`)
+	field   = lazy.Regexp(`^\*\*(Intent|File|Category|Problems):\*\*\s*(.*?)\s*$`)
 )
 
 // Parse returns the entries of a brain in the order in which they stand there.
@@ -16,7 +17,7 @@ func Parse(text string) []Entry {
 	var now *Entry
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := heading.FindStringSubmatch(line); m != nil {
+		if m := heading().FindStringSubmatch(line); m != nil {
 			kind, _, _ := strings.Cut(strings.ToLower(m[1]), " ")
 			all = append(all, Entry{Kind: Kind(kind), Date: m[2]})
 			now = &all[len(all)-1]
@@ -37,7 +38,7 @@ func Parse(text string) []Entry {
 
 // take reads a line of a field. Fields stand above the text: a line like one in a text that people wrote is text.
 func (e *Entry) take(line string) bool {
-	m := field.FindStringSubmatch(line)
+	m := field().FindStringSubmatch(line)
 	if m == nil || strings.TrimSpace(e.Text) != "" {
 		return false
 	}

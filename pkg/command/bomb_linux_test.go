@@ -33,7 +33,7 @@ const sessions = "sessions"
 // bombs are command lines that make processes without end.
 func bombs() map[string]string {
 	return map[string]string{
-		"pipes":           "b() { b | b & }; b",
+		"pipes":           "b() { b | b & }; b; sleep 100", // which its shell would not wait for
 		sessions:          `export F='setsid -f sh -c "$F"; setsid -f sh -c "$F"'; sh -c "$F"`,
 		"without an end":  "b() { sleep 100 & b | b; }; b",
 		"all in one loop": "while :; do sleep 100 & done 2>/dev/null",

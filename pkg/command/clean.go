@@ -3,8 +3,9 @@ package command
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // maxSequence bounds a terminal control sequence: what claims to be longer is shown, so that an unfinished one cannot
@@ -128,17 +129,17 @@ const unfinished = -1
 
 // Terminal control sequences begin with ESC (ECMA-48, section 5). Command strings end with BEL or ESC \, on their line.
 var (
-	sequence = regexp.MustCompile(`^\x1b(?:\[[ -?]*[@-~]|[\]PX^_][^\a\x1b\n]*(?:\a|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\x60-~])`)
-	begun    = regexp.MustCompile(`^\x1b(?:\[[ -?]*|[\]PX^_][^\a\x1b\n]*\x1b?|[ -/]*)$`)
+	sequence = lazy.Regexp(`^\x1b(?:\[[ -?]*[@-~]|[\]PX^_][^\a\x1b\n]*(?:\a|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\x60-~])`)
+	begun    = lazy.Regexp(`^\x1b(?:\[[ -?]*|[\]PX^_][^\a\x1b\n]*\x1b?|[ -/]*)$`)
 )
 
 // sequenceLength measures the control sequence at the start of data; 0 if there is none.
 func sequenceLength(data []byte) int {
 	data = data[:min(len(data), maxSequence)]
-	if at := sequence.FindIndex(data); at != nil {
+	if at := sequence().FindIndex(data); at != nil {
 		return at[1]
 	}
-	if len(data) < maxSequence && begun.Match(data) {
+	if len(data) < maxSequence && begun().Match(data) {
 		return unfinished
 	}
 	return 0

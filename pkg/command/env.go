@@ -2,8 +2,9 @@ package command
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // MarkerVariable is set to a random value in the environment of every command. It marks the processes of a command, and
@@ -25,7 +26,7 @@ func SecretPatterns() []string {
 const shellStartupPatterns = "BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND BASH_FUNC_*"
 
 // urlPassword finds scheme://user:password@ in a value.
-var urlPassword = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
+var urlPassword = lazy.Regexp(`(?i)[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@`)
 
 // FilterEnv returns the entries of env that a command may see, in their order. It drops secrets (SecretPatterns) unless
 // their name matches one of the globs in allow, and always drops what begins with ORCHESTRA_, what makes the shell run
@@ -43,7 +44,7 @@ func FilterEnv(env []string, allow ...string) []string {
 
 // IsSecret reports whether FilterEnv takes a variable for a secret.
 func IsSecret(name, value string) bool {
-	return matchesAny(SecretPatterns(), name) || urlPassword.MatchString(value)
+	return matchesAny(SecretPatterns(), name) || urlPassword().MatchString(value)
 }
 
 func forbidden(name string) bool {

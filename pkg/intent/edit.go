@@ -5,15 +5,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
@@ -295,12 +295,12 @@ func replaceEmptyList(doc *document, src *source, block string) [][]byte {
 func (d *document) nextID() string {
 	prefix, width, highest := "INT-", 3, 0
 	for _, in := range d.intents {
-		if m := numberedID.FindStringSubmatch(in.ID); m != nil {
+		if m := numberedID().FindStringSubmatch(in.ID); m != nil {
 			prefix, width = m[1], len(m[2])
 		}
 	}
 	for _, in := range d.intents {
-		if m := numberedID.FindStringSubmatch(in.ID); m != nil && m[1] == prefix {
+		if m := numberedID().FindStringSubmatch(in.ID); m != nil && m[1] == prefix {
 			n, _ := strconv.Atoi(m[2])
 			highest = max(highest, n)
 		}
@@ -308,4 +308,4 @@ func (d *document) nextID() string {
 	return fmt.Sprintf("%s%0*d", prefix, width, highest+1)
 }
 
-var numberedID = regexp.MustCompile(`^([A-Za-z]+-)([0-9]{1,9})\z`)
+var numberedID = lazy.Regexp(`^([A-Za-z]+-)([0-9]{1,9})\z`)

@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 var (
-	bareIDPattern    = regexp.MustCompile(`^[A-Za-z]+-[0-9]+\z`)
-	directivePattern = regexp.MustCompile(`^!?([A-Za-z][A-Za-z0-9_-]*)[ \t]*:`)
-	trailingComment  = regexp.MustCompile(`[ \t]#`)
+	bareIDPattern    = lazy.Regexp(`^[A-Za-z]+-[0-9]+\z`)
+	directivePattern = lazy.Regexp(`^!?([A-Za-z][A-Za-z0-9_-]*)[ \t]*:`)
+	trailingComment  = lazy.Regexp(`[ \t]#`)
 )
 
 // parseIgnore reads one file; declared tells the ids of intents. On an unclear line the result still holds all the clear
@@ -48,7 +48,7 @@ func (f *ignoreFile) add(number int, line string, declared func(id string) bool)
 		f.bare = append(f.bare, idRule{bare, number})
 		f.approved = append(f.approved, idRule{bare, number})
 		return addGlob(&f.paths, number, bare, "/"+bare)
-	case bareIDPattern.MatchString(bare):
+	case bareIDPattern().MatchString(bare):
 		f.approved = append(f.approved, idRule{bare, number})
 		return nil
 	}
@@ -88,7 +88,7 @@ func checkLine(line string) error {
 
 // splitDirective cuts a line at the colon of its directive; the directive is empty for a plain glob.
 func splitDirective(line string) (directive, rest string) {
-	m := directivePattern.FindStringSubmatchIndex(line)
+	m := directivePattern().FindStringSubmatchIndex(line)
 	if m == nil {
 		return "", line
 	}
@@ -100,7 +100,7 @@ func splitDirective(line string) (directive, rest string) {
 
 // withoutComment cuts a trailing comment and spaces; only IDs can have one.
 func withoutComment(text string) string {
-	if i := trailingComment.FindStringIndex(text); i != nil {
+	if i := trailingComment().FindStringIndex(text); i != nil {
 		text = text[:i[0]]
 	}
 	return strings.TrimRight(text, " ")
@@ -116,7 +116,7 @@ func addID(rules *[]idRule, number int, text string) error {
 }
 
 func addGlob(rules *gitignore.List, number int, line, glob string) error {
-	if trailingComment.MatchString(glob) {
+	if trailingComment().MatchString(glob) {
 		return errors.New(`a comment needs a line of its own: write "\#" if a file name is meant`)
 	}
 	rule, ok, err := gitignore.Parse(glob)

@@ -2,10 +2,10 @@ package intent
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
@@ -62,9 +62,9 @@ func (i *Intent) CommandPolicy() policy.Source { return i.command }
 func (i *Intent) Version() string { return i.version }
 
 // ValidID reports whether id has the form of an intent id.
-func ValidID(id string) bool { return idPattern.MatchString(id) }
+func ValidID(id string) bool { return idPattern().MatchString(id) }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}\z`)
+var idPattern = lazy.Regexp(`^[A-Za-z][A-Za-z0-9._-]{0,63}\z`)
 
 var _ json.Marshaler = (*Intent)(nil)
 

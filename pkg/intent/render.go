@@ -3,12 +3,12 @@ package intent
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // render makes the node of a new intent in the file's key style and vocabulary. Empty values are left out.
@@ -65,14 +65,11 @@ func textNode(value string) *yaml.Node {
 	return n
 }
 
-// The tables of Unicode make these large: each process of the program would pay for them at its start.
 var (
 	// No line of a literal text begins or ends with white space, none is empty at the ends.
-	literalText = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
-			`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
-	})
-	simpleText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`) })
+	literalText = lazy.Regexp(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
+		`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
+	simpleText = lazy.Regexp(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`)
 )
 
 // listNode makes a `["a", "b"]` list.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Bounds of one intents file. What is larger is refused: a bomb of aliases, or of nesting, must not cost the server.

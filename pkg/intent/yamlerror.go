@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // lineReader hands out one line a call, so that the number of lines read tells how far the parser came.
@@ -62,15 +64,15 @@ func printable(r rune) bool {
 }
 
 var (
-	yamlErrorPattern     = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
-	unknownAnchorPattern = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
-	tabIndentPattern     = regexp.MustCompile(`^ *\t`)
+	yamlErrorPattern     = lazy.Regexp(`^yaml: (?:line (\d+): )?(.*)`)
+	unknownAnchorPattern = lazy.Regexp(`^unknown anchor '(.*)' referenced`)
+	tabIndentPattern     = lazy.Regexp(`^ *\t`)
 )
 
 // syntaxError turns the parser's message into a position. The parser names no column, and as line often the one where
 // the surrounding construct begins; read is the number of lines that it had read.
 func syntaxError(file string, data []byte, read int, err error) *UnreadableError {
-	m := yamlErrorPattern.FindStringSubmatch(err.Error())
+	m := yamlErrorPattern().FindStringSubmatch(err.Error())
 	if m == nil {
 		return &UnreadableError{File: file, Line: max(read, 1), Column: 1, Reason: err.Error()}
 	}
@@ -84,11 +86,11 @@ func syntaxError(file string, data []byte, read int, err error) *UnreadableError
 	case strings.HasPrefix(problem, "did not find expected ','"), problem == "did not find expected node content":
 		line++ // the parser's own errors, unlike the scanner's, count lines from 0
 	case strings.Contains(problem, "tab character"):
-		line = firstLine(lines, max(line, 1), tabIndentPattern)
+		line = firstLine(lines, max(line, 1), tabIndentPattern())
 	case strings.Contains(problem, "alphabetic or numeric character"):
 		e.Reason += starHint
 	}
-	if anchor := unknownAnchorPattern.FindStringSubmatch(m[2]); anchor != nil {
+	if anchor := unknownAnchorPattern().FindStringSubmatch(m[2]); anchor != nil {
 		line = firstLine(lines, 1, regexp.MustCompile(regexp.QuoteMeta("*"+anchor[1])))
 		e.Reason += starHint
 	}

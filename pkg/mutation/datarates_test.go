@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // format is a data format with what reads it as programs do: the oracle.

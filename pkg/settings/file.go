@@ -8,14 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // FileName is the settings file's name in each of the three places.
@@ -175,7 +175,7 @@ func (p *parser) fail(node *yaml.Node, format string, args ...any) {
 }
 
 // yamlLine is how the YAML library says where.
-var yamlLine = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+var yamlLine = lazy.Regexp(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
 func (p *parser) syntaxError(err error) error { return p.syntaxErrorOr(err, err.Error()) }
 
@@ -184,7 +184,7 @@ func (p *parser) syntaxErrorOr(err error, message string) error {
 	if err == nil {
 		return position
 	}
-	if parts := yamlLine.FindStringSubmatch(err.Error()); parts != nil {
+	if parts := yamlLine().FindStringSubmatch(err.Error()); parts != nil {
 		position.Message = "not valid YAML: " + parts[2]
 		if line, err := strconv.Atoi(parts[1]); err == nil {
 			position.Line = line

@@ -5,10 +5,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command/complaint"
@@ -84,8 +84,8 @@ const (
 )
 
 var (
-	rootsActs = regexp.MustCompile(`(?i)chown|chgrp|owner|\bmount|setgroups|setuid|setgid|mknod`)
-	sockets   = regexp.MustCompile(`(?i)socket|connect`)
+	rootsActs = lazy.Regexp(`(?i)chown|chgrp|owner|\bmount|setgroups|setuid|setgid|mknod`)
+	sockets   = lazy.Regexp(`(?i)socket|connect`)
 )
 
 func (l *denials) explain() (denial, bool) {
@@ -118,10 +118,10 @@ func (l *denials) explain() (denial, bool) {
 	case is(complaint.Missing, full, func(at string) bool { return held.Covers(at) && exists(at) }):
 		return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",
 			"Keep files that commands share in the workspace, or ask the user to open the place with commands.writable."), true
-	case kind == complaint.Rights && os.Geteuid() == 0 && full && rootsActs.MatchString(l.said.Line):
+	case kind == complaint.Rights && os.Geteuid() == 0 && full && rootsActs().MatchString(l.said.Line):
 		return l.denied("root", "", refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user",
 			"Do without (tar --no-same-owner, cp without -a), or ask the user to do it."), true
-	case held.DeniesNetwork() && (kind == complaint.Network || (kind == complaint.Permission || kind == complaint.Rights) && sockets.MatchString(l.output)):
+	case held.DeniesNetwork() && (kind == complaint.Network || (kind == complaint.Permission || kind == complaint.Rights) && sockets().MatchString(l.output)):
 		return l.unconnected(), true
 	}
 	return denial{}, false

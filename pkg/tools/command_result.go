@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -175,12 +175,12 @@ func (c *commandCall) notAlone() []string {
 }
 
 // stoppedGit is what git says where it would write over the ledger, or tried.
-var stoppedGit = regexp.MustCompile(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
+var stoppedGit = lazy.Regexp(`(?i)unstaged changes|your local changes\b.* would be overwritten|unable to (?:unlink old|create file) '?\.orchestration/`)
 
 // ledgerInTheWay says why git did not go to another commit, and that to commit and try again does not help: the commit adds a
 // record too. A switch that git calls good went on without the ledger: what is committed next would take records out of it.
 func (c *commandCall) ledgerInTheWay(ctx context.Context) []string {
-	if !runsGit(c.effect.Reading) || !stoppedGit.MatchString(c.result.Output) {
+	if !runsGit(c.effect.Reading) || !stoppedGit().MatchString(c.result.Output) {
 		return nil
 	}
 	tracked, err := c.Observer.Git.Ask(ctx, "ls-files", "--cached", "--", orchdir.Name+"/agent_trace.jsonl", orchdir.Name+"/trace")

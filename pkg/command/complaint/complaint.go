@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // Kind is what the system said.
@@ -45,15 +47,15 @@ const (
 
 var texts = []struct {
 	kind Kind
-	is   *regexp.Regexp
+	is   func() *regexp.Regexp
 }{
-	{ReadOnly, regexp.MustCompile(`(?i)(?:^|[\s(])read-only file ?system|\bEROFS\b`)},
-	{Busy, regexp.MustCompile(`(?i)device or resource busy|resource busy or locked|\bEBUSY\b`)},
-	{Network, regexp.MustCompile(`(?i)network is unreachable|name resolution|could not resolve host|name or service not known|no such host|` +
+	{ReadOnly, lazy.Regexp(`(?i)(?:^|[\s(])read-only file ?system|\bEROFS\b`)},
+	{Busy, lazy.Regexp(`(?i)device or resource busy|resource busy or locked|\bEBUSY\b`)},
+	{Network, lazy.Regexp(`(?i)network is unreachable|name resolution|could not resolve host|name or service not known|no such host|` +
 		`\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|failed to establish a new connection|couldn't connect to server|dial (tcp|udp)|socket: (operation not permitted|permission denied)`)},
-	{Permission, regexp.MustCompile(`(?i)permission denied|\bEACCES\b`)},
-	{Rights, regexp.MustCompile(`(?i)operation not permitted|\bEPERM\b`)},
-	{Missing, regexp.MustCompile(`(?i)no such file or directory|\bENOENT\b`)},
+	{Permission, lazy.Regexp(`(?i)permission denied|\bEACCES\b`)},
+	{Rights, lazy.Regexp(`(?i)operation not permitted|\bEPERM\b`)},
+	{Missing, lazy.Regexp(`(?i)no such file or directory|\bENOENT\b`)},
 }
 
 // Find returns the complaints in an output, in its order.
@@ -63,7 +65,7 @@ func Find(output string) []Complaint {
 	for i, line := range lines {
 		line = line[:min(len(line), maxLine)]
 		for _, t := range texts {
-			at := t.is.FindStringIndex(line)
+			at := t.is().FindStringIndex(line)
 			if at == nil {
 				continue
 			}
@@ -93,16 +95,16 @@ func (c *Complaint) add(names ...string) {
 }
 
 var (
-	quoted   = regexp.MustCompile("'([^']+)'|\"([^\"]+)\"|`([^`']+)['`]|‘([^’]+)’")
-	absolute = regexp.MustCompile(`(?:^|[\s(=:'"])(/[^\s:'"(),]+)`)
+	quoted   = lazy.Regexp("'([^']+)'|\"([^\"]+)\"|`([^`']+)['`]|‘([^’]+)’")
+	absolute = lazy.Regexp(`(?:^|[\s(=:'"])(/[^\s:'"(),]+)`)
 )
 
-var speaking = regexp.MustCompile(`^(\S+): (?:line \d+: )?(.*\S.*)$`)
+var speaking = lazy.Regexp(`^(\S+): (?:line \d+: )?(.*\S.*)$`)
 
 // speaker takes the program from the beginning of a message, if something is
 // left then.
 func speaker(before string) (program, rest string) {
-	if m := speaking.FindStringSubmatch(before); m != nil {
+	if m := speaking().FindStringSubmatch(before); m != nil {
 		return path.Base(m[1]), m[2]
 	}
 	return "", before
@@ -111,10 +113,10 @@ func speaker(before string) (program, rest string) {
 // certain are the names of a line that are quoted or absolute.
 func certain(line string) []string {
 	var found []string
-	for _, m := range quoted.FindAllStringSubmatch(line, -1) {
+	for _, m := range quoted().FindAllStringSubmatch(line, -1) {
 		found = append(found, strings.Join(m[1:], "")) // one of them is not empty
 	}
-	for _, m := range absolute.FindAllStringSubmatch(line, -1) {
+	for _, m := range absolute().FindAllStringSubmatch(line, -1) {
 		found = append(found, m[1])
 	}
 	return found

@@ -6,11 +6,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -54,12 +54,12 @@ func Find(root, dir string, line *shell.Reading) *Install {
 	return &f.Install
 }
 
-var versioned = regexp.MustCompile(`^(python|pip)[0-9.]*$`)
+var versioned = lazy.Regexp(`^(python|pip)[0-9.]*$`)
 
 // known is a program by the name that the table has for it, with its arguments: python -m pip is pip, and pip3.12 too.
 func known(p shell.Program) shell.Program {
 	p.Name = strings.TrimSuffix(p.Name, ".exe")
-	if m := versioned.FindStringSubmatch(p.Name); m != nil {
+	if m := versioned().FindStringSubmatch(p.Name); m != nil {
 		p.Name = m[1]
 	}
 	if p.Name == "python" && len(p.Args) > 1 && p.Args[0].Is("-m") && p.Args[1].Exact {

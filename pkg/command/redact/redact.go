@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // Mark stands where something was left out.
@@ -63,7 +65,7 @@ func joined(spans []span) []span {
 }
 
 // reference is a value that only says where the secret is.
-var reference = regexp.MustCompile("^(?:\"?\\$(?:[A-Za-z_][A-Za-z0-9_]*|\\{[A-Za-z_][A-Za-z0-9_]*\\})\"?|\"?\\$\\(.*|`.*)$")
+var reference = lazy.Regexp("^(?:\"?\\$(?:[A-Za-z_][A-Za-z0-9_]*|\\{[A-Za-z_][A-Za-z0-9_]*\\})\"?|\"?\\$\\(.*|`.*)$")
 
 // harmless: a reference, a count, a word that switches something, or nothing.
 func harmless(value string) bool {
@@ -75,7 +77,7 @@ func harmless(value string) bool {
 	if len(bare) < 6 && strings.Trim(bare, "0123456789") == "" {
 		return true
 	}
-	return reference.MatchString(value)
+	return reference().MatchString(value)
 }
 
 // compiled compiles the rules at the first use: most servers never run a command in their first second.

@@ -1,9 +1,9 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -110,14 +110,14 @@ func shapes() []string {
 
 // secretOption finds options that take a secret; notSecret those of them that only say where it is, or how long.
 var (
-	secretOption = regexp.MustCompile(`(?i)pass(?:word|wd|phrase|code)|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|account[-_.]?key|credential|^-*(?:auth|pass)$`)
-	notSecret    = regexp.MustCompile(`(?i)^--?no-|[-_.](?:stdin|file|path|dir|name|id|arn|type|env|url|uri|format|length|limit|count|size|ttl|policy|field|header|regex)$|tokens$|tokeni[sz]e`)
+	secretOption = lazy.Regexp(`(?i)pass(?:word|wd|phrase|code)|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|auth[-_.]?key|account[-_.]?key|credential|^-*(?:auth|pass)$`)
+	notSecret    = lazy.Regexp(`(?i)^--?no-|[-_.](?:stdin|file|path|dir|name|id|arn|type|env|url|uri|format|length|limit|count|size|ttl|policy|field|header|regex)$|tokens$|tokeni[sz]e`)
 )
 
 // secretName reports whether a name is that of a secret.
 func secretName(name string, option bool) bool {
 	if option {
-		return secretOption.MatchString(name) && !notSecret.MatchString(name)
+		return secretOption().MatchString(name) && !notSecret().MatchString(name)
 	}
 	return command.IsSecret(strings.TrimLeft(name, "-"), "")
 }

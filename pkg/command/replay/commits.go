@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 const (
@@ -189,7 +190,7 @@ func (j *Judge) sources(ctx context.Context, c commit) (all []source, err error)
 		return j.merges(ctx, c.parents)
 	}
 	parent := c.parents[0]
-	if found := revertOf.FindStringSubmatch(c.body); found != nil {
+	if found := revertOf().FindStringSubmatch(c.body); found != nil {
 		if made, err := j.revert(ctx, parent, found[1], found[2]); err == nil {
 			all = append(all, made)
 		}
@@ -221,7 +222,7 @@ func (j *Judge) merges(ctx context.Context, parents []string) ([]source, error) 
 }
 
 // revertOf finds the commit that a message says it takes back, and of a merge the parent that is gone back to.
-var revertOf = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\.`)
+var revertOf = lazy.Regexp(`(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\.`)
 
 // revert is the replay of taking back a commit.
 func (j *Judge) revert(ctx context.Context, on, original, to string) (source, error) {

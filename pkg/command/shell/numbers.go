@@ -2,11 +2,12 @@ package shell
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // code are the characters without which no text that bash evaluates once more runs anything.
@@ -117,14 +118,14 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 
 const evaluates = "a variable is evaluated as arithmetic, and its text can hold commands"
 
-var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+var identifier = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // evaluated is literal text that is evaluated as arithmetic: the names in it are.
 func (r *reader) evaluated(text string) {
 	if strings.ContainsAny(text, "$`\\") {
 		r.unjudged("a number is quoted so that it can hold commands")
 	}
-	for _, name := range identifier.FindAllString(text, -1) {
+	for _, name := range identifier().FindAllString(text, -1) {
 		r.used[name] = evaluates
 		if runs(name) {
 			r.unjudged("%s stands in arithmetic, which can change what runs", name)

@@ -3,6 +3,8 @@ package shell
 import (
 	"regexp"
 	"sync"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // A bracket expression hides the end of a regular expression. One that a reader could end elsewhere is none.
@@ -14,9 +16,9 @@ const (
 // awkQuiet finds what runs nothing in a text of awk, whatever it holds: strings, comments, "or", and regular expressions,
 // which stand where nothing can be divided. awkRuns finds in the rest system, a pipe, @name(, and a slash that could be both.
 var (
-	awkQuiet = regexp.MustCompile(`"(?:(?s:\\.)|[^"\\\n])*"?|#.*|` +
+	awkQuiet = lazy.Regexp(`"(?:(?s:\\.)|[^"\\\n])*"?|#.*|` +
 		`(?:^|\|\||[(,~!{};&=\n?:<>]|\b(?:return|in|print|printf|case)\b)[ \t]*/(?:\\.|` + bracket + `|[^\\\[/\n])*/|\|\|`)
-	awkRuns = regexp.MustCompile(`\bsystem\b|[|@]|[-+*/%^][ \t]*/`)
+	awkRuns = lazy.Regexp(`\bsystem\b|[|@]|[-+*/%^][ \t]*/`)
 )
 
 // awkOptions are those of gawk and mawk.
@@ -34,7 +36,7 @@ func (r *reader) awk(name string, args []Arg) {
 		switch {
 		case g.name == "-f" || g.name == "--file" || g.name == "-E" || g.name == "--exec":
 			return
-		case !g.known || (g.name == "" || g.name == "-e" || g.name == "--source") && awkRuns.MatchString(awkQuiet.ReplaceAllString(g.value.Text, " ")):
+		case !g.known || (g.name == "" || g.name == "-e" || g.name == "--source") && awkRuns().MatchString(awkQuiet().ReplaceAllString(g.value.Text, " ")):
 			r.unjudged("the text of %s runs commands", name)
 		}
 		if g.name == "" {

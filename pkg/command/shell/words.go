@@ -1,11 +1,12 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // words reads the words of a simple command.
@@ -84,8 +85,8 @@ type builder struct {
 
 // braces are expanded to several words, globs to the names of files.
 var (
-	braces = regexp.MustCompile(`(?s)\{.*(?:,|\.\.).*\}`)
-	globs  = regexp.MustCompile(`(?s)[*?]|\[.*\]`)
+	braces = lazy.Regexp(`(?s)\{.*(?:,|\.\.).*\}`)
+	globs  = lazy.Regexp(`(?s)[*?]|\[.*\]`)
 )
 
 func resolve(w *syntax.Word) Arg {
@@ -99,10 +100,10 @@ func resolve(w *syntax.Word) Arg {
 	} else if strings.Trim(text, "0123456789") != "" {
 		b.from = append(b.from, wording)
 	}
-	if braces.MatchString(bare) {
+	if braces().MatchString(bare) {
 		return Arg{Many: true, Open: true, from: append(b.from, anything)}
 	}
-	if at := globs.FindStringIndex(bare); at != nil {
+	if at := globs().FindStringIndex(bare); at != nil {
 		b.many = true
 		b.unknown(anything)
 		b.known = min(b.known, at[0])

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -166,7 +166,7 @@ func Resumed(name, before, after string, known bool) string {
 	strategies := [][]string{{"", after}}
 	switch file {
 	case "opts":
-		strategies = strategySet.FindAllStringSubmatch(after, -1)
+		strategies = strategySet().FindAllStringSubmatch(after, -1)
 		fallthrough
 	case "strategy":
 		for _, set := range strategies {
@@ -202,7 +202,7 @@ func executed(todo string) (lines []string) {
 	return lines
 }
 
-var strategySet = regexp.MustCompile(`(?im)strategy[ \t]*=([^\n]*)$`)
+var strategySet = lazy.Regexp(`(?im)strategy[ \t]*=([^\n]*)$`)
 
 // resumedBy is Resumed for a change that a snapshot found.
 func resumedBy(c *snapshot.Change) string {

@@ -2,11 +2,12 @@ package intentmap
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 const (
@@ -62,12 +63,12 @@ func cutSections(text string) (before, sections, after string) {
 	for line := range strings.SplitAfterSeq(text, "\n") {
 		trimmed := strings.TrimRight(line, "\r\n ")
 		switch {
-		case headingPattern.MatchString(trimmed):
+		case headingPattern().MatchString(trimmed):
 			if from < 0 {
 				from = at
 			}
 			inside, section = true, at
-		case !inside, trimmed == "", filePattern.MatchString(trimmed), statePattern.MatchString(trimmed):
+		case !inside, trimmed == "", filePattern().MatchString(trimmed), statePattern().MatchString(trimmed):
 		case strings.HasPrefix(trimmed, "#"):
 			return text[:from], text[from:at], text[at:]
 		case section == from: // with prose in it: not one of ours
@@ -155,9 +156,9 @@ func quotePath(path string) string {
 }
 
 var (
-	headingPattern = regexp.MustCompile(`^## ([A-Za-z][A-Za-z0-9._-]*):(.*)$`)
-	statePattern   = regexp.MustCompile(`^(TODO|IN_PROGRESS|BLOCKED|DONE)(, last change \d{4}-\d{2}-\d{2})?$`)
-	filePattern    = regexp.MustCompile("^- `([^`]+)`(?: \\((\\d{4}-\\d{2}-\\d{2})\\))?$")
+	headingPattern = lazy.Regexp(`^## ([A-Za-z][A-Za-z0-9._-]*):(.*)$`)
+	statePattern   = lazy.Regexp(`^(TODO|IN_PROGRESS|BLOCKED|DONE)(, last change \d{4}-\d{2}-\d{2})?$`)
+	filePattern    = lazy.Regexp("^- `([^`]+)`(?: \\((\\d{4}-\\d{2}-\\d{2})\\))?$")
 )
 
 // parse reads a block back. Lines that render does not write are skipped.
@@ -165,7 +166,7 @@ func parse(block string) []Entry {
 	var entries []Entry
 	for line := range strings.SplitSeq(block, "\n") {
 		line = strings.TrimRight(line, "\r ")
-		if m := headingPattern.FindStringSubmatch(line); m != nil {
+		if m := headingPattern().FindStringSubmatch(line); m != nil {
 			name := strings.ReplaceAll(strings.TrimSpace(m[2]), "&lt;", "<")
 			entries = append(entries, Entry{IntentID: m[1], Name: name})
 			continue
@@ -173,11 +174,11 @@ func parse(block string) []Entry {
 		if len(entries) == 0 {
 			continue
 		}
-		if m := statePattern.FindStringSubmatch(line); m != nil {
+		if m := statePattern().FindStringSubmatch(line); m != nil {
 			entries[len(entries)-1].Status = m[1]
 			continue
 		}
-		m := filePattern.FindStringSubmatch(line)
+		m := filePattern().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

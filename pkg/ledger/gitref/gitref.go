@@ -34,11 +34,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 )
 
@@ -128,7 +128,7 @@ func (c *carrier) mayHaveRefs() (bool, error) {
 }
 
 // segmentPath is the one form of a segment's path.
-var segmentPath = regexp.MustCompile(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
+var segmentPath = lazy.Regexp(`^[0-9a-f]{16}-([0-9a-f]{2})/([0-9a-f]{62})\.jsonl\.zst$`)
 
 // refSegment is a file of the ref.
 type refSegment struct {
@@ -167,7 +167,7 @@ func (c *carrier) list(ctx context.Context, t tip) (segments map[string]refSegme
 		}
 		about, path, _ := strings.Cut(entry, "\t")
 		fields := strings.Fields(about)
-		parts := segmentPath.FindStringSubmatch(path)
+		parts := segmentPath().FindStringSubmatch(path)
 		switch {
 		case len(fields) != 3 || fields[0] != "100644" || fields[1] != "blob" || parts == nil:
 			if len(aside) < maxAside {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/mend"
 )
@@ -48,7 +48,7 @@ func (r repository) resolve(ctx context.Context, revision string) (string, error
 }
 
 // revertOf finds in a commit's message what git revert writes there.
-var revertOf = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b`)
+var revertOf = lazy.Regexp(`(?m)^This reverts commit ([0-9a-f]{40}|[0-9a-f]{64})\b`)
 
 // reverts reports whether a commit takes back exactly what another one of its history did, the ledger's part as well as some
 // other file. A message alone proves nothing: who drops records of a change that stays could write it too.
@@ -57,7 +57,7 @@ func (w *walk) reverts(ctx context.Context, commit, parent string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	said := revertOf.FindStringSubmatch(message)
+	said := revertOf().FindStringSubmatch(message)
 	if said == nil {
 		return false, nil
 	}

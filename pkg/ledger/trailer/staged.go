@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -250,7 +250,7 @@ type Trailer struct{ Key, Value string }
 const maxMessage = 16 << 20
 
 // scissors begins what git commit --verbose shows and takes out again; the comment character is the user's.
-var scissors = regexp.MustCompile(`(?m)^\S{1,8} -{24} >8 -{24}$`)
+var scissors = lazy.Regexp(`(?m)^\S{1,8} -{24} >8 -{24}$`)
 
 // Add puts trailers into the message in a file, each unless it is there.
 func Add(ctx context.Context, r Repository, file string, trailers []Trailer) error {
@@ -275,7 +275,7 @@ func Add(ctx context.Context, r Repository, file string, trailers []Trailer) err
 
 // stripped is the message as git sees it when it asks whether there is one.
 func (r Repository) stripped(ctx context.Context, content string) (string, error) {
-	if cut := scissors.FindStringIndex(content); cut != nil {
+	if cut := scissors().FindStringIndex(content); cut != nil {
 		content = content[:cut[0]]
 	}
 	return r.git(ctx, content, "stripspace", "--strip-comments")

@@ -8,11 +8,10 @@ package prose
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
@@ -75,10 +74,10 @@ func split(content []byte) (lines []line) {
 }
 
 var (
-	fence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^([ ]{0,3}|[ ]*)(`{3,}|~{3,})") })
+	fence = lazy.Regexp("^([ ]{0,3}|[ ]*)(`{3,}|~{3,})")
 	// opaque lines hold what is not followed here: raw HTML, code in
 	// quotations or directly behind the mark of a list.
-	opaque = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)") })
+	opaque = lazy.Regexp("^[ \t]*<|^[ \t]*(>|[-+*]|[0-9]+[.)]).*(```|~~~)")
 )
 
 // codeFence is what closes the code that a place stands in, "" outside of any.

@@ -1,26 +1,26 @@
 package syntax
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
 var (
-	macroPart  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|//.*|/\*(?s:.*?)\*/|\\\r?\n|\.?[0-9](?:[eEpP][+-]|'?[\w.])*|[\w$\x80-\xff]+|\s+|%:%:|<<=|>>=|\.\.\.|->\*|<=>|->|\+\+|--|<<|>>|[<>=!+*/%&|^-]=|&&|\|\||##|::|\.\*|<:|:>|<%|%>|%:|.`)
-	macroWord  = regexp.MustCompile(`[A-Za-z_$]\w*`)
-	macroText  = regexp.MustCompile(`(?m)^[ \t]*(?:#|%:)[ \t]*define(?:.*\\\r?\n)*.*[^#'"]#[ \t]*[A-Za-z_]`)
-	macroNames = regexp.MustCompile(`(?m)^[ \t]*(?:#|%:)[ \t]*define[ \t]+([A-Za-z_]\w*)(?:\(([^()]*)\))?((?:.*\\\r?\n)*.*)`)
+	macroPart  = lazy.Regexp(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|//.*|/\*(?s:.*?)\*/|\\\r?\n|\.?[0-9](?:[eEpP][+-]|'?[\w.])*|[\w$\x80-\xff]+|\s+|%:%:|<<=|>>=|\.\.\.|->\*|<=>|->|\+\+|--|<<|>>|[<>=!+*/%&|^-]=|&&|\|\||##|::|\.\*|<:|:>|<%|%>|%:|.`)
+	macroWord  = lazy.Regexp(`[A-Za-z_$]\w*`)
+	macroText  = lazy.Regexp(`(?m)^[ \t]*(?:#|%:)[ \t]*define(?:.*\\\r?\n)*.*[^#'"]#[ \t]*[A-Za-z_]`)
+	macroNames = lazy.Regexp(`(?m)^[ \t]*(?:#|%:)[ \t]*define[ \t]+([A-Za-z_]\w*)(?:\(([^()]*)\))?((?:.*\\\r?\n)*.*)`)
 )
 
 // directive is what the preprocessor sees of a leaf: no comments, and white space as one space. In code, which has
 // brackets, it counts no white space, unless a macro of the file makes texts.
 func (b *builder) directive(node treesitter.Node) string {
 	text := string(b.src[node.Start:node.End])
-	code := strings.ContainsAny(text, "({") && !macroText.Match(b.file())
+	code := strings.ContainsAny(text, "({") && !macroText().Match(b.file())
 	var out strings.Builder
-	for _, part := range macroPart.FindAllString(text, -1) {
+	for _, part := range macroPart().FindAllString(text, -1) {
 		switch {
 		case strings.TrimSpace(part) == "" || strings.HasPrefix(part, "//") || strings.HasPrefix(part, "/*") || strings.HasPrefix(part, "\\\n") || strings.HasPrefix(part, "\\\r"):
 			if !strings.HasSuffix(out.String(), " ") && out.String() != "#" {
@@ -40,12 +40,12 @@ func (b *builder) directive(node treesitter.Node) string {
 // preprocess notes the names that macros of the file have, and makes plain text
 // of the arguments of what may be a macro.
 func (b *builder) preprocess() {
-	own, used, texts := set{}, set{}, macroText.Match(b.file())
-	for _, m := range macroNames.FindAllSubmatch(b.file(), -1) {
+	own, used, texts := set{}, set{}, macroText().Match(b.file())
+	for _, m := range macroNames().FindAllSubmatch(b.file(), -1) {
 		own[string(m[1])] = true
 		used[string(m[1])] = true
-		given := setOf(macroWord.FindAllString(string(m[2]), -1)...)
-		for _, word := range macroWord.FindAllString(string(m[3]), -1) {
+		given := setOf(macroWord().FindAllString(string(m[2]), -1)...)
+		for _, word := range macroWord().FindAllString(string(m[3]), -1) {
 			used[word] = used[word] || !given[word]
 		}
 	}

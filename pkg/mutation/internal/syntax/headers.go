@@ -3,11 +3,10 @@ package syntax
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/verdict"
 )
 
@@ -34,9 +33,7 @@ const (
 	maxHeaderLooks = 3000
 )
 
-var includes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)[ \t]*(?:"([^"\n]+)"|([A-Za-z_]\w*))`)
-})
+var includes = lazy.Regexp(`(?m)^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)[ \t]*(?:"([^"\n]+)"|([A-Za-z_]\w*))`)
 
 // headersOf reads what a file includes. A path is looked for beside the file that has it, in each directory above, and
 // in include and src of those; of several all are read. Those of the call are read on both sides.
@@ -100,11 +97,11 @@ func headerPlaces(from, name string) (places []string) {
 	}
 }
 
-var computes = regexp.MustCompile(`[\w)]\s*\(|#|"`)
+var computes = lazy.Regexp(`[\w)]\s*\(|#|"`)
 
 // define notes the macros of a text.
 func (h *headers) define(at, text string) {
-	for _, m := range macroNames.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range macroNames().FindAllStringSubmatchIndex(text, -1) {
 		group := func(i int) string {
 			if m[2*i] < 0 {
 				return ""
@@ -113,8 +110,8 @@ func (h *headers) define(at, text string) {
 		}
 		name, body := group(1), group(3)
 		h.macros[name] = append(h.macros[name], macro{at: fmt.Sprintf("%s:%d", at, 1+strings.Count(text[:m[0]], "\n")),
-			given: setOf(macroWord.FindAllString(group(2), -1)...), words: macroWord.FindAllString(body, -1),
-			plain: !computes.MatchString(body), spaces: strings.Contains(body, "#")})
+			given: setOf(macroWord().FindAllString(group(2), -1)...), words: macroWord().FindAllString(body, -1),
+			plain: !computes().MatchString(body), spaces: strings.Contains(body, "#")})
 	}
 }
 
@@ -173,7 +170,7 @@ func (n *naming) heedMacros(side *side, region int32) string {
 	var words []string
 	for i := range side.tokens {
 		if t := &side.tokens[i]; t.flags&(opens|closes) == 0 && side.within(t.scope, region) {
-			words = append(words, macroWord.FindAllString(string(side.src[t.start:t.end]), -1)...)
+			words = append(words, macroWord().FindAllString(string(side.src[t.start:t.end]), -1)...)
 		}
 	}
 	return h.using(words, n.old, n.new)
