@@ -185,7 +185,7 @@ func TestDoctorFindsNothingInAHealthyWorkspace(t *testing.T) {
 }
 
 // TestDoctorAndItsRemedies breaks a workspace in each way, and mends it as doctor says; under the race detector in every fourth. What
-// is whole again is broken in the next way.
+// is whole again is broken in the next way; without ORCHESTRA_LONG it is only at the end of such a chain that nothing may be left.
 func TestDoctorAndItsRemedies(t *testing.T) {
 	all := breakages()
 	names := slices.Sorted(maps.Keys(all))
@@ -196,13 +196,17 @@ func TestDoctorAndItsRemedies(t *testing.T) {
 		t.Run("from "+chain[0], func(t *testing.T) {
 			t.Parallel()
 			var p *patient
-			for _, name := range chain {
+			for i, name := range chain {
 				if p == nil {
 					p = newPatient(t)
 				}
 				mended := t.Run(name, func(t *testing.T) {
 					p.t = t
 					p.breakAndMend(all[name])
+					if last := i == len(chain)-1 || slices.Contains(p.env, inTree); last || check.Long() {
+						left := worries(p.examine())
+						check.That(t, len(left) == 0, "what is left: %+v", left)
+					}
 				})
 				if !mended || slices.Contains(p.env, inTree) {
 					p = nil
@@ -226,8 +230,6 @@ func (p *patient) breakAndMend(b breakage) {
 	} else {
 		p.sh(answered(found[i].Command))
 	}
-	left := worries(p.examine())
-	check.That(p.t, len(left) == 0, "after %s: %+v", found[i].Command, left)
 }
 
 // answered is a command that asks whoever is at a terminal.
