@@ -221,8 +221,13 @@ func settledBesideALivingCommand(t *testing.T, settle func(a *audit, lives *chil
 	if err := lives.end(); err != nil { // and its command with it, which is recorded
 		t.Error(err)
 	}
+	wanted := map[string]record.Kind{"w0/dead": record.KindRecovered, "w1/living": record.KindCommand}
+	if strings.Contains(lives.said(), "calls did not end in time") { // on a busy machine, and left to the next server
+		a.greetedAndEnded()
+		wanted["w1/living"] = record.KindRecovered
+	}
 	a.check("after both")
-	for path, kind := range map[string]record.Kind{"w0/dead": record.KindRecovered, "w1/living": record.KindCommand} {
+	for path, kind := range wanted {
 		got := a.kindsOf(path)
 		check.That(t, slices.Equal(got, []record.Kind{kind}), "%s is told of by records of the kinds %v, want %v", path, got, kind)
 	}
