@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,11 +51,11 @@ func TestOneStatement(t *testing.T) {
 	}
 }
 
-// theSignerCannotLie has the holder of the key sign what is not so.
+// theSignerCannotLie has the holder of the key sign what is not so; without ORCHESTRA_LONG every second lie.
 func theSignerCannotLie(t *testing.T, a *author, text []byte, p *place) {
 	key := attest.SealKey(a.key.Public())
 	base := a.git("rev-parse", "main")
-	for name, lie := range map[string]func(st *attest.Statement){
+	lies := map[string]func(st *attest.Statement){
 		"nothing":              func(*attest.Statement) {},
 		"commit":               func(st *attest.Statement) { st.Subject[0].Digest["gitCommit"] = base },
 		"tree":                 func(st *attest.Statement) { st.Subject[1].Digest["gitTree"] = strings.Repeat("0", 40) },
@@ -82,10 +84,14 @@ func theSignerCannotLie(t *testing.T, a *author, text []byte, p *place) {
 		"no errors":            func(st *attest.Statement) { st.Predicate.Coverage.Errors = -1 },
 		"another type":         func(st *attest.Statement) { st.PredicateType = "https://slsa.dev/provenance/v1" },
 		"a commit by its name": func(st *attest.Statement) { st.Predicate.Range.Head = "work" },
-	} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(lies)) {
+		if !check.Long() && i%2 == 0 && name != "nothing" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			st := statementIn(t, text)
-			lie(&st)
+			lies[name](&st)
 			r, err := p.verify(a.signed(st), key)
 			caught := err != nil || !r.Holds && len(r.Contradictions) > 0
 			check.That(t, caught != (name == "nothing"), "%v, %+v", err, r)
