@@ -230,6 +230,11 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
+	// A command of one test would be charged with what the first approval of another makes there.
+	if err := os.MkdirAll(filepath.Join(home, "config/orchestra-mcp/spent"), 0o700); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	// git would look for what it can pack behind each commit and merge, in a process of its own.
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[maintenance]\n\tauto = false\n"), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
