@@ -80,8 +80,7 @@ func TestDaemonsEnd(t *testing.T) {
 					p.await(1)
 				}
 				tell(p)
-				took := p.exits()
-				check.That(t, took <= 10*promptly, "it took %v", took)
+				p.exits()
 				left := living(pids)
 				check.That(t, len(left) == 0, "processes %v are left", left)
 				w.wantRecord(`"kind":"command"`, `"programs":["setsid"`)

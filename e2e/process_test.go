@@ -185,18 +185,16 @@ func (p *process) end() {
 	p.exits()
 }
 
-// exits waits for the program's end, which must be a good one, and returns how long that took.
-func (p *process) exits() time.Duration {
+// exits waits for the program's end, which must be a good one and come within patience.
+func (p *process) exits() {
 	p.t.Helper()
 	p.ended = true
-	begun := time.Now()
 	timeout := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timeout.Stop()
 	for range p.lines {
 	}
 	err := p.cmd.Wait()
 	check.That(p.t, err == nil, "the program ended with %v\n%s", err, p.log)
-	return time.Since(begun)
 }
 
 // kill ends the program at whatever it is doing.
