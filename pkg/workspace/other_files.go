@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 )
@@ -18,11 +19,12 @@ type otherFiles struct {
 // OtherFiles are the workspace's files as they stand when they are asked for. What secret names is not read, and counts
 // as a file that could have any name; nil for none.
 func (w *Workspace) OtherFiles(secret func(path string) bool) mutation.OtherFiles {
-	if own := slices.DeleteFunc(w.Inside(), func(p Place) bool { return p.Protection != ProtectOwn }); len(own) > 0 {
-		ruled := secret
-		secret = func(path string) bool { return ProtectIn(own, path) == ProtectOwn || ruled != nil && ruled(path) }
-	}
-	return otherFiles{w, secret}
+	own := sync.OnceValue(func() []Place { // only when asked: most changes are judged by themselves, and this looks at the disk
+		return slices.DeleteFunc(w.Inside(), func(p Place) bool { return p.Protection != ProtectOwn })
+	})
+	return otherFiles{w, func(path string) bool {
+		return len(own()) > 0 && ProtectIn(own(), path) == ProtectOwn || secret != nil && secret(path)
+	}}
 }
 
 func (s otherFiles) Mention(ctx context.Context, words *mutation.Words, skip func(string) bool) (*mutation.Mention, error) {
@@ -37,7 +39,7 @@ func (s otherFiles) Mention(ctx context.Context, words *mutation.Words, skip fun
 const smallFile = 1 << 20
 
 func (s otherFiles) Read(path string) ([]byte, error) {
-	if s.secret != nil && s.secret(path) {
+	if s.secret(path) {
 		return nil, ErrSecret
 	}
 	t, err := s.w.Resolve(path)
