@@ -177,6 +177,30 @@ func TestBackgroundEndsWithItsIntentAndTheServer(t *testing.T) {
 	}
 }
 
+// TestEndGivesDescriptorsBack: a program that serves one workspace after the other keeps none of the kernel's notices, of which
+// a user has few, nor a saved state. It does not run beside other tests, which have their own.
+func TestEndGivesDescriptorsBack(t *testing.T) {
+	dir := newWorkspace(t)
+	held := func() (all []string) {
+		for _, fd := range check.Value(os.ReadDir("/proc/self/fd"))(t) {
+			to, _ := os.Readlink("/proc/self/fd/" + fd.Name())
+			if to == "anon_inode:inotify" || strings.HasSuffix(to, "/mountinfo") || strings.HasPrefix(to, dir+"/.orchestration/state/snapshots/") {
+				all = append(all, to)
+			}
+		}
+		return all
+	}
+	before := held()
+	b := start(t, dir).connect()
+	b.OK("execute_command", args{"session": b.Selects("INT-001"), "command": "echo x > src/x"})
+	check.That(t, len(held()) > len(before), "nothing was held while it served")
+	b.hangUp()
+	b.close()
+	check.Equal(t, strings.Join(held(), "\n"), strings.Join(before, "\n"))
+	saved := check.Value(os.ReadDir(filepath.Join(dir, ".orchestration/state/snapshots")))(t)
+	check.That(t, len(saved) == 0, "saved states are left: %v", saved)
+}
+
 // TestFewFiles gives a running server fewer and fewer files that it may have open. Each call then succeeds or is told
 // to try again, and when there are enough again, all goes on.
 func TestFewFiles(t *testing.T) {

@@ -46,11 +46,16 @@ func openNotices() *notices {
 	return &notices{fd: fd, mounts: mounts, nodes: map[int32][]*node{}, local: map[uint64]bool{}}
 }
 
+// close has them tell nothing any more, also a walk that is under way.
 func (n *notices) close() {
-	if n != nil {
-		_ = unix.Close(n.fd)
-		_ = unix.Close(n.mounts)
+	if n == nil {
+		return
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_ = unix.Close(n.fd)
+	_ = unix.Close(n.mounts)
+	n.fd, n.mounts = -1, -1
 }
 
 // take marks the directories in which something happened since the last time. It reports whether that is all that did.

@@ -23,8 +23,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
-// Close gives up the count of unrecorded calls: it is told by whoever writes to the ledger next.
+// Close gives up what finds the changes of commands, and the count of unrecorded calls: it is told by whoever writes to
+// the ledger next.
 func (r *Recorder) Close() {
+	r.snapshots.Close()
 	r.gap.mu.Lock()
 	defer r.gap.mu.Unlock()
 	if r.gap.file != nil {
