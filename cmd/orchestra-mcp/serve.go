@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -55,14 +56,16 @@ told otherwise, and wants the bearer token that it prints on standard error, the
 	flags.String("tls-key", "", "key `FILE` for http")
 	flags.String("uninitialized", "", "`refuse` or allow changes in a workspace without intents")
 	flags.String("log-level", "", "`warn`, debug, info or error")
+	forHooks := flags.Bool("for-hooks", false, "answer the hooks of clients alone, and end when none has come for a while")
+	_ = flags.MarkHidden("for-hooks") // a hook starts it
 	completeFlag(cmd, "transport", "stdio", "http", "sse")
 	completeFlag(cmd, "uninitialized", "refuse", "allow")
 	completeFlag(cmd, "log-level", "debug", "info", "warn", "error")
-	cmd.RunE = coded(interruptible(func(ctx context.Context, _ []string) error { return a.serve(ctx, cmd) }))
+	cmd.RunE = coded(interruptible(func(ctx context.Context, _ []string) error { return a.serve(ctx, cmd, *forHooks) }))
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, cmd *cobra.Command) error {
+func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) error {
 	dir, err := a.servedDir()
 	if err != nil {
 		return err
@@ -86,7 +89,7 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command) error {
 	}
 	options := server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
-		Trusted: a.trusts(dir), Withheld: loaded.Waiting(),
+		Trusted: a.trusts(dir), Withheld: loaded.Waiting(), Hooks: func() (*hookdoor.Listener, error) { return hookListener(dir) },
 	}
 	if loaded.Settings.Transport == settings.TransportStdio {
 		options.ModelOf = a.modelOf
@@ -100,7 +103,30 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
+	if forHooks {
+		return errors.Join(serveHooks(ctx, srv, dir), srv.Close())
+	}
 	return errors.Join(a.serveOn(ctx, srv, dir, loaded.Settings), srv.Close())
+}
+
+func hookListener(dir string) (*hookdoor.Listener, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	return hookdoor.Find(os.Getenv).Listen(real)
+}
+
+// serveHooks is done at once where another server answers already.
+func serveHooks(ctx context.Context, srv *server.Server, dir string) error {
+	listener, err := hookListener(dir)
+	if errors.Is(err, hookdoor.ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return srv.ServeHooks(ctx, listener, hookServerIdle)
 }
 
 func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s settings.Settings) error {

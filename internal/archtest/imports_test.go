@@ -47,6 +47,7 @@ func layers() [][]string {
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
 		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
+		{"pkg/native"},
 		{"pkg/server"},
 	}
 }

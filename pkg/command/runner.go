@@ -128,7 +128,9 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	for again := 0; errors.Is(err, sandbox.ErrMoved) && again < startsAgain; again++ {
 		shell, err = r.start(r.shell, spec, theirs)
 	}
-	theirs.close()
+	if spec.Through == nil {
+		theirs.close()
+	}
 	if err != nil {
 		return fmt.Errorf("start command in %s: %w", spec.Dir.Name(), err)
 	}

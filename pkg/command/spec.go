@@ -47,6 +47,10 @@ type Spec struct {
 	// Apart keeps standard error out of Output and gives it in Result.Errors.
 	Apart bool
 
+	// Through are the command's own input and outputs, which stay the caller's: it reads and writes them by itself, and the Result has
+	// nothing of what it printed. Nil: they are pipes of ours.
+	Through *Through
+
 	// Owner is whose output the artifact is, see Artifacts.For.
 	Owner string
 
@@ -72,6 +76,9 @@ type Spec struct {
 	// concurrent, and there is none after Run has returned, so Run waits for a call that does not return.
 	Progress func(chunk string)
 }
+
+// Through are the standard streams of a command.
+type Through struct{ In, Out, Err *os.File }
 
 // Result is what became of a command that was started. A failing command, a timeout and a cancellation are results.
 type Result struct {

@@ -13,6 +13,9 @@ type streams struct{ input, output, errors *os.File }
 
 // openStreams returns the server's ends and the command's.
 func openStreams(spec *Spec) (ours, theirs streams, err error) {
+	if t := spec.Through; t != nil {
+		return ours, streams{t.In, t.Out, t.Err}, nil
+	}
 	var failed []error
 	pipe := func(wanted bool) (read, write *os.File) {
 		if !wanted {
@@ -55,7 +58,9 @@ func (s streams) feed(input []byte) {
 // drain empties the pipes into the sinks, and closes the channel when both have ended.
 func (s streams) drain(out, apart *sink) <-chan struct{} {
 	var reading sync.WaitGroup
-	reading.Go(func() { out.readFrom(s.output) })
+	if s.output != nil {
+		reading.Go(func() { out.readFrom(s.output) })
+	}
 	if s.errors != nil {
 		reading.Go(func() { apart.readFrom(s.errors) })
 	}
@@ -69,6 +74,9 @@ func (s streams) drain(out, apart *sink) <-chan struct{} {
 
 // hurry ends the reading of what somebody still holds open.
 func (s streams) hurry() {
+	if s.output == nil {
+		return
+	}
 	s.output.SetReadDeadline(time.Now())
 	if s.errors != nil {
 		s.errors.SetReadDeadline(time.Now())

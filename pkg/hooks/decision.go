@@ -71,6 +71,18 @@ func (d Decision) Seen() Decision {
 	return Allow(notes...)
 }
 
+// Noted is the decision about what has happened already: what stands against it is a note.
+func (d Decision) Noted() Decision {
+	if d.verdict == allowed || d.verdict == undecided || d.incomplete() {
+		return d
+	}
+	var notes []string
+	for _, q := range d.questions("") {
+		notes = append(notes, string(q.Refusal.Code())+": "+q.Refusal.Reason())
+	}
+	return Allow(notes...)
+}
+
 // Check is one of several failures of one hook.
 type Check struct {
 	// Name tells it from the hook's others.

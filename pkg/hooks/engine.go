@@ -92,6 +92,19 @@ func (e *Engine) WithAsker(a Asker) *Engine {
 	return &with
 }
 
+// Afterwards is the same engine for calls that were judged and made elsewhere: what stands against one is a note of its record.
+func (e *Engine) Afterwards() *Engine {
+	after := *e
+	after.Gate = slices.Clone(e.Gate)
+	for i, step := range after.Gate {
+		after.Gate[i].Hook = PreFunc(step.Hook.Name(), func(ctx context.Context, call *Call) (Decision, error) {
+			d, err := step.Hook.Before(ctx, call)
+			return d.Noted(), err
+		})
+	}
+	return &after
+}
+
 // AddTool adds a tool; a name twice is an error.
 func (e *Engine) AddTool(t Tool) error {
 	name := t.Spec().Name

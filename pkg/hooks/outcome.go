@@ -112,6 +112,10 @@ type Outcome struct {
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
 	Settlement Settlement
+	// IntentID, Session and Detail are of a call that a client made by itself: what it was judged under, and what its record
+	// says beside it.
+	IntentID, Session string
+	Detail            map[string]any
 }
 
 // Note is a record without files.

@@ -36,7 +36,7 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 	if o.Authenticate == nil {
 		o.Authenticate = mcpbridge.StaticToken(o.Token, operatorPrincipal)
 	}
-	s.settleLeft()
+	s.answered()
 	set := s.options.Settings
 	return b.HTTPHandler(mcpbridge.HTTPOptions{
 		Authenticate: o.Authenticate, SSE: o.SSE,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
@@ -97,7 +98,7 @@ func commandAction(choice settings.Choice) policy.Action {
 
 // hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
 func (s *Server) hidden() []string {
-	hidden := []string{s.options.UserDir}
+	hidden := []string{s.options.UserDir, hookdoor.Find(os.Getenv).Dir()}
 	if beside := locate.Beside(s.workspace.Dir()); beside != "" {
 		hidden = append(hidden, filepath.Join(beside, orchdir.Name, "state"), filepath.Join(beside, orchdir.Name, "cache"))
 	}

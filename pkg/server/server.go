@@ -13,7 +13,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -66,6 +68,11 @@ type Options struct {
 	ModelOf func(client string) string
 	// AdoptOrphans lets the server be the parent of what a command leaves behind. It is for a process that does nothing else.
 	AdoptOrphans bool
+	// Chosen tells the intent that a person has chosen for the calls of a client's own tools; "" for none. Nil: nobody has.
+	Chosen func(clienthook.Event) string
+	// Hooks becomes the server that answers the hooks of clients in this workspace, beside its own transport, once it has given
+	// its first answer. Nil: it answers none.
+	Hooks func() (*hookdoor.Listener, error)
 	// Ability is what the sandbox can do here; nil finds it out when the first
 	// command comes. It is for tests of levels below the machine's.
 	Ability func() sandbox.Ability
@@ -97,6 +104,10 @@ type Server struct {
 	profiles   *profile.Builder
 	log        zerolog.Logger
 	ends       []func() error // of what was opened, in that order
+
+	hooksOnce sync.Once
+	hooksEnd  context.CancelFunc // nil: clients' hooks are not answered
+	hooks     sync.WaitGroup
 
 	bridgeOnce sync.Once
 	bridge     *mcpbridge.Server
@@ -250,6 +261,7 @@ const endTime = 5 * time.Second
 func (s *Server) endCalls() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
+	s.endHooks()
 	err := s.jobs.Close(ctx)
 	s.settlement.close()
 	s.presence.end()
@@ -325,7 +337,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return err
 	}
 	s.presence.transport = "stdio"
-	return b.ServeStdio(ctx, in, answering{out, s.settleLeft}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
+	return b.ServeStdio(ctx, in, answering{out, s.answered}, mcpbridge.StdioOptions{MaxLine: int(s.options.Settings.Limits.RequestSize)})
 }
 
 // Close ends the commands in the background, writes what is pending and gives everything back.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 )
 
@@ -36,6 +37,38 @@ func (s *Server) settleNow(ctx context.Context) {
 	if err := s.recorder.SettleLeft(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn().Err(err).Msg("what a crash left is not settled yet; the first change tries again")
 	}
+}
+
+// answered begins what waits for the first answer to a client.
+func (s *Server) answered() {
+	s.settleLeft()
+	if s.options.Hooks != nil {
+		s.hooksOnce.Do(s.alsoHooks)
+	}
+}
+
+// alsoHooks answers the hooks of clients too, if no other server does.
+func (s *Server) alsoHooks() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.hooksEnd = cancel
+	s.hooks.Go(func() {
+		l, err := s.options.Hooks()
+		if err == nil {
+			err = s.ServeHooks(ctx, l, 0)
+		}
+		if err != nil && !errors.Is(err, hookdoor.ErrTaken) {
+			s.log.Warn().Err(err).Msg("the hooks of clients are not answered by this server")
+		}
+	})
+}
+
+// endHooks ends that.
+func (s *Server) endHooks() {
+	s.hooksOnce.Do(func() {})
+	if s.hooksEnd != nil {
+		s.hooksEnd()
+	}
+	s.hooks.Wait()
 }
 
 // close lets it begin no more, and waits for one that has: a step that it is

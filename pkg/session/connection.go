@@ -18,6 +18,9 @@ type Caller struct {
 	ModelID string
 	// ModelSource says where that was told.
 	ModelSource ModelSource
+	// Lasting: the connection outlives this process, as the session of a client does that makes its calls through hooks. What it
+	// works under is kept beside the sessions. It is for callers that no client can pretend to be.
+	Lasting bool
 
 	pinned *[]selected // what a call without a handle can mean, as of its place in the order; set by Turn.Caller
 }
@@ -55,6 +58,7 @@ type connection struct {
 	selections []selected // in order of selection; replaced, never changed in place
 	unowned    *Views     // seen while nothing was selected: belongs to the next selection
 	used       int64
+	joined     string // the lasting connection that works under what is selected here; "" for none
 }
 
 // selected is one selection made on a connection. The handle is kept in memory only, for the agent
@@ -69,8 +73,11 @@ func (s *Store) selections(c Caller) []selected {
 	if c.pinned != nil {
 		return *c.pinned
 	}
-	if !c.connected() {
+	switch {
+	case !c.connected():
 		return nil
+	case c.Lasting:
+		return s.linked(c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +118,14 @@ func (s *Store) attach(c Caller, sess *Session, handle string) {
 	conn.selections = append(others, selected{sess.key, handle})
 	unowned := conn.unowned
 	conn.unowned = nil // a read that is still under way must not count for the selection after this one
+	joined := conn.joined
 	s.mu.Unlock()
+	if c.Lasting {
+		joined = c.connectionID().mark()
+	}
+	if joined != "" {
+		s.link(joined, sess)
+	}
 	if unowned != nil && unowned.len() > 0 {
 		sess.merge(unowned.take())
 		s.background.dirty(sess)

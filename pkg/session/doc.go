@@ -24,6 +24,7 @@
 //	                      "started_at":…,"client_name":…,"client_version":…,"model_id":…,"model_source":…,"principal":"<sha256>",
 //	                      "server":…}
 //	<sha256>.seen.json   {"version":1,"files":[{"path":…,"hash":"sha256:…","whole":false,"total":9,"lines":[[1,5]],"at":…}]}
+//	*.link.json          what a client's own tools work under, and codes that join them (lasting.go)
 //	*.tmp                a save that did not finish; removed after an hour
 //
 // Both are replaced by rename and not flushed. The modification time of the first is the session's last use, renewed at

@@ -82,6 +82,7 @@ func (s *Store) tidyDisk() error {
 		case isSelection:
 			used[name] = info.ModTime()
 		case strings.HasSuffix(name, temporarySuffix) && time.Since(info.ModTime()) > temporaryLife,
+			strings.HasSuffix(name, linkSuffix) && outlived(idle, linkLife), strings.HasSuffix(name, joinSuffix) && outlived(idle, joinLife),
 			strings.HasSuffix(name, viewsSuffix) && outlived(idle, s.Lifetime) && !stands(dir, strings.TrimSuffix(name, viewsSuffix)+selectionSuffix):
 			dir.Remove(name)
 		}

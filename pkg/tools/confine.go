@@ -26,7 +26,7 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	}
 	req := profile.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: c.Writable, Hidden: c.Hidden,
-		DenyNetwork: gate.NetworkDenied(c.call, c.Policy), Named: c.named(), Background: c.args.Background,
+		DenyNetwork: gate.NetworkDenied(c.call, c.Policy), Named: c.named(), Background: c.args.Background || c.client.Lasting,
 		Tracked: func(places []string) []string { return c.tracked.of(ctx, c.Commands, places) },
 	}
 	if c.install != nil {

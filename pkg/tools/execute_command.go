@@ -42,6 +42,23 @@ type commandTool struct {
 	*Commands
 	engine  *hooks.Engine
 	tracked trackedPlaces
+	client  Client // of a client's own command
+}
+
+// Client is what is different where a client runs the command, in a shell of its own.
+type Client struct {
+	// Run has the command run as spec says, with own in its environment, and returns when it has ended. Nil: this server runs it.
+	Run func(ctx context.Context, call *hooks.Call, spec command.Spec, own []string) (command.Result, error)
+	// Asks is what the operator has to say yes to; nil for nothing.
+	Asks *refusal.Refusal
+	// Lasting: it may run for hours.
+	Lasting bool
+}
+
+// ClientCommand is execute_command for a command that a client runs.
+func ClientCommand(commands *Commands, engine *hooks.Engine, client Client) hooks.Tool {
+	t := &commandTool{Commands: commands, engine: engine, client: client}
+	return define[commandArgs, commandResult](hooks.Spec{Name: "execute_command", Class: hooks.Destructive}, t.targets, schema.Numbers{"line": commandBytes, "timeout": 1})
 }
 
 func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
@@ -113,7 +130,7 @@ type commandCall struct {
 
 // Effects: the working directory stands among the files as a read, so that its problem is found at step 4.
 func (c *commandCall) Effects() hooks.Effects {
-	return hooks.Effects{Files: append([]*hooks.FileEffect{c.cwd}, c.targets...), Command: c.effect}
+	return hooks.Effects{Files: append([]*hooks.FileEffect{c.cwd}, c.targets...), Command: c.effect, Asks: c.client.Asks}
 }
 
 func (c *commandCall) timeout() time.Duration {
@@ -254,7 +271,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		spec.Started = c.parting.started
 	}
 	var err error
-	c.result, err = c.Runner.Run(ctx, spec)
+	c.result, err = c.run(ctx, spec)
 	if c.parting != nil {
 		c.job = c.parting.end()
 	}
@@ -281,6 +298,17 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}
 	return outcome, nil
+}
+
+func (c *commandCall) run(ctx context.Context, spec command.Spec) (command.Result, error) {
+	if c.client.Run == nil {
+		return c.Runner.Run(ctx, spec)
+	}
+	own := c.profile.Environment(nil)
+	if c.git.Changes {
+		own = append(own, gitSettings()...)
+	}
+	return c.client.Run(ctx, c.call, spec, own)
 }
 
 func commandProblem(err error) error {

@@ -19,6 +19,7 @@ type selectArgs struct {
 	sessionArg
 	IntentID      string `json:"intent_id" is:"name" doc:"As list_intents shows it, such as INT-001."`
 	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"What the calls of this session are unless they say otherwise."`
+	Join          string `json:"join,omitempty" is:"word" doc:"The code from a refusal of your client's own tools: they work under this selection then."`
 	Model         string `json:"model,omitempty" is:"word" doc:"The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."`
 }
 
@@ -112,6 +113,11 @@ func (n *Intents) selectIntent(ctx context.Context, call *hooks.Call, a selectAr
 		return nil, err
 	}
 	call.Session = s
+	if a.Join != "" {
+		if err := n.Sessions.Join(call.Caller, a.Join, s); err != nil {
+			return nil, refusal.Newf(refusal.InvalidArguments, "join: %v.", err).Suggest("%s is selected for the tools of this server. Make a call with a tool of your client; its refusal has a new code.", in.ID)
+		}
+	}
 	return n.selected(ctx, set, in, s, handle), nil
 }
 

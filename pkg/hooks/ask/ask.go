@@ -40,6 +40,13 @@ type Service struct{ Options }
 // New makes a Service.
 func New(o Options) *Service { return &Service{o} }
 
+// Waiting is the same service for calls that wait no longer than a while for an answer.
+func (s *Service) Waiting(wait time.Duration) *Service {
+	o := s.Options
+	o.Wait = wait
+	return &Service{o}
+}
+
 var (
 	_ hooks.Asker    = (*Service)(nil)
 	_ hooks.PostHook = (*Service)(nil)

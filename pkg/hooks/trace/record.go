@@ -66,6 +66,8 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		rec.Detail = detailOf(rec.Detail, cmd.Detail)
 	}
 	rec.Detail = detailOf(rec.Detail, linked(outcome.Changed()))
+	rec.Detail = detailOf(rec.Detail, outcome.Detail)
+	rec.IntentID, rec.Session = cmp.Or(outcome.IntentID, rec.IntentID), cmp.Or(outcome.Session, rec.Session)
 	if note := outcome.Record; note != nil {
 		rec.Kind = record.Kind(note.Kind)
 		rec.MutationClass, rec.Class = "", nil // it is no mutation of the work

@@ -1,0 +1,258 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/clienthook"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
+)
+
+// running is a client's command from its verdict to its record. The engine's call of it waits in run for the end.
+type running struct {
+	desk  *Desk
+	event clienthook.Event
+	id    string
+	line  string // that the client is to run
+
+	passed   chan struct{} // closed when it may be run
+	ended    chan struct{} // closed when it has ended, or never will begin
+	finished chan struct{} // closed when it is on record
+
+	mu      sync.Mutex
+	claimed bool
+	locked  bool // by a process that cannot say anything
+	over    bool // ended is closed
+	result  command.Result
+	err     error
+	hangUp  func() // ends the process that runs it
+	refusal *refusal.Refusal
+}
+
+// command judges a line, and makes it one that runs in the sandbox.
+func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Command) clienthook.Answer {
+	if !e.Client.Abilities(e.Mode).Rewrite {
+		return d.deny(e, refusal.Newf(refusal.CommandBlocked, "%s lets no hook put a command into the sandbox, so its own shell is not let through.", e.Client).
+			WithHint(refusal.HintFollowConstraints).Suggest("Call execute_command of the MCP server orchestra with the same line."))
+	}
+	r := &running{
+		desk: d, event: e, id: newJobID(),
+		passed: make(chan struct{}), ended: make(chan struct{}), finished: make(chan struct{}),
+	}
+	cwd := e
+	if a.Cwd != "" {
+		cwd.Cwd = d.path(e, a.Cwd)
+	}
+	own := d.rules(e, a.Line)
+	if own.refusal != nil {
+		return d.deny(e, own.refusal)
+	}
+	call := ours{
+		tool: tools.ClientCommand(d.Tools.Commands, d.Engine, tools.Client{Run: r.run, Asks: own.asks, Lasting: a.Background}),
+		args: map[string]any{"command": a.Line, "cwd": d.cwd(cwd)},
+	}
+	request, err := d.request(e, call)
+	if err != nil {
+		return d.denied(e, refusal.From(err))
+	}
+	go func() {
+		defer close(r.finished)
+		result := d.Engine.Run(context.WithoutCancel(ctx), call.tool, request)
+		if result.Refusal != nil && d.choose(ctx, e, result.Refusal) {
+			result = d.Engine.Run(context.WithoutCancel(ctx), call.tool, request)
+		}
+		r.refusal = result.Refusal
+	}()
+	select {
+	case <-r.passed:
+		return clienthook.Answer{Verdict: own.verdict, Reason: own.reason, Command: r.line}
+	case <-r.finished:
+		if r.refusal == nil { // a rehearsal, say, did all of it
+			return d.deny(e, refusal.New(refusal.InternalError, "The command was judged and not let through; nothing was run."))
+		}
+		return d.denied(e, r.refusal)
+	}
+}
+
+// run is tools.Client.Run: the client runs it.
+func (r *running) run(ctx context.Context, call *hooks.Call, spec command.Spec, own []string) (command.Result, error) {
+	d, began := r.desk, time.Now()
+	tells := movesAbout(spec.Command)
+	dir, err := filepath.EvalSymlinks(filepath.Join(d.Tools.Files.Workspace.Dir(), filepath.FromSlash(call.Effects.Command.Cwd)))
+	if err != nil {
+		return command.Result{}, err
+	}
+	job := Job{
+		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: tells,
+		Level: spec.Level, Profile: spec.Profile, Env: own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+	}
+	if err := d.putJob(r.id, job); err != nil {
+		return command.Result{}, err
+	}
+	defer d.dropJob(r.id)
+	r.line = r.rewritten(spec.Command, tells)
+	d.mu.Lock()
+	d.commands[r.id] = r
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		delete(d.commands, r.id)
+		d.mu.Unlock()
+	}()
+	close(r.passed)
+	expires := time.NewTimer(JobLife)
+	defer expires.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-r.ended:
+			waiting = false
+		case <-expires.C:
+			r.lapse() // of no effect on one that runs
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Duration = time.Since(began)
+	return r.result, r.err
+}
+
+// rewritten is what the client runs in the place of a line. One that can change the shell's directory is followed by what
+// takes the change over.
+func (r *running) rewritten(line string, tells bool) string {
+	program := shellword.Show(r.desk.Program)
+	run := fmt.Sprintf("%s exec %s -- %s", program, r.id, shellword.Quote(line))
+	if !tells {
+		return run
+	}
+	return fmt.Sprintf(`%s; orchestra_status=$?; cd -- "$(%s exec --last-dir %s)" 2>/dev/null; (exit $orchestra_status)`, run, program, r.id)
+}
+
+// movesAbout reports whether a line can leave its shell in another directory.
+func movesAbout(line string) bool {
+	reading := shell.Read(line, shell.Dialect("bash"))
+	return slices.ContainsFunc(reading.Programs, func(p shell.Program) bool {
+		return p.Name == "cd" || p.Name == "pushd" || p.Name == "popd"
+	})
+}
+
+// end says how it ended, once.
+func (r *running) end(result command.Result, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	r.over, r.result, r.err = true, result, err
+	close(r.ended)
+}
+
+// lapse ends what has not begun, for nobody will begin it, and what has ended without saying so.
+func (r *running) lapse() {
+	held := r.desk.jobHeld(r.id)
+	r.mu.Lock()
+	begun, locked := r.claimed, r.locked
+	r.locked = r.locked || held
+	r.mu.Unlock()
+	switch {
+	case begun, held:
+	case locked:
+		r.end(command.Result{ExitCode: -1}, nil)
+	default:
+		r.end(command.Result{}, command.ErrNotStarted)
+	}
+}
+
+// stop ends it.
+func (r *running) stop(string) {
+	r.lapse()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hangUp != nil {
+		r.hangUp()
+	}
+}
+
+// Begins is told by the process that runs a command that it begins; hangUp ends that process. False: nothing waits for it, and
+// it must not run.
+func (d *Desk) Begins(id string, hangUp func()) bool {
+	d.mu.Lock()
+	r := d.commands[id]
+	d.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.claimed {
+		return false
+	}
+	r.claimed, r.hangUp = true, hangUp
+	return true
+}
+
+// Ended is told by the same process how it ended; nil is that it was killed itself.
+func (d *Desk) Ended(id string, exitCode *int) {
+	d.mu.Lock()
+	r := d.commands[id]
+	d.mu.Unlock()
+	if r == nil {
+		return
+	}
+	if exitCode == nil {
+		r.end(command.Result{ExitCode: -1, Cancelled: true}, nil)
+		return
+	}
+	r.end(command.Result{ExitCode: *exitCode}, nil)
+}
+
+// commandMade takes the client's word that a command has ended, where the process that ran it could not say so.
+func (d *Desk) commandMade(e clienthook.Event) {
+	d.mu.Lock()
+	var r *running
+	for _, one := range d.commands {
+		if keyOf(one.event) == keyOf(e) || strings.Contains(string(e.Input), one.id) {
+			r = one
+		}
+	}
+	d.mu.Unlock()
+	if r == nil || e.Response.Background {
+		return
+	}
+	r.mu.Lock()
+	claimed := r.claimed
+	r.mu.Unlock()
+	if !claimed {
+		code := -1
+		if e.Response.ExitCode != nil {
+			code = *e.Response.ExitCode
+		}
+		r.end(command.Result{ExitCode: code}, nil)
+	}
+	select {
+	case <-r.finished:
+	case <-time.After(patience): // it goes on although the client says that it has ended
+	}
+}
+
+// patience is how long a client's next call waits for the record of its command.
+const patience = 2 * time.Second
+
+// ownRules is what the user's own rules in the client's settings come to.
+type ownRules struct {
+	verdict clienthook.Verdict
+	reason  string
+	asks    *refusal.Refusal
+	refusal *refusal.Refusal
+}
+
+func (d *Desk) rules(clienthook.Event, string) ownRules { return ownRules{verdict: clienthook.Pass} }

@@ -1,0 +1,176 @@
+package native
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// A command that was let through waits as a job in .orchestration/state/native/jobs/<sha256 of its id>.json for the one process
+// of `orchestra-mcp exec` that runs it. The id stands in the client's line alone.
+const (
+	jobsDir    = "jobs"
+	jobClaimed = ".claimed"
+	maxJob     = 64 << 20
+	// JobLife is how long a job waits for a person who is asked about it by the client.
+	JobLife = time.Hour
+)
+
+// ErrJob: there is no such job for the caller. Why is told to nobody who could have made the id up.
+var ErrJob = errors.New("this id is unknown, was used already, has expired, or is of another line or directory; nothing was run. " +
+	"Lines with orchestra-mcp exec are made by the hook alone: send the command itself")
+
+// Job is one command as it was judged.
+type Job struct {
+	Version int       `json:"version"`
+	Line    string    `json:"line"`
+	Dir     string    `json:"dir"` // absolute
+	Expires time.Time `json:"expires"`
+	// Tells: the shell's last directory is wanted.
+	Tells bool `json:"tells"`
+
+	Level        sandbox.Level    `json:"level"`
+	Profile      *sandbox.Profile `json:"profile"`
+	Env          []string         `json:"env"`      // that the profile sets
+	KeepEnv      []string         `json:"keep_env"` // commands.env
+	MaxProcesses int              `json:"max_processes"`
+}
+
+func newJobID() string {
+	var raw [20]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(raw[:]))
+}
+
+func jobFile(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:]) + callSuffix
+}
+
+// putJob writes a job, which exec finds by its id.
+func (d *Desk) putJob(id string, j Job) error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return d.inJobs(func(dir *os.Root) error { return durable.WriteNew(dir, jobFile(id), data, d.Clock(), false) })
+}
+
+func (d *Desk) dropJob(id string) {
+	_ = d.inJobs(func(dir *os.Root) error {
+		_ = dir.Remove(jobFile(id) + jobClaimed)
+		return dir.Remove(jobFile(id))
+	})
+}
+
+func (d *Desk) inJobs(work func(*os.Root) error) error {
+	return d.inCalls(func(dir *os.Root) error {
+		jobs, err := durable.OpenOwn(dir, jobsDir, 0o700)
+		if err != nil {
+			return err
+		}
+		defer jobs.Close()
+		return work(jobs)
+	})
+}
+
+// jobHeld reports whether a process has a job, by its lock.
+func (d *Desk) jobHeld(id string) (held bool) {
+	_ = d.inJobs(func(dir *os.Root) error {
+		for _, name := range []string{jobFile(id), jobFile(id) + jobClaimed} {
+			file, _, err := durable.OpenRegularIn(dir, name, os.O_RDWR)
+			if err != nil {
+				continue
+			}
+			free, err := durable.TryLock(file)
+			held = held || err == nil && !free
+			file.Close()
+		}
+		return nil
+	})
+	return held
+}
+
+// ClaimJob takes the job of an id in a workspace, for one process: exec. The file that it returns is locked until it is closed.
+// Where the workspace's state cannot be written, as in a client's own sandbox, the lock alone keeps others from the job. Errors:
+// ErrJob, or what the system said.
+func ClaimJob(workspace, id, line, dir string, now time.Time) (*Job, *os.File, error) {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	jobs, err := orchdir.Open(root, false, "state", callsDir, jobsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, ErrJob
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer jobs.Close()
+	file, _, err := durable.OpenRegularIn(jobs, jobFile(id), os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, ErrJob
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	job, err := claim(jobs, file, id)
+	if err == nil {
+		err = job.fits(line, dir, now)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return job, file, nil
+}
+
+func claim(jobs *os.Root, file *os.File, id string) (*Job, error) {
+	if locked, err := durable.TryLock(file); err != nil || !locked {
+		return nil, ErrJob
+	}
+	switch err := jobs.Rename(jobFile(id), jobFile(id)+jobClaimed); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrJob
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission): // the lock has to do
+	case err != nil:
+		return nil, err
+	}
+	var j Job
+	data, err := io.ReadAll(io.LimitReader(file, maxJob))
+	if err == nil {
+		err = json.Unmarshal(data, &j)
+	}
+	if err == nil && j.Version != 1 {
+		err = fmt.Errorf("job of version %d", j.Version)
+	}
+	return &j, err
+}
+
+func (j *Job) fits(line, dir string, now time.Time) error {
+	here, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	if j.Line != line || !now.Before(j.Expires) || path.Clean(j.Dir) != filepath.ToSlash(here) {
+		return ErrJob
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/clienthook"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/tools"
+)
+
+// A call of a file tool that was let through is kept in .orchestration/state/native/<sha256 of its name>.json until what it
+// came to is recorded: a server that is killed in between is followed by one that knows of it.
+const (
+	callsDir   = "native"
+	callSuffix = ".json"
+	maxCall    = 256 << 20
+	// callLife is after how long a call that has changed nothing counts as not made: a person may have been asked about it.
+	callLife = 24 * time.Hour
+)
+
+// letThrough is such a call.
+type letThrough struct {
+	Version int              `json:"version"`
+	Event   clienthook.Event `json:"event"` // without its action
+	Name    string           `json:"name"`  // of the tool of ours
+	Began   time.Time        `json:"began"`
+	Intent  string           `json:"intent"`
+	Session string           `json:"session"` // the public id
+	Files   []letFile        `json:"files"`
+
+	key string
+}
+
+// letFile is one file as it was judged.
+type letFile struct {
+	change.Change
+	Exists    bool            `json:"exists"`
+	Knowledge hooks.Knowledge `json:"knowledge"`
+	// Content is that before, and Known whether After is what the client will write.
+	Content []byte `json:"content"`
+	Known   bool   `json:"known"`
+}
+
+// letThrough keeps a call that was judged.
+func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Effects) error {
+	kept := e
+	kept.Action, kept.Input = nil, nil
+	l := &letThrough{Version: 1, Event: kept, Name: call.Tool, Began: d.Clock().UTC(), Intent: call.RecordedIntent(), key: keyOf(e)}
+	if call.Session != nil {
+		l.Session = call.Session.PublicID()
+	}
+	for _, f := range effects.Files {
+		if f.Mutates() {
+			l.Files = append(l.Files, letFile{
+				Change: f.Bare(), Exists: f.Exists, Knowledge: f.Knowledge, Content: f.Before.Bytes,
+				Known: f.After.Hash != "" || f.Op == change.Deleted,
+			})
+		}
+	}
+	data, err := json.Marshal(l)
+	if err == nil {
+		err = d.inCalls(func(dir *os.Root) error {
+			temporary := l.key + ".tmp"
+			_ = dir.Remove(temporary)
+			if err := durable.WriteNew(dir, temporary, data, l.Began, false); err != nil {
+				return err
+			}
+			return dir.Rename(temporary, l.key+callSuffix)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls[l.key] = l
+	return nil
+}
+
+// inCalls works in the directory of the calls.
+func (d *Desk) inCalls(work func(*os.Root) error) error {
+	state, err := d.State()
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	dir, err := durable.OpenOwn(state, callsDir, 0o700)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return work(dir)
+}
+
+// load takes over, once, what an earlier server has let through.
+func (d *Desk) load() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.loaded {
+		return
+	}
+	d.loaded = true
+	err := d.inCalls(func(dir *os.Root) error {
+		names, err := fs.ReadDir(dir.FS(), ".")
+		for _, name := range names {
+			key, is := strings.CutSuffix(name.Name(), callSuffix)
+			if !is {
+				continue
+			}
+			var l letThrough
+			data, err := durable.ReadRegularIn(dir, name.Name(), maxCall)
+			if err == nil && json.Unmarshal(data, &l) == nil && l.Version == 1 {
+				l.key = key
+				d.calls[key] = &l
+			}
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.Logger.Warn().Err(err).Msg("calls of clients that an earlier server let through could not be read")
+	}
+}
+
+func (d *Desk) forget(l *letThrough) {
+	d.mu.Lock()
+	delete(d.calls, l.key)
+	d.mu.Unlock()
+	_ = d.inCalls(func(dir *os.Root) error { return dir.Remove(l.key + callSuffix) })
+}
+
+// made takes what a client says that it has done.
+func (d *Desk) made(s *clientSession, e clienthook.Event) {
+	switch e.Action.(type) {
+	case clienthook.Read:
+		d.seen(s, e)
+		return
+	case clienthook.Command:
+		d.commandMade(e)
+		return
+	}
+	d.mu.Lock()
+	l := d.calls[keyOf(e)]
+	d.mu.Unlock()
+	switch {
+	case l != nil:
+		d.settle(s, l, true)
+	case e.Phase == clienthook.After:
+		d.unannounced(s, e)
+	}
+}
+
+// lookAround settles calls of the session that happened without the client saying so: it was killed, its hook was, or it says
+// less than others. ended says that none of its calls is under way.
+func (d *Desk) lookAround(s *clientSession, e clienthook.Event) {
+	ended := e.Phase == clienthook.Idle || e.Phase == clienthook.End
+	d.mu.Lock()
+	open := slices.SortedFunc(maps.Values(d.calls), func(a, b *letThrough) int { return a.Began.Compare(b.Began) })
+	var lapsed []*running
+	for _, r := range d.commands {
+		if ended && r.event.Session == e.Session && r.event.Client == e.Client {
+			lapsed = append(lapsed, r)
+		}
+	}
+	d.mu.Unlock()
+	for _, l := range open {
+		own := l.Event.Session == e.Session && l.Event.Client == e.Client
+		if own && l.key == keyOf(e) {
+			continue // it was just let through, or settled
+		}
+		d.settle(s, l, own && ended || d.Clock().Sub(l.Began) > callLife)
+	}
+	for _, r := range lapsed {
+		r.lapse()
+	}
+}
+
+// settle records what became of a call, if anything did. over says that nothing more will.
+func (d *Desk) settle(s *clientSession, l *letThrough, over bool) {
+	var files []hooks.FileEffect
+	changed := false
+	for _, f := range l.Files {
+		now := d.hashNow(f.Path)
+		effect := hooks.FileEffect{Change: f.Change, Exists: f.Exists, Knowledge: f.Knowledge}
+		effect.Before.Bytes = f.Content
+		last, recorded := d.recordedSince(f.Path, l.Began)
+		switch {
+		case recorded && last.After.Hash == now:
+			continue // another call accounts for what is there
+		case recorded:
+			effect.Before, effect.Exists = last.After, last.After.Hash != ""
+			effect.Before.Bytes, _ = d.Contents.Get(last.After.OID)
+		}
+		changed = changed || now != effect.Before.Hash || f.From != "" && d.hashNow(f.From) == ""
+		if !over && f.Known && now != f.After.Hash { // it may be under way
+			return
+		}
+		files = append(files, effect)
+	}
+	switch {
+	case changed:
+		d.record(s, l, files)
+	case !over:
+		return
+	case len(files) > 0:
+		d.note(l.Event, "lapsed", "let through, and nothing of it was changed")
+	}
+	d.forget(l)
+}
+
+func (d *Desk) record(s *clientSession, l *letThrough, files []hooks.FileEffect) {
+	outcome := hooks.Outcome{IntentID: l.Intent, Session: l.Session, Detail: detail(l.Event)}
+	tool := tools.Made(d.Tools.Files, l.Name, files, outcome, func(o *hooks.Outcome) {
+		var other []string
+		for _, f := range o.Files {
+			for _, judged := range l.Files {
+				if judged.Path == f.Path && judged.Known && judged.After.Hash != f.After.Hash {
+					other = append(other, f.Path)
+				}
+			}
+		}
+		if len(other) > 0 {
+			o.Detail["not_as_judged"] = other
+			s.notes = append(s.notes, "orchestra-mcp: what "+l.Event.Tool+" wrote is not what was judged, in "+strings.Join(other, ", ")+
+				" (the client, a formatter or a person changed it). It is recorded as it stands; read it again before you go on from it.")
+		}
+	})
+	d.run(l.Event, tool)
+}
+
+func (d *Desk) run(e clienthook.Event, tool hooks.Tool) {
+	result := d.after.Run(context.Background(), tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Caller: caller(e)})
+	if r := result.Refusal; r != nil {
+		d.Logger.Error().Str("code", string(r.Code())).Str("tool", e.Tool).Msg("what a client has changed could not be recorded: " + r.Reason())
+	}
+}
+
+// unannounced records what a client says that it has changed without having asked. What the files were before is known where
+// the ledger knows it; else their lines are not counted as the call's.
+func (d *Desk) unannounced(s *clientSession, e clienthook.Event) {
+	paths := slices.Clone(e.Response.Paths)
+	switch a := e.Action.(type) {
+	case clienthook.Write:
+		paths = append(paths, a.Path)
+	case clienthook.Edit:
+		paths = append(paths, a.Path)
+	case clienthook.Change:
+		paths = append(paths, a.Paths...)
+	case clienthook.Delete:
+		paths = append(paths, a.Paths...)
+	}
+	var files []hooks.FileEffect
+	for _, p := range d.paths(e, paths) {
+		t, err := d.Tools.Files.Workspace.Resolve(p)
+		if err != nil {
+			continue // not in the workspace, or no file
+		}
+		effect := hooks.FileEffect{Change: change.Change{Path: t.Path()}, Exists: true, Knowledge: hooks.KnowsBySearch}
+		_ = t.Close()
+		same := func(f hooks.FileEffect) bool { return f.Path == effect.Path }
+		if slices.ContainsFunc(files, same) {
+			continue
+		}
+		if last, recorded := d.recordedSince(effect.Path, time.Time{}); recorded {
+			if last.After.Hash == d.hashNow(effect.Path) {
+				continue
+			}
+			effect.Before = last.After
+			effect.Before.Bytes, _ = d.Contents.Get(last.After.OID)
+			effect.Exists = last.After.Hash != ""
+		}
+		files = append(files, effect)
+	}
+	if len(files) == 0 {
+		return
+	}
+	outcome := hooks.Outcome{Detail: detail(e)}
+	outcome.Detail["ungoverned"], outcome.Detail["certainty"] = "the client made the call without asking", "named by the client"
+	d.run(e, tools.Made(d.Tools.Files, e.Tool, files, outcome, nil))
+	s.notes = append(s.notes, "orchestra-mcp: "+e.Tool+" changed files without having been let through. It is recorded so.")
+}
+
+// hashNow is the hash of what stands at a path, "" for nothing.
+func (d *Desk) hashNow(path string) string {
+	t, err := d.Tools.Files.Workspace.Resolve(path)
+	if err != nil {
+		return ""
+	}
+	defer t.Close()
+	content, err := t.Read(d.Tools.Files.Limit)
+	if err != nil {
+		return ""
+	}
+	return string(content.Hash)
+}
+
+// recordedSince is the last change of a path on record, if it was made since a time.
+func (d *Desk) recordedSince(path string, since time.Time) (last change.Change, found bool) {
+	result, err := d.Ledger.Query(context.Background(), record.Filter{Path: path, Kinds: record.ChangeKinds(), Since: since, Limit: 1, Newest: true})
+	if err != nil || len(result.Entries) == 0 {
+		return last, false
+	}
+	for _, c := range result.Entries[0].Changes {
+		switch path {
+		case c.Path:
+			return c.Change, true
+		case c.From:
+			return change.Change{Op: change.Deleted, Path: path}, true
+		}
+	}
+	return last, false
+}
+
+// reading notes a read that was let through: what it shows counts as seen only if nobody changes the file until then.
+func (d *Desk) reading(s *clientSession, e clienthook.Event) {
+	const most = 1000
+	if len(s.reads) >= most {
+		clear(s.reads)
+	}
+	s.reads[keyOf(e)] = d.Clock()
+}
+
+// seen counts what a read has shown, as it is counted for read_file.
+func (d *Desk) seen(s *clientSession, e clienthook.Event) {
+	began, was := s.reads[keyOf(e)]
+	delete(s.reads, keyOf(e))
+	a, _ := e.Action.(clienthook.Read)
+	if !was || e.Phase != clienthook.After {
+		return
+	}
+	if info, err := os.Stat(d.path(e, a.Path)); err != nil || !info.ModTime().Before(began) {
+		return
+	}
+	if e.Response.Lines > 0 {
+		a.From, a.Lines = e.Response.From, e.Response.Lines
+		e.Action = a
+	}
+	call := d.translate(e)
+	request, err := d.request(e, call)
+	if err == nil && !call.beyond {
+		d.Engine.Run(context.Background(), call.tool, request)
+	}
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/clienthook"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
+	"github.com/intentgov/orchestra-mcp/pkg/native"
+)
+
+// hookPatience is how long the event of a hook waits for an operator's answer: not at all, for a client lets a call pass whose
+// hook takes long.
+const hookPatience = 0
+
+// newDesk makes what takes the events of clients' hooks.
+func (s *Server) newDesk() *native.Desk {
+	home, _ := os.UserHomeDir()
+	program, err := os.Executable()
+	if err != nil {
+		program = Name
+	}
+	return native.New(native.Options{
+		Engine: s.engine.WithAsker(s.asks.Waiting(hookPatience)), Tools: s.tools, Sessions: s.sessions, Ledger: s.ledger, Contents: s.contents,
+		Dir: s.workspace.Dir(), Home: filepath.ToSlash(home), State: s.workspace.State, Program: program, Chosen: s.options.Chosen,
+		Clock: s.options.Clock, Logger: s.log,
+	})
+}
+
+// ServeHooks answers the hooks of clients, and the processes that run what these let through, until ctx is done or nobody has
+// come for a while; 0 waits for ever.
+func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &hookServer{Server: s, desk: s.newDesk(), listener: l}
+	if idle > 0 {
+		h.idle = time.AfterFunc(idle, cancel)
+	}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	s.settleLeft()
+	s.appear()
+	for {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			break
+		}
+		if err != nil {
+			cancel()
+			break
+		}
+		h.calls.Go(func() { h.serve(ctx, conn, idle) })
+	}
+	ending, done := context.WithTimeout(context.Background(), endTime)
+	defer done()
+	h.desk.Close(ending)
+	h.calls.Wait()
+	return nil
+}
+
+type hookServer struct {
+	*Server
+	desk     *native.Desk
+	listener *hookdoor.Listener
+	idle     *time.Timer
+	calls    sync.WaitGroup
+}
+
+// askGrace is how long a caller may take to say what it wants.
+const askGrace = 10 * time.Second
+
+// serve answers one caller.
+func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn, idle time.Duration) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(askGrace))
+	r, err := conn.Receive(h.listener)
+	if err != nil {
+		h.log.Warn().Err(err).Msg("somebody called for a hook who is not heard")
+		return
+	}
+	_ = conn.SetDeadline(time.Time{})
+	if h.idle != nil {
+		h.idle.Stop()
+		defer h.idle.Reset(idle)
+	}
+	switch r.Op {
+	case "event":
+		h.event(ctx, conn, r)
+	case "begins":
+		h.command(conn, r)
+	}
+}
+
+// event answers a hook.
+func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.Request) {
+	e, err := clienthook.Parse(clienthook.Client(r.Client), r.Event)
+	var answer clienthook.Answer
+	follow := func() {}
+	if err != nil {
+		answer = h.desk.Refuse(e, err)
+	} else {
+		answer, follow = h.desk.Take(ctx, e)
+	}
+	out := clienthook.Emit(e, answer)
+	if err := conn.Send(hookdoor.Reply{Stdout: out.Stdout, Stderr: out.Stderr, ExitCode: out.ExitCode}); err != nil {
+		h.log.Warn().Err(err).Msg("the answer to a hook did not reach it")
+	}
+	follow()
+}
+
+// command stays with the process that runs a command until it has ended.
+func (h *hookServer) command(conn *hookdoor.Conn, r hookdoor.Request) {
+	begins := h.desk.Begins(r.Job, func() { _ = conn.Close() })
+	if conn.Send(hookdoor.Reply{OK: begins}) != nil || !begins {
+		return
+	}
+	end, err := conn.Receive(h.listener)
+	if err != nil || end.Op != "ended" || end.Job != r.Job {
+		h.desk.Ended(r.Job, nil)
+		return
+	}
+	h.desk.Ended(r.Job, end.ExitCode)
+}
