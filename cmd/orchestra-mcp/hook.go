@@ -111,7 +111,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		h.deny(e, errors.New("a governed command has no say about calls"))
 		return
 	}
-	reply, err := h.ask(ctx, hookdoor.Request{Op: "event", Client: string(h.client), Event: raw})
+	reply, err := h.ask(ctx, hookdoor.Request{Op: "event", Client: string(h.client), Event: raw, Terminal: terminalOf()})
 	switch {
 	case err == nil:
 		h.print(clienthook.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, ExitCode: reply.ExitCode})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/chosen"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
@@ -93,10 +94,24 @@ func (c *initCommand) run(ctx context.Context, _ []string) error {
 		if err := c.trustCreated(root, dir, results); err != nil {
 			return err
 		}
+		if err := c.chooseFirst(dir, first, results); err != nil {
+			return err
+		}
 		done := setUp{dir, found, first, results}
 		c.answer(c.initialized(done), func() { c.report(done) })
 		return nil
 	})
+}
+
+// chooseFirst has clients work with their own tools under the intent that was made now, which the person who sits here wanted.
+func (c *initCommand) chooseFirst(dir string, first scaffold.FirstIntent, results []scaffold.Result) error {
+	made := func(r scaffold.Result) bool { return r.File == intent.FilePath && r.Action == scaffold.Created }
+	user := settings.UserDir(c.environ())
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || user == "" || !slices.ContainsFunc(results, made) {
+		return err
+	}
+	return chosen.Put(user, real, chosen.Choice{Intent: first.ID})
 }
 
 // willBeBeside reports whether the ledger will stand beside the tree. What settings do not load is told of later.

@@ -73,13 +73,9 @@ func isServer(pid int) bool {
 	return err == nil && os.SameFile(ours, theirs) && slices.Contains(args, "serve")
 }
 
-// parentOf reads the fourth field of stat; the second, a name in parentheses, can hold anything.
+// parentOf is 0 where nothing is known.
 func parentOf(pid int) int {
-	stat, err := os.ReadFile(procFile(pid, "stat"))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	fields := statFields(pid)
 	if len(fields) < 2 {
 		return 0
 	}
@@ -88,4 +84,13 @@ func parentOf(pid int) int {
 		return 0
 	}
 	return parent
+}
+
+// statFields are those of a process's stat behind its name, which can hold anything: from its state on (proc(5)).
+func statFields(pid int) []string {
+	stat, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }

@@ -90,6 +90,7 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) erro
 	options := server.Options{
 		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: log, AdoptOrphans: true,
 		Trusted: a.trusts(dir), Withheld: loaded.Waiting(), Hooks: func() (*hookdoor.Listener, error) { return hookListener(dir) },
+		Chosen: a.chosenIn(dir, func(err error) { log.Warn().Err(err).Msg("what was chosen does not count") }),
 	}
 	if loaded.Settings.Transport == settings.TransportStdio {
 		options.ModelOf = a.modelOf

@@ -90,6 +90,19 @@ func (g *Git) Revision() string {
 	return value
 }
 
+// Branch gives the branch that is checked out, without refs/heads/; nothing where none is.
+func (g *Git) Branch() string {
+	_, gitDir := g.Find()
+	if gitDir == "" {
+		return ""
+	}
+	name, _ := strings.CutPrefix(readSmall(filepath.Join(gitDir, "HEAD")), "ref: refs/heads/")
+	if isObjectID(name) {
+		return ""
+	}
+	return name
+}
+
 func (g *Git) readRef(gitDir, name string) string {
 	if !strings.HasPrefix(name, "refs/") || !filepath.IsLocal(name) {
 		return ""

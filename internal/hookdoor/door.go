@@ -52,9 +52,10 @@ type Request struct {
 	Token string `json:"token"`
 	// Op is event, begins or ended.
 	Op string `json:"op"`
-	// Client and Event are those of a hook.
-	Client string `json:"client,omitempty"`
-	Event  []byte `json:"event,omitempty"`
+	// Client, Event and Terminal are those of a hook.
+	Client   string `json:"client,omitempty"`
+	Event    []byte `json:"event,omitempty"`
+	Terminal string `json:"terminal,omitempty"`
 	// Job and ExitCode are of a command; without an ExitCode it was ended.
 	Job      string `json:"job,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`

@@ -27,6 +27,13 @@ func (d *Desk) before(ctx context.Context, s *clientSession, e clienthook.Event)
 		return clienthook.Answer{}
 	case clienthook.Command:
 		return d.command(ctx, e, a)
+	case clienthook.Reads:
+		for _, one := range each(e, a) {
+			if answer := d.before(ctx, s, one); answer.Verdict == clienthook.Deny {
+				return answer
+			}
+		}
+		return clienthook.Answer{}
 	}
 	call := d.translate(e)
 	switch {
@@ -51,6 +58,16 @@ func (d *Desk) before(ctx context.Context, s *clientSession, e clienthook.Event)
 	return clienthook.Answer{} // the client's own permissions stand
 }
 
+// each are the reads of one call, as calls of their own.
+func each(e clienthook.Event, a clienthook.Reads) (all []clienthook.Event) {
+	for i, file := range a.Files {
+		one := e
+		one.Action, one.Call = file, fmt.Sprintf("%s#%d", e.Call, i)
+		all = append(all, one)
+	}
+	return all
+}
+
 func isRead(e clienthook.Event) bool {
 	switch e.Action.(type) {
 	case clienthook.Read, clienthook.Look:
@@ -65,12 +82,7 @@ func (d *Desk) judge(ctx context.Context, e clienthook.Event, call ours, passed 
 	if err != nil {
 		return refusal.From(err)
 	}
-	tool := tools.ByClient(call.tool, passed)
-	result := d.Engine.Run(ctx, tool, request)
-	if r := result.Refusal; r != nil && d.choose(ctx, e, r) {
-		result = d.Engine.Run(ctx, tool, request)
-	}
-	return result.Refusal
+	return d.Engine.Run(ctx, tools.ByClient(call.tool, passed), request).Refusal
 }
 
 func (d *Desk) request(e clienthook.Event, call ours) (hooks.Request, error) {
@@ -82,25 +94,32 @@ func (d *Desk) request(e clienthook.Event, call ours) (hooks.Request, error) {
 	return hooks.Request{Tool: call.tool.Spec().Name, Arguments: arguments, Caller: caller(e)}, err
 }
 
-// choose selects what a person has chosen, for a call that was refused because nothing is selected. It reports whether there
-// is a selection now.
-func (d *Desk) choose(ctx context.Context, e clienthook.Event, r *refusal.Refusal) bool {
-	if r.Code() != refusal.MissingOrInvalidIntent || d.Chosen == nil {
-		return false
+// choose selects what a person has chosen, unless the agent has joined a selection of its own.
+func (d *Desk) choose(ctx context.Context, e clienthook.Event, terminal string) {
+	if d.Chosen == nil {
+		return
 	}
-	id := d.Chosen(e)
+	id, byBranch := d.Chosen(terminal)
 	if id == "" {
-		return false
+		return
+	}
+	now, err := d.Sessions.Resolve(caller(e), "", "")
+	if err == nil && now.IntentID() == id || d.Sessions.Joined(caller(e)) {
+		return
 	}
 	arguments, err := hooks.MakeArguments(map[string]string{"intent_id": id})
 	if err != nil {
-		return false
+		return
 	}
-	selected := d.Engine.Do(ctx, hooks.Request{Tool: "select_active_intent", Arguments: arguments, Caller: caller(e)})
-	if selected.Refusal != nil {
-		d.Logger.Warn().Str("intent", id).Str("why", selected.Refusal.Reason()).Msg("what was chosen for this session cannot be selected")
+	engine := d.Operator
+	if byBranch {
+		engine = d.Engine
 	}
-	return selected.Refusal == nil
+	tool := tools.SelectIntent(d.Tools.Intents)
+	selected := engine.Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: arguments, Caller: caller(e), Operator: !byBranch})
+	if r := selected.Refusal; r != nil {
+		d.Logger.Warn().Str("intent", id).Str("why", r.Reason()).Msg("what was chosen for this session cannot be selected")
+	}
 }
 
 // denied is the answer to a call that the engine has refused.

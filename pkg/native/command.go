@@ -67,11 +67,7 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 	}
 	go func() {
 		defer close(r.finished)
-		result := d.Engine.Run(context.WithoutCancel(ctx), call.tool, request)
-		if result.Refusal != nil && d.choose(ctx, e, result.Refusal) {
-			result = d.Engine.Run(context.WithoutCancel(ctx), call.tool, request)
-		}
-		r.refusal = result.Refusal
+		r.refusal = d.Engine.Run(context.WithoutCancel(ctx), call.tool, request).Refusal
 	}()
 	select {
 	case <-r.passed:

@@ -48,10 +48,13 @@ type Options struct {
 	State     func() (*os.Root, error)
 	// Program is this program, absolute, for the lines that clients run.
 	Program string
-	// Chosen tells the intent that a person has chosen for calls like this one; "" for none.
-	Chosen func(clienthook.Event) string
-	Clock  func() time.Time
-	Logger zerolog.Logger
+	// Chosen tells the intent that a person has chosen for calls from a terminal, and whether an agent could have made it count,
+	// by changing the branch; "" for none.
+	Chosen func(terminal string) (intentID string, byBranch bool)
+	// Operator judges what a person does.
+	Operator *hooks.Engine
+	Clock    func() time.Time
+	Logger   zerolog.Logger
 }
 
 // Desk takes the events of clients. It is safe for concurrent use.
@@ -83,7 +86,8 @@ func New(o Options) *Desk {
 }
 
 // Take answers an event. What follows from it is done by the function that it returns, when the answer is on its way.
-func (d *Desk) Take(ctx context.Context, e clienthook.Event) (answer clienthook.Answer, follow func()) {
+// terminal names the terminal that the client runs in.
+func (d *Desk) Take(ctx context.Context, e clienthook.Event, terminal string) (answer clienthook.Answer, follow func()) {
 	if e.Session == "" {
 		return d.deny(e, errNoSession()), func() {}
 	}
@@ -92,6 +96,7 @@ func (d *Desk) Take(ctx context.Context, e clienthook.Event) (answer clienthook.
 	s.turn.Lock()
 	switch e.Phase {
 	case clienthook.Before:
+		d.choose(ctx, e, terminal)
 		answer = d.before(ctx, s, e)
 	case clienthook.After, clienthook.Failed:
 	default:

@@ -141,9 +141,16 @@ func (d *Desk) forget(l *letThrough) {
 
 // made takes what a client says that it has done.
 func (d *Desk) made(s *clientSession, e clienthook.Event) {
-	switch e.Action.(type) {
+	switch a := e.Action.(type) {
 	case clienthook.Read:
 		d.seen(s, e)
+		return
+	case clienthook.Reads:
+		for _, one := range each(e, a) {
+			d.seen(s, one)
+		}
+		return
+	case clienthook.Governed, clienthook.Foreign, clienthook.Look:
 		return
 	case clienthook.Command:
 		d.commandMade(e)

@@ -28,7 +28,8 @@ func (s *Server) newDesk() *native.Desk {
 	return native.New(native.Options{
 		Engine: s.engine.WithAsker(s.asks.Waiting(hookPatience)), Tools: s.tools, Sessions: s.sessions, Ledger: s.ledger, Contents: s.contents,
 		Dir: s.workspace.Dir(), Home: filepath.ToSlash(home), State: s.workspace.State, Program: program, Chosen: s.options.Chosen,
-		Clock: s.options.Clock, Logger: s.log,
+		Operator: s.operatorEngine(s.maps),
+		Clock:    s.options.Clock, Logger: s.log,
 	})
 }
 
@@ -103,7 +104,7 @@ func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.
 	if err != nil {
 		answer = h.desk.Refuse(e, err)
 	} else {
-		answer, follow = h.desk.Take(ctx, e)
+		answer, follow = h.desk.Take(ctx, e, r.Terminal)
 	}
 	out := clienthook.Emit(e, answer)
 	if err := conn.Send(hookdoor.Reply{Stdout: out.Stdout, Stderr: out.Stderr, ExitCode: out.ExitCode}); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
@@ -68,8 +67,9 @@ type Options struct {
 	ModelOf func(client string) string
 	// AdoptOrphans lets the server be the parent of what a command leaves behind. It is for a process that does nothing else.
 	AdoptOrphans bool
-	// Chosen tells the intent that a person has chosen for the calls of a client's own tools; "" for none. Nil: nobody has.
-	Chosen func(clienthook.Event) string
+	// Chosen tells the intent that a person has chosen for the calls of clients' own tools from a terminal, and whether that
+	// hangs on the branch; "" for none. Nil: nobody has.
+	Chosen func(terminal string) (intentID string, byBranch bool)
 	// Hooks becomes the server that answers the hooks of clients in this workspace, beside its own transport, once it has given
 	// its first answer. Nil: it answers none.
 	Hooks func() (*hookdoor.Listener, error)

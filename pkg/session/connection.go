@@ -124,7 +124,7 @@ func (s *Store) attach(c Caller, sess *Session, handle string) {
 		joined = c.connectionID().mark()
 	}
 	if joined != "" {
-		s.link(joined, sess)
+		s.link(joined, sess, !c.Lasting)
 	}
 	if unowned != nil && unowned.len() > 0 {
 		sess.merge(unowned.take())

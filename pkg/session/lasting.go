@@ -13,7 +13,7 @@ import (
 
 // What belongs to a lasting connection (Caller.Lasting) lies beside the sessions, named by a SHA-256 each:
 //
-//	<sha256 of the connection>.link.json   {"version":1,"session":"<sha256 of the handle>"}    what it works under
+//	<sha256 of the connection>.link.json   {"version":1,"session":"<sha256 of the handle>","joined":true}    what it works under
 //	<sha256 of a code>.join.json           {"version":1,"connection":"<sha256>"}               until the code is used
 const (
 	linkSuffix = ".link.json"
@@ -30,6 +30,7 @@ var ErrCode = errors.New("the code is unknown, was used already, or is older tha
 type linkRecord struct {
 	Version    int    `json:"version"`
 	Session    string `json:"session,omitempty"`
+	Joined     bool   `json:"joined,omitempty"` // by a code
 	Connection string `json:"connection,omitempty"`
 }
 
@@ -77,9 +78,15 @@ func (s *Store) writeLink(name string, record linkRecord) error {
 	return err
 }
 
+// Joined reports whether the agent itself has chosen what a lasting connection works under, by a code.
+func (s *Store) Joined(c Caller) bool {
+	record, err := s.readLink(c.connectionID().mark() + linkSuffix)
+	return err == nil && record.Joined
+}
+
 // link has a lasting connection work under a session from now on.
-func (s *Store) link(connection string, sess *Session) {
-	if err := s.writeLink(connection+linkSuffix, linkRecord{Session: sess.key.String()}); err != nil {
+func (s *Store) link(connection string, sess *Session, joined bool) {
+	if err := s.writeLink(connection+linkSuffix, linkRecord{Session: sess.key.String(), Joined: joined}); err != nil {
 		s.Logger.Warn().Err(err).Msg("the client's own tools could not be joined to the selection")
 	}
 }
@@ -107,7 +114,7 @@ func (s *Store) Join(c Caller, code string, sess *Session) error {
 	if err != nil || dir.Remove(codeFile(code)) != nil { // of two that use it, one removes it
 		return ErrCode
 	}
-	s.link(record.Connection, sess)
+	s.link(record.Connection, sess, true)
 	if !c.connected() || c.Lasting {
 		return nil
 	}

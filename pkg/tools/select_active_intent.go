@@ -35,6 +35,9 @@ type sessionView struct {
 	Context          string   `json:"context" doc:"<intent_context> XML: what to do, within which limits, and what was done before."`
 }
 
+// SelectIntent is select_active_intent, for a person who has chosen an intent.
+func SelectIntent(n *Intents) hooks.Tool { return selectActiveIntent(n) }
+
 func selectActiveIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "select_active_intent", Title: "Select the intent to work under", Class: hooks.Safe, Idempotent: true, Selects: true,
