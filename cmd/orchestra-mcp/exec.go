@@ -72,8 +72,10 @@ func (a *app) exec(ctx context.Context, workspace, id, line string) error {
 	}
 	code, err := a.runJob(ctx, workspace, id, job)
 	if conn != nil {
-		_ = conn.Tell(hookdoor.Request{Op: "ended", Job: id, ExitCode: &code})
+		_ = conn.Tell(hookdoor.Request{Op: "ended", Job: id, ExitCode: &code, Level: string(job.Level)})
 		conn.Close()
+	} else {
+		_ = native.LeaveEnding(workspace, id, native.Ending{ExitCode: code, Level: job.Level})
 	}
 	if err != nil {
 		return &exitError{code: exitRefused, err: err}
@@ -130,12 +132,18 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 		}
 		last.Close()
 		defer a.keepLastDir(workspace, id, last.Name())
-		spec.Command = fmt.Sprintf("eval %s\norchestra_status=$?\npwd -P >| %s\nexit $orchestra_status", shellword.Quote(job.Line), shellword.Quote(last.Name()))
+		spec.Command = fmt.Sprintf("eval %s\norchestra_status=$?\npwd -P >| %s 2>/dev/null\nexit $orchestra_status", shellword.Quote(job.Line), shellword.Quote(last.Name()))
 	}
 	var result command.Result
 	err = withStreams(func(t *command.Through) (err error) {
 		spec.Through = t
 		result, err = runner.Run(ctx, spec)
+		if errors.Is(err, sandbox.ErrUnavailable) && job.Weaker != nil {
+			a.warn("the sandbox is at the level landlock here, for the client runs this command in one of its own that lets no more be made")
+			job.Level, job.Profile = sandbox.Landlock, job.Weaker
+			spec.Level, spec.Profile, spec.Env = job.Level, job.Profile, overlaid(spec.Env, tempIn(job.Weaker))
+			result, err = runner.Run(ctx, spec)
+		}
 		return err
 	})
 	switch {
@@ -161,6 +169,11 @@ func overlaid(env, over []string) []string {
 		}
 	}
 	return append(all, over...)
+}
+
+// tempIn are the variables that name a profile's own directory for temporary files.
+func tempIn(p *sandbox.Profile) []string {
+	return []string{"TMPDIR=" + p.Temp, "TMP=" + p.Temp, "TEMP=" + p.Temp}
 }
 
 // tempOf is a directory that the command can write.

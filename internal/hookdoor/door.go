@@ -56,9 +56,10 @@ type Request struct {
 	Client   string `json:"client,omitempty"`
 	Event    []byte `json:"event,omitempty"`
 	Terminal string `json:"terminal,omitempty"`
-	// Job and ExitCode are of a command; without an ExitCode it was ended.
+	// Job, ExitCode and Level are of a command; without an ExitCode it was ended.
 	Job      string `json:"job,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
+	Level    string `json:"level,omitempty"`
 }
 
 // Reply is the answer.

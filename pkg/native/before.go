@@ -45,17 +45,30 @@ func (d *Desk) before(ctx context.Context, s *clientSession, e clienthook.Event)
 	case call.beyond:
 		return clienthook.Answer{}
 	}
-	r := d.judge(ctx, e, call, func(c *hooks.Call, effects hooks.Effects) error {
+	request, err := d.request(e, call)
+	if err != nil {
+		return d.denied(e, refusal.From(err))
+	}
+	var let *letThrough
+	tool := tools.ByClient(call.tool, func(c *hooks.Call, effects hooks.Effects) (err error) {
 		if isRead(e) {
 			d.reading(s, e)
 			return nil
 		}
-		return d.letThrough(e, c, effects)
+		let, err = d.letThrough(e, c, effects)
+		return err
 	})
-	if r != nil {
+	var a asking
+	if r := d.ask(e, &a, func(engine *hooks.Engine) *refusal.Refusal { return engine.Run(ctx, tool, request).Refusal }); r != nil {
 		return d.denied(e, r)
 	}
-	return clienthook.Answer{} // the client's own permissions stand
+	if let != nil && len(a.questions) > 0 {
+		let.Asked = a.questions
+		if err := d.keep(let); err != nil {
+			return d.denied(e, refusal.From(err))
+		}
+	}
+	return a.answer()
 }
 
 // each are the reads of one call, as calls of their own.
@@ -74,15 +87,6 @@ func isRead(e clienthook.Event) bool {
 		return true
 	}
 	return false
-}
-
-// judge has the engine judge a call; passed is called where it is let through.
-func (d *Desk) judge(ctx context.Context, e clienthook.Event, call ours, passed func(*hooks.Call, hooks.Effects) error) *refusal.Refusal {
-	request, err := d.request(e, call)
-	if err != nil {
-		return refusal.From(err)
-	}
-	return d.Engine.Run(ctx, tools.ByClient(call.tool, passed), request).Refusal
 }
 
 func (d *Desk) request(e clienthook.Event, call ours) (hooks.Request, error) {

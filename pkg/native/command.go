@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -34,9 +35,11 @@ type running struct {
 	locked  bool // by a process that cannot say anything
 	over    bool // ended is closed
 	result  command.Result
+	level   sandbox.Level // at which it ran; "" is as it was to
 	err     error
 	hangUp  func() // ends the process that runs it
 	refusal *refusal.Refusal
+	asking  asking
 }
 
 // command judges a line, and makes it one that runs in the sandbox.
@@ -53,12 +56,12 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 	if a.Cwd != "" {
 		cwd.Cwd = d.path(e, a.Cwd)
 	}
-	own := d.rules(e, a.Line)
-	if own.refusal != nil {
-		return d.deny(e, own.refusal)
+	own, asks := d.rules(e, a.Line)
+	if own.Verdict == clienthook.Deny {
+		return d.deny(e, asks)
 	}
 	call := ours{
-		tool: tools.ClientCommand(d.Tools.Commands, d.Engine, tools.Client{Run: r.run, Asks: own.asks, Lasting: a.Background}),
+		tool: tools.ClientCommand(d.Tools.Commands, d.Engine, tools.Client{Run: r.run, Asks: asks, Lasting: a.Background, Nested: true}),
 		args: map[string]any{"command": a.Line, "cwd": d.cwd(cwd)},
 	}
 	request, err := d.request(e, call)
@@ -67,11 +70,19 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 	}
 	go func() {
 		defer close(r.finished)
-		r.refusal = d.Engine.Run(context.WithoutCancel(ctx), call.tool, request).Refusal
+		r.refusal = d.ask(e, &r.asking, func(engine *hooks.Engine) *refusal.Refusal {
+			return engine.Run(context.WithoutCancel(ctx), call.tool, request).Refusal
+		})
+		r.recorded()
 	}()
 	select {
 	case <-r.passed:
-		return clienthook.Answer{Verdict: own.verdict, Reason: own.reason, Command: r.line}
+		answer := r.asking.answer()
+		if answer.Verdict == clienthook.Pass {
+			answer = own
+		}
+		answer.Command = r.line
+		return answer
 	case <-r.finished:
 		if r.refusal == nil { // a rehearsal, say, did all of it
 			return d.deny(e, refusal.New(refusal.InternalError, "The command was judged and not let through; nothing was run."))
@@ -80,17 +91,30 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 	}
 }
 
+// recorded adds what the command's own record does not say.
+func (r *running) recorded() {
+	r.mu.Lock()
+	let, begun := r.over, r.err == nil
+	r.mu.Unlock()
+	switch {
+	case let && begun:
+		r.desk.approved(r.event, r.asking.questions)
+	case let:
+		r.desk.note(r.event, "lapsed", "let through, and not begun")
+	}
+}
+
 // run is tools.Client.Run: the client runs it.
-func (r *running) run(ctx context.Context, call *hooks.Call, spec command.Spec, own []string) (command.Result, error) {
-	d, began := r.desk, time.Now()
+func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, error) {
+	d, spec, began := r.desk, as.Spec, time.Now()
 	tells := movesAbout(spec.Command)
-	dir, err := filepath.EvalSymlinks(filepath.Join(d.Tools.Files.Workspace.Dir(), filepath.FromSlash(call.Effects.Command.Cwd)))
+	dir, err := filepath.EvalSymlinks(filepath.Join(d.Tools.Files.Workspace.Dir(), filepath.FromSlash(as.Call.Effects.Command.Cwd)))
 	if err != nil {
 		return command.Result{}, err
 	}
 	job := Job{
 		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: tells,
-		Level: spec.Level, Profile: spec.Profile, Env: own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
 	}
 	if err := d.putJob(r.id, job); err != nil {
 		return command.Result{}, err
@@ -118,7 +142,7 @@ func (r *running) run(ctx context.Context, call *hooks.Call, spec command.Spec, 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.Duration = time.Since(began)
+	r.result.Duration, as.Ran = time.Since(began), r.level
 	return r.result, r.err
 }
 
@@ -141,14 +165,22 @@ func movesAbout(line string) bool {
 	})
 }
 
-// end says how it ended, once.
-func (r *running) end(result command.Result, err error) {
+// end says how it ended, once. What nobody said is read from what its process left.
+func (r *running) end(e *Ending, err error) {
+	if e == nil && err == nil {
+		if left, known := r.desk.endingOf(r.id); known {
+			e = &left
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return
 	}
-	r.over, r.result, r.err = true, result, err
+	r.over, r.err, r.result.ExitCode = true, err, -1
+	if e != nil {
+		r.result.ExitCode, r.level = e.ExitCode, e.Level
+	}
 	close(r.ended)
 }
 
@@ -162,9 +194,9 @@ func (r *running) lapse() {
 	switch {
 	case begun, held:
 	case locked:
-		r.end(command.Result{ExitCode: -1}, nil)
+		r.end(nil, nil)
 	default:
-		r.end(command.Result{}, command.ErrNotStarted)
+		r.end(nil, command.ErrNotStarted)
 	}
 }
 
@@ -197,18 +229,17 @@ func (d *Desk) Begins(id string, hangUp func()) bool {
 }
 
 // Ended is told by the same process how it ended; nil is that it was killed itself.
-func (d *Desk) Ended(id string, exitCode *int) {
+func (d *Desk) Ended(id string, e *Ending) {
 	d.mu.Lock()
 	r := d.commands[id]
 	d.mu.Unlock()
 	if r == nil {
 		return
 	}
-	if exitCode == nil {
-		r.end(command.Result{ExitCode: -1, Cancelled: true}, nil)
-		return
+	if e == nil {
+		e = &Ending{ExitCode: -1}
 	}
-	r.end(command.Result{ExitCode: *exitCode}, nil)
+	r.end(e, nil)
 }
 
 // commandMade takes the client's word that a command has ended, where the process that ran it could not say so.
@@ -227,12 +258,13 @@ func (d *Desk) commandMade(e clienthook.Event) {
 	r.mu.Lock()
 	claimed := r.claimed
 	r.mu.Unlock()
-	if !claimed {
-		code := -1
-		if e.Response.ExitCode != nil {
-			code = *e.Response.ExitCode
-		}
-		r.end(command.Result{ExitCode: code}, nil)
+	_, left := d.endingOf(r.id)
+	switch {
+	case claimed:
+	case left || e.Response.ExitCode == nil:
+		r.end(nil, nil)
+	default:
+		r.end(&Ending{ExitCode: *e.Response.ExitCode}, nil)
 	}
 	select {
 	case <-r.finished:
@@ -243,12 +275,8 @@ func (d *Desk) commandMade(e clienthook.Event) {
 // patience is how long a client's next call waits for the record of its command.
 const patience = 2 * time.Second
 
-// ownRules is what the user's own rules in the client's settings come to.
-type ownRules struct {
-	verdict clienthook.Verdict
-	reason  string
-	asks    *refusal.Refusal
-	refusal *refusal.Refusal
+// rules are the user's own for commands, in the client's settings, which the client cannot hold a rewritten line to: the answer by
+// them, and what the operator has to say yes to, or why it is denied.
+func (d *Desk) rules(clienthook.Event, string) (clienthook.Answer, *refusal.Refusal) {
+	return clienthook.Answer{}, nil
 }
-
-func (d *Desk) rules(clienthook.Event, string) ownRules { return ownRules{verdict: clienthook.Pass} }

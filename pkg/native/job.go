@@ -27,6 +27,7 @@ import (
 const (
 	jobsDir    = "jobs"
 	jobClaimed = ".claimed"
+	jobEnded   = ".ended"
 	maxJob     = 64 << 20
 	// JobLife is how long a job waits for a person who is asked about it by the client.
 	JobLife = time.Hour
@@ -45,8 +46,10 @@ type Job struct {
 	// Tells: the shell's last directory is wanted.
 	Tells bool `json:"tells"`
 
-	Level        sandbox.Level    `json:"level"`
-	Profile      *sandbox.Profile `json:"profile"`
+	Level   sandbox.Level    `json:"level"`
+	Profile *sandbox.Profile `json:"profile"`
+	// Weaker is the profile for the level landlock, where that may do.
+	Weaker       *sandbox.Profile `json:"weaker,omitempty"`
 	Env          []string         `json:"env"`      // that the profile sets
 	KeepEnv      []string         `json:"keep_env"` // commands.env
 	MaxProcesses int              `json:"max_processes"`
@@ -74,9 +77,46 @@ func (d *Desk) putJob(id string, j Job) error {
 
 func (d *Desk) dropJob(id string) {
 	_ = d.inJobs(func(dir *os.Root) error {
-		_ = dir.Remove(jobFile(id) + jobClaimed)
-		return dir.Remove(jobFile(id))
+		for _, suffix := range []string{"", jobClaimed, jobEnded} {
+			_ = dir.Remove(jobFile(id) + suffix)
+		}
+		return nil
 	})
+}
+
+// Ending is how a command ended.
+type Ending struct {
+	ExitCode int           `json:"exit_code"`
+	Level    sandbox.Level `json:"level"` // at which it ran
+}
+
+// LeaveEnding writes down how a job ended, for a server that cannot be told. Where the state cannot be written nobody knows.
+func LeaveEnding(workspace, id string, e Ending) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	jobs, err := orchdir.Open(root, false, "state", callsDir, jobsDir)
+	if err != nil {
+		return err
+	}
+	defer jobs.Close()
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return durable.WriteNew(jobs, jobFile(id)+jobEnded, data, time.Now(), false)
+}
+
+// endingOf is what was left of a job.
+func (d *Desk) endingOf(id string) (e Ending, known bool) {
+	_ = d.inJobs(func(dir *os.Root) error {
+		data, err := durable.ReadRegularIn(dir, jobFile(id)+jobEnded, 1<<10)
+		known = err == nil && json.Unmarshal(data, &e) == nil
+		return err
+	})
+	return e, known
 }
 
 func (d *Desk) inJobs(work func(*os.Root) error) error {

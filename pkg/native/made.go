@@ -38,6 +38,7 @@ type letThrough struct {
 	Intent  string           `json:"intent"`
 	Session string           `json:"session"` // the public id
 	Files   []letFile        `json:"files"`
+	Asked   []asked          `json:"asked,omitempty"` // of its user, by the client
 
 	key string
 }
@@ -53,7 +54,7 @@ type letFile struct {
 }
 
 // letThrough keeps a call that was judged.
-func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Effects) error {
+func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Effects) (*letThrough, error) {
 	kept := e
 	kept.Action, kept.Input = nil, nil
 	l := &letThrough{Version: 1, Event: kept, Name: call.Tool, Began: d.Clock().UTC(), Intent: call.RecordedIntent(), key: keyOf(e)}
@@ -68,6 +69,10 @@ func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Ef
 			})
 		}
 	}
+	return l, d.keep(l)
+}
+
+func (d *Desk) keep(l *letThrough) error {
 	data, err := json.Marshal(l)
 	if err == nil {
 		err = d.inCalls(func(dir *os.Root) error {
@@ -216,6 +221,7 @@ func (d *Desk) settle(s *clientSession, l *letThrough, over bool) {
 	}
 	switch {
 	case changed:
+		d.approved(l.Event, l.Asked)
 		d.record(s, l, files)
 	case !over:
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/native"
 )
 
@@ -120,9 +121,9 @@ func (h *hookServer) command(conn *hookdoor.Conn, r hookdoor.Request) {
 		return
 	}
 	end, err := conn.Receive(h.listener)
-	if err != nil || end.Op != "ended" || end.Job != r.Job {
+	if err != nil || end.Op != "ended" || end.Job != r.Job || end.ExitCode == nil {
 		h.desk.Ended(r.Job, nil)
 		return
 	}
-	h.desk.Ended(r.Job, end.ExitCode)
+	h.desk.Ended(r.Job, &native.Ending{ExitCode: *end.ExitCode, Level: sandbox.Level(end.Level)})
 }

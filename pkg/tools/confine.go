@@ -24,6 +24,27 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	if err != nil {
 		return nil, refusal.Newf(refusal.SandboxUnavailable, "No command runs: %v.", err)
 	}
+	made, err := c.Profiles.Make(c.profileRequest(ctx, level))
+	if err != nil {
+		return nil, fmt.Errorf("confine the command: %w", err)
+	}
+	if made.Crowded {
+		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that the rest of what is out of the scope cannot be closed.", c.git.First))
+		return nil, errors.Join(r, made.Close())
+	}
+	return made, nil
+}
+
+// weaker is confine for a command that may run where no more than Landlock is to be had; nil where it is held to that already,
+// or must be held to more.
+func (c *commandCall) weaker(ctx context.Context) (*profile.Profile, error) {
+	if c.profile.Level != sandbox.Full || !sandbox.Landlock.AtLeast(c.Want.AtLeast) || !c.client.Nested {
+		return nil, nil
+	}
+	return c.Profiles.Make(c.profileRequest(ctx, sandbox.Landlock))
+}
+
+func (c *commandCall) profileRequest(ctx context.Context, level sandbox.Level) profile.Request {
 	req := profile.Request{
 		Level: level, Dir: c.cwd.Path, Rules: c.rules(), Writable: c.Writable, Hidden: c.Hidden,
 		DenyNetwork: gate.NetworkDenied(c.call, c.Policy), Named: c.named(), Background: c.args.Background || c.client.Lasting,
@@ -41,15 +62,7 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	if c.rehearsal != nil {
 		req.Touched = &c.rehearsal.touched
 	}
-	made, err := c.Profiles.Make(req)
-	if err != nil {
-		return nil, fmt.Errorf("confine the command: %w", err)
-	}
-	if made.Crowded {
-		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that the rest of what is out of the scope cannot be closed.", c.git.First))
-		return nil, errors.Join(r, made.Close())
-	}
-	return made, nil
+	return req
 }
 
 // holdNames holds files by all their names, which the baseline has found: those of hidden ones are hidden, and where the

@@ -47,12 +47,25 @@ type commandTool struct {
 
 // Client is what is different where a client runs the command, in a shell of its own.
 type Client struct {
-	// Run has the command run as spec says, with own in its environment, and returns when it has ended. Nil: this server runs it.
-	Run func(ctx context.Context, call *hooks.Call, spec command.Spec, own []string) (command.Result, error)
+	// Run has the command run, and returns when it has ended. Nil: this server runs it.
+	Run func(ctx context.Context, r *ClientRun) (command.Result, error)
 	// Asks is what the operator has to say yes to; nil for nothing.
 	Asks *refusal.Refusal
-	// Lasting: it may run for hours.
-	Lasting bool
+	// Lasting: it may run for hours. Nested: the client may run it in a sandbox of its own.
+	Lasting, Nested bool
+}
+
+// ClientRun is how a client is to run a command.
+type ClientRun struct {
+	Call *hooks.Call
+	Spec command.Spec
+	// Own is what the profile sets in the environment.
+	Own []string
+	// Weaker is for a client whose own sandbox does not let the level of Spec be made: the level landlock. Nil where the settings
+	// want no less.
+	Weaker *sandbox.Profile
+	// Ran is the level at which it ran in the end; Run sets it where that is another one.
+	Ran sandbox.Level
 }
 
 // ClientCommand is execute_command for a command that a client runs.
@@ -304,11 +317,21 @@ func (c *commandCall) run(ctx context.Context, spec command.Spec) (command.Resul
 	if c.client.Run == nil {
 		return c.Runner.Run(ctx, spec)
 	}
-	own := c.profile.Environment(nil)
+	r := &ClientRun{Call: c.call, Spec: spec, Own: c.profile.Environment(nil)}
 	if c.git.Changes {
-		own = append(own, gitSettings()...)
+		r.Own = append(r.Own, gitSettings()...)
 	}
-	return c.client.Run(ctx, c.call, spec, own)
+	weaker, err := c.weaker(ctx)
+	if err != nil {
+		return command.Result{}, err
+	}
+	if weaker != nil {
+		defer weaker.Close()
+		r.Weaker = weaker.Sandbox
+	}
+	result, err := c.client.Run(ctx, r)
+	c.profile.Level = cmp.Or(r.Ran, c.profile.Level)
+	return result, err
 }
 
 func commandProblem(err error) error {
