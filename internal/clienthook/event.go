@@ -49,7 +49,7 @@ type Event struct {
 	// Session is the client's session, Agent the subagent in it ("" for the main line), Call the client's id of the call: ""
 	// where the client gives none. Model is what the client runs, where it says so.
 	Session, Agent, Call, Model string
-	// Mode is the permission mode in the client's words.
+	// Mode is the permission mode in the client's words. Cline has none: there it is [StructuredInput], or "".
 	Mode string
 	// Tool is the client's name of the tool.
 	Tool string
@@ -97,6 +97,9 @@ type Read struct {
 	From, Lines int
 }
 
+// Reads shows several files.
+type Reads struct{ Files []Read }
+
 // Look lists or searches below a path, "" for the Cwd.
 type Look struct{ Path string }
 
@@ -122,6 +125,7 @@ func (Patch) action()    {}
 func (Change) action()   {}
 func (Delete) action()   {}
 func (Read) action()     {}
+func (Reads) action()    {}
 func (Look) action()     {}
 func (Command) action()  {}
 func (Governed) action() {}

@@ -1,0 +1,90 @@
+package clienthook
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// copilotForm is of GitHub Copilot's command line and of its cloud agent. Hooks that are set up under an event's name in
+// PascalCase get events with Claude Code's members and mostly its tools' names, others get events without a name.
+func copilotForm() form {
+	phases := claudePhases()
+	for name, like := range map[string]string{
+		"preToolUse": "PreToolUse", "postToolUse": "PostToolUse", "postToolUseFailure": "PostToolUseFailure",
+		"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "sessionEnd": "SessionEnd",
+	} {
+		phases[name] = phases[like]
+	}
+	return form{
+		read: readCopilot, emit: emitCopilot, phases: phases, separator: "-",
+		tools: []row{
+			{takeWrite, "create Write"}, {takeEdit, "edit str_replace Edit"}, {takeEdits, "MultiEdit"}, {takeEditor, "str_replace_editor"},
+			{takePatch, "apply_patch git_apply_patch"}, {takeChange, "NotebookEdit"},
+			{takeCommand, "bash powershell Bash PowerShell Powershell"},
+			{takeRead, "view read_file Read"}, {takeLook, "grep rg glob Grep Glob LS"},
+		},
+		rewrites:  "PreToolUse",
+		abilities: Abilities{Rewrite: true, RewriteAllows: true, FailsClosed: true, LimitSeconds: 20},
+	}
+}
+
+func readCopilot(f form, e *Event, o *object) {
+	f.common(e, o)
+	if e.Name == "" && !o.broken {
+		e.Name = nameCopilot(o)
+	}
+	// Arguments may come as a text of JSON; a text that is none is a patch.
+	if jsontext.Value(e.Input).Kind() == jsontext.KindString {
+		if inner, _ := jsontext.AppendUnquote(nil, e.Input); strings.HasPrefix(strings.TrimSpace(string(inner)), "{") {
+			e.Input = json.RawMessage(inner)
+		}
+	}
+	f.act(e, o)
+}
+
+// nameCopilot tells events without a name by what only they have.
+func nameCopilot(o *object) string {
+	for _, by := range []struct{ member, with, without string }{
+		{"toolResult", "postToolUse", ""}, {"toolName", "preToolUse", "error"}, {"toolName", "postToolUseFailure", ""}, {"toolArgs", "preToolUse", ""},
+		{"transformedPrompt", "userPromptTransformed", ""}, {"prompt", "userPromptSubmitted", ""},
+		{"stopReason", "agentStop", "agentName"}, {"reason", "sessionEnd", ""},
+		{"source", "sessionStart", ""}, {"agentName", "subagentStart", ""}, {"trigger", "preCompact", ""}, {"errorContext", "errorOccurred", ""},
+	} {
+		_, has := o.find(by.member)
+		if _, not := o.find(by.without); has != nil && not == nil {
+			return by.with
+		}
+	}
+	return ""
+}
+
+// takeEditor is a tool with several deeds.
+func takeEditor(in *object) Action {
+	switch deed := in.full("command"); deed {
+	case "create":
+		return takeWrite(in)
+	case "str_replace":
+		return takeEdit(in)
+	case "view":
+		return takeRead(in)
+	default:
+		return takeChange(in)
+	}
+}
+
+// emitCopilot denies twice: the exit code holds whatever becomes of the text.
+func emitCopilot(e Event, a Answer, input []byte) Output {
+	if e.Phase != Before {
+		if e.Phase != After {
+			return Output{}
+		}
+		return printed(text("additionalContext", a.Note))
+	}
+	out := printed(text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"modifiedArgs", input})
+	if a.Verdict == Deny {
+		out.ExitCode = 2
+	}
+	return out
+}

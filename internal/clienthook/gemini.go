@@ -1,0 +1,60 @@
+package clienthook
+
+// geminiForm is of Gemini CLI 0.61.
+func geminiForm() form {
+	return form{
+		read: readGemini, emit: emitGemini, prefix: "mcp_", separator: "_",
+		phases: map[string]Phase{"BeforeTool": Before, "AfterTool": After, "BeforeAgent": Idle, "AfterAgent": Idle, "SessionEnd": End},
+		tools: []row{
+			{takeWrite, "write_file"}, {takeEdit, "replace"}, {takeCommand, "run_shell_command"},
+			{takeReadGemini, "read_file"}, {refuse("read the files one by one with read_file"), "read_many_files"},
+			{takeLook, "list_directory glob grep_search search_file_content"},
+		},
+		rewrites:  "BeforeTool",
+		asks:      []string{""}, // its events tell no mode
+		abilities: Abilities{Rewrite: true, LimitSeconds: 20},
+	}
+}
+
+func readGemini(f form, e *Event, o *object) {
+	f.common(e, o)
+	f.act(e, o)
+	if c := o.inner("mcp_context"); c.members["server_name"] != nil { // more exact than the tool's name
+		e.Action = called(c.need("server_name"), c.need("tool_name"))
+	}
+	if e.Phase != After {
+		return
+	}
+	if _, failed := o.said("tool_response").find("error"); failed != nil {
+		e.Phase = Failed
+	}
+	e.Response.ByPerson = o.said("tool_input").flag("modified_by_user")
+}
+
+// takeReadGemini: older versions count an offset from 0.
+func takeReadGemini(in *object) Action {
+	r, is := takeRead(in).(Read)
+	if _, offset := in.find("offset"); is && offset != nil {
+		r.From++
+		r.Lines = in.number("limit")
+	}
+	return r
+}
+
+// emitGemini prints the whole input, which takes the place of the old one.
+func emitGemini(e Event, a Answer, input []byte) Output {
+	switch e.Phase {
+	case Before:
+		return printed(text("decision", a.Verdict.word()), text("reason", a.Reason), hookOutput(e, member{"tool_input", input}))
+	case After:
+		return printed(hookOutput(e, text("additionalContext", a.Note)))
+	}
+	return Output{}
+}
+
+func hookOutput(e Event, m member) member {
+	if m.value == nil {
+		return member{}
+	}
+	return member{"hookSpecificOutput", encode(text("hookEventName", e.Name), m)}
+}
