@@ -24,7 +24,7 @@ func emitCodex(e Event, a Answer, input []byte) Output {
 	case a.Verdict == Deny:
 		return emitClaude(e, a, nil)
 	case input != nil:
-		return specific(e, text("permissionDecision", "allow"), member{"updatedInput", input})
+		return printed(specific(e, text("permissionDecision", "allow"), member{"updatedInput", input}))
 	}
 	return Output{}
 }

@@ -2,9 +2,7 @@ package clienthook
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -34,43 +32,14 @@ func (o *object) openAny(what string, raw []byte) *object {
 	return o.open(what, raw)
 }
 
-// open takes an object apart.
+// open takes an object apart. Of one that is broken it has what was read before.
 func (o *object) open(what string, raw []byte) *object {
-	inner := &object{what: what, raw: raw, members: map[string]jsontext.Value{}, err: o.err}
-	if err := inner.take(raw); err != nil {
+	inner := &object{what: what, raw: raw, err: o.err}
+	if err := json.Unmarshal(raw, &inner.members); err != nil {
 		inner.broken = true
-		inner.fail("%v", err)
+		inner.fail("no JSON object in UTF-8: %w", err)
 	}
 	return inner
-}
-
-// take has in members what was read before an error.
-func (o *object) take(raw []byte) error {
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
-	if begin, err := d.ReadToken(); err != nil {
-		return fmt.Errorf("no JSON in UTF-8: %w", err)
-	} else if begin.Kind() != jsontext.KindBeginObject {
-		return errors.New("no JSON object")
-	}
-	for d.PeekKind() != jsontext.KindEndObject {
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String() // before the token is overwritten
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		o.members[name] = value.Clone()
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return errors.New("something follows the object")
-	}
-	return nil
 }
 
 func (o *object) fail(format string, args ...any) {

@@ -25,12 +25,12 @@ func closed(out clienthook.Output) bool {
 // TestWhatIsUnreadableIsDenied: the error says what is wrong, and the denial is in the client's form.
 func TestWhatIsUnreadableIsDenied(t *testing.T) {
 	for name, c := range map[string]struct{ raw, want string }{
-		"nothing":        {"", "no JSON"},
-		"no JSON":        {"deny me", "no JSON"},
+		"nothing":        {"", "no JSON object in UTF-8"},
+		"no JSON":        {"deny me", "no JSON object in UTF-8"},
 		"a list":         {"[1]", "no JSON object"},
 		"a text":         {`"x"`, "no JSON object"},
 		"no UTF-8":       {"{\"x\":\"\xff\"}", "UTF-8"},
-		"two objects":    {`{} {}`, "follows"},
+		"two objects":    {`{} {}`, "after top-level"},
 		"a member twice": {`{"a":1,"a":2}`, "duplicate"},
 		"deeper":         {`{"tool_input":{"a":{"b":1,"b":2}}}`, "duplicate"},
 		"cut off":        {`{"a":`, "EOF"},
