@@ -53,20 +53,20 @@ func emitClaude(e Event, a Answer, input []byte) Output {
 	if e.Name != "PreToolUse" { // there an exit code is taken for any event
 		return byExitCode(a)
 	}
-	if a.Verdict == Pass && input == nil {
-		return Output{}
-	}
-	return specific(e, text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"updatedInput", input})
+	return printed(specific(e, text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"updatedInput", input}))
 }
 
 func noteClaude(e Event, a Answer) Output {
-	if a.Note == "" || e.Name != "PostToolUse" && e.Name != "PostToolUseFailure" {
+	if e.Name != "PostToolUse" && e.Name != "PostToolUseFailure" {
 		return Output{}
 	}
-	return specific(e, text("additionalContext", a.Note))
+	return printed(specific(e, text("additionalContext", a.Note)))
 }
 
-// specific has the members of an event in the object that Claude Code has for them.
-func specific(e Event, members ...member) Output {
-	return printed(member{"hookSpecificOutput", encode(append([]member{text("hookEventName", e.Name)}, members...)...)})
+// specific has members in the object that several clients have for those of one event: none for no members.
+func specific(e Event, members ...member) member {
+	if encode(members...) == nil {
+		return member{}
+	}
+	return member{"hookSpecificOutput", encode(append([]member{text("hookEventName", e.Name)}, members...)...)}
 }

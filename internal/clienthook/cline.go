@@ -1,6 +1,7 @@
 package clienthook
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -72,7 +73,7 @@ func takeCommands(in *object) Action {
 	}
 	for _, one := range in.list("commands") {
 		if one.Kind() == jsontext.KindString {
-			lines = append(lines, in.open("a command of "+in.what, one).full(""))
+			lines = append(lines, in.openAny("a command of "+in.what, one).full(""))
 			continue
 		}
 		argv := in.open("a command of "+in.what, one)
@@ -108,7 +109,7 @@ func takeFilesCline(in *object) Action {
 	var all Reads
 	for _, value := range in.list("files", "file_paths", "paths") {
 		if value.Kind() == jsontext.KindString {
-			all.Files = append(all.Files, Read{Path: in.open("a file of "+in.what, value).full("")})
+			all.Files = append(all.Files, Read{Path: in.openAny("a file of "+in.what, value).full("")})
 		} else if r, is := takeRead(in.open("a file of "+in.what, value)).(Read); is {
 			all.Files = append(all.Files, r)
 		}
@@ -123,44 +124,20 @@ func takeFilesCline(in *object) Action {
 // that the event does not tell.
 func takeSearchReplace(in *object) Action {
 	to, diff := path(in), in.need("diff")
-	const outside, search, replace = 0, 1, 2
+	block := regexp.MustCompile(`(?ms)^(?:-{3,}|<{3,}) SEARCH\r?\n(.*?)^={5,}\r?\n(.*?)^(?:\+{3,}|>{3,}) REPLACE\r?(?:\n|\z)`)
 	var all []Replace
-	at := outside
-	for line := range strings.Lines(diff) {
-		mark := strings.TrimRight(line, "\r\n")
-		switch {
-		case at == outside && marks(mark, "SEARCH", "-<"):
-			all, at = append(all, Replace{}), search
-		case at == search && strings.Trim(mark, "=") == "" && len(mark) > 4:
-			at = replace
-		case at == replace && marks(mark, "REPLACE", "+>"):
-			at = outside
-		case at == search:
-			all[len(all)-1].Old += line
-		case at == replace:
-			all[len(all)-1].New += line
-		case mark != "":
-			return Change{Paths: []string{to}}
-		}
+	told := strings.TrimSpace(block.ReplaceAllString(diff, "")) == ""
+	for _, parts := range block.FindAllStringSubmatch(diff, -1) {
+		all = append(all, Replace{Old: parts[1], New: parts[2]})
+		told = told && parts[1] != "" && !strings.Contains(parts[1]+parts[2], " SEARCH")
 	}
-	if len(all) == 1 && all[0].Old == "" && at == outside {
+	switch {
+	case len(all) == 1 && all[0].Old == "":
 		return Write{Path: to, Content: all[0].New}
-	}
-	for _, r := range all {
-		if r.Old == "" {
-			at = search
-		}
-	}
-	if at != outside || len(all) == 0 {
+	case !told || len(all) == 0:
 		return Change{Paths: []string{to}}
 	}
 	return Edit{Path: to, Replaces: all}
-}
-
-// marks: at least three of one sign, then the word.
-func marks(line, word, signs string) bool {
-	rest, is := strings.CutSuffix(line, " "+word)
-	return is && len(rest) > 2 && strings.ContainsRune(signs, rune(rest[0])) && strings.Trim(rest, rest[:1]) == ""
 }
 
 // emitCline: the SDK asks nobody for review, although it lists the member.

@@ -24,7 +24,7 @@ func emitCodex(e Event, a Answer, input []byte) Output {
 	case a.Verdict == Deny:
 		return emitClaude(e, a, nil)
 	case input != nil:
-		return specific(e, text("permissionDecision", "allow"), member{"updatedInput", input})
+		return printed(specific(e, text("permissionDecision", "allow"), member{"updatedInput", input}))
 	}
 	return Output{}
 }
@@ -32,10 +32,7 @@ func emitCodex(e Event, a Answer, input []byte) Output {
 // respondCodex takes the files from what apply_patch answers: a letter and a path a line.
 func respondCodex(e *Event, o *object) {
 	r := o.said("tool_response")
-	if meta := r.said("metadata"); meta.members["exit_code"] != nil {
-		code := meta.number("exit_code")
-		e.Response.ExitCode = &code
-	}
+	e.Response.ExitCode = r.said("metadata").code("exit_code")
 	if _, is := e.Action.(Patch); !is {
 		return
 	}

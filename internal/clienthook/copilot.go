@@ -10,15 +10,8 @@ import (
 // copilotForm is of GitHub Copilot's command line and of its cloud agent. Hooks that are set up under an event's name in
 // PascalCase get events with Claude Code's members and mostly its tools' names, others get events without a name.
 func copilotForm() form {
-	phases := claudePhases()
-	for name, like := range map[string]string{
-		"preToolUse": "PreToolUse", "postToolUse": "PostToolUse", "postToolUseFailure": "PostToolUseFailure",
-		"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "sessionEnd": "SessionEnd",
-	} {
-		phases[name] = phases[like]
-	}
 	return form{
-		read: readCopilot, emit: emitCopilot, phases: phases, separator: "-",
+		read: readCopilot, emit: emitCopilot, phases: claudePhases(), separator: "-",
 		tools: []row{
 			{takeWrite, "create Write"}, {takeEdit, "edit str_replace Edit"}, {takeEdits, "MultiEdit"}, {takeEditor, "str_replace_editor"},
 			{takePatch, "apply_patch git_apply_patch"}, {takeChange, "NotebookEdit"},
@@ -44,18 +37,20 @@ func readCopilot(f form, e *Event, o *object) {
 	f.act(e, o)
 }
 
-// nameCopilot tells events without a name by what only they have.
+// nameCopilot names an event without a name, by what only it has, as it is named where it has one.
 func nameCopilot(o *object) string {
-	for _, by := range []struct{ member, with, without string }{
-		{"toolResult", "postToolUse", ""}, {"toolName", "preToolUse", "error"}, {"toolName", "postToolUseFailure", ""},
-		{"transformedPrompt", "userPromptTransformed", ""}, {"prompt", "userPromptSubmitted", ""},
-		{"stopReason", "agentStop", "agentName"}, {"reason", "sessionEnd", ""},
+	for _, by := range []struct{ member, name, without string }{
+		{"toolResult", "PostToolUse", ""}, {"toolName", "PreToolUse", "error"}, {"toolName", "PostToolUseFailure", ""}, {"toolArgs", "PreToolUse", ""},
+		{"transformedPrompt", "UserPromptTransformed", ""}, {"prompt", "UserPromptSubmit", ""},
+		{"stopReason", "Stop", "agentName"}, {"reason", "SessionEnd", ""},
+		{"source", "SessionStart", ""}, {"agentName", "SubagentStart", ""}, {"trigger", "PreCompact", ""}, {"errorContext", "ErrorOccurred", ""},
 	} {
-		if o.members[by.member] != nil && o.members[by.without] == nil {
-			return by.with
+		_, has := o.find(by.member)
+		if _, not := o.find(by.without); has != nil && not == nil {
+			return by.name
 		}
 	}
-	return "other"
+	return ""
 }
 
 // takeEditor is a tool with several deeds.

@@ -44,11 +44,7 @@ func readCursor(f form, e *Event, o *object) {
 }
 
 func respondCursor(e *Event, o *object) {
-	r := o.said("tool_output")
-	if r.members["exitCode"] != nil {
-		code := r.number("exitCode")
-		e.Response.ExitCode = &code
-	}
+	e.Response.ExitCode = o.said("tool_output").code("exitCode")
 }
 
 // emitCursor always prints an object: with failClosed no answer is taken for a denial. What the model is shown is

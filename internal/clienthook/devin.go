@@ -24,7 +24,7 @@ func respondDevin(e *Event, o *object) {
 // emitDevin denies twice: by the decision that its reference lists, and by the exit code.
 func emitDevin(e Event, a Answer, _ []byte) Output {
 	if e.Phase != Before {
-		return noteClaude(e, a)
+		return Output{}
 	}
 	switch a.Verdict {
 	case Deny:

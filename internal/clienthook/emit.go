@@ -80,24 +80,21 @@ func quote(text string) []byte {
 }
 
 // encode is nil for no members.
-func encode(members ...member) []byte {
-	var all [][]byte
+func encode(members ...member) (object []byte) {
 	for _, m := range members {
-		if m.value != nil {
-			all = append(all, slices.Concat(quote(m.name), []byte(":"), m.value))
+		if m.value == nil {
+			continue
 		}
+		before := byte(',')
+		if object == nil {
+			before = '{'
+		}
+		object = slices.Concat(append(object, before), quote(m.name), []byte(":"), m.value)
 	}
-	if len(all) == 0 {
+	if object == nil {
 		return nil
 	}
-	joined := []byte("{")
-	for i, one := range all {
-		if i > 0 {
-			joined = append(joined, ',')
-		}
-		joined = append(joined, one...)
-	}
-	return append(joined, '}')
+	return append(object, '}')
 }
 
 // printed is an object on standard output, or nothing.

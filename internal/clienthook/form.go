@@ -133,7 +133,7 @@ func (f form) action(e *Event, o *object) Action {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	return take(o.open("the input of "+e.Tool, input))
+	return take(o.openAny("the input of "+e.Tool, input))
 }
 
 // absolute also knows the forms of Windows, in which a client may speak to a program in its Linux.

@@ -25,7 +25,7 @@ func readGemini(f form, e *Event, o *object) {
 	if e.Phase != After {
 		return
 	}
-	if o.said("tool_response").members["error"] != nil {
+	if _, failed := o.said("tool_response").find("error"); failed != nil {
 		e.Phase = Failed
 	}
 	e.Response.ByPerson = o.said("tool_input").flag("modified_by_user")
@@ -45,16 +45,9 @@ func takeReadGemini(in *object) Action {
 func emitGemini(e Event, a Answer, input []byte) Output {
 	switch e.Phase {
 	case Before:
-		return printed(text("decision", a.Verdict.word()), text("reason", a.Reason), hookOutput(e, member{"tool_input", input}))
+		return printed(text("decision", a.Verdict.word()), text("reason", a.Reason), specific(e, member{"tool_input", input}))
 	case After:
-		return printed(hookOutput(e, text("additionalContext", a.Note)))
+		return printed(specific(e, text("additionalContext", a.Note)))
 	}
 	return Output{}
-}
-
-func hookOutput(e Event, m member) member {
-	if m.value == nil {
-		return member{}
-	}
-	return member{"hookSpecificOutput", encode(text("hookEventName", e.Name), m)}
 }

@@ -2,9 +2,7 @@ package clienthook
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -26,48 +24,22 @@ type object struct {
 	err     *error
 }
 
-// open takes an object apart. A text in its place is the one member "".
-func (o *object) open(what string, raw []byte) *object {
-	inner := &object{what: what, raw: raw, members: map[string]jsontext.Value{}, err: o.err}
-	value := jsontext.Value(raw)
-	if value.Kind() == jsontext.KindString && value.IsValid() {
-		inner.members[""] = value
-		return inner
+// openAny takes an object apart, or takes a text for one with the member "".
+func (o *object) openAny(what string, raw []byte) *object {
+	if value := jsontext.Value(raw); value.Kind() == jsontext.KindString && value.IsValid() {
+		return &object{what: what, members: map[string]jsontext.Value{"": value}, err: o.err}
 	}
-	if err := inner.take(raw); err != nil {
-		inner.broken = true
-		inner.fail("%v", err)
-	}
-	return inner
+	return o.open(what, raw)
 }
 
-// take has in members what was read before an error.
-func (o *object) take(raw []byte) error {
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
-	if begin, err := d.ReadToken(); err != nil {
-		return fmt.Errorf("no JSON in UTF-8: %w", err)
-	} else if begin.Kind() != jsontext.KindBeginObject {
-		return errors.New("no JSON object")
+// open takes an object apart. Of one that is broken it has what was read before.
+func (o *object) open(what string, raw []byte) *object {
+	inner := &object{what: what, raw: raw, err: o.err}
+	if err := json.Unmarshal(raw, &inner.members); err != nil {
+		inner.broken = true
+		inner.fail("no JSON object in UTF-8: %w", err)
 	}
-	for d.PeekKind() != jsontext.KindEndObject {
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String() // before the token is overwritten
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		o.members[name] = value.Clone()
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return errors.New("something follows the object")
-	}
-	return nil
+	return inner
 }
 
 func (o *object) fail(format string, args ...any) {
@@ -140,6 +112,15 @@ func (o *object) number(names ...string) int {
 	return int(n)
 }
 
+// code is nil where there is none.
+func (o *object) code(name string) *int {
+	if _, value := o.find(name); value == nil {
+		return nil
+	}
+	n := o.number(name)
+	return &n
+}
+
 func (o *object) flag(names ...string) bool {
 	name, value := o.find(names...)
 	switch string(value) {
@@ -194,7 +175,7 @@ func (o *object) said(names ...string) *object {
 			return inner
 		}
 	}
-	return ignored.open("", value)
+	return ignored.openAny("", value)
 }
 
 // line is a command: a text, or a list of words.

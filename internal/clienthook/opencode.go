@@ -41,10 +41,7 @@ func readOpenCode(f form, e *Event, o *object) {
 	e.Cwd = o.text("directory")
 	e.Input = []byte(o.members["args"])
 	f.act(e, o)
-	if output := o.said("output"); output.members["exit"] != nil && e.Phase == After {
-		code := output.number("exit")
-		e.Response.ExitCode = &code
-	}
+	e.Response.ExitCode = o.said("output").code("exit")
 }
 
 func emitOpenCode(e Event, a Answer, input []byte) Output {

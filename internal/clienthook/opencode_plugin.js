@@ -7,19 +7,28 @@ const limit = 20_000
 
 const hook = (event) =>
   new Promise((resolve, reject) => {
-    const child = spawn(program, ["hook", "opencode"], { stdio: ["pipe", "pipe", "pipe"], timeout: limit, killSignal: "SIGKILL" })
+    const fail = (why) => reject(new Error(`orchestra-mcp did not answer: ${why}`))
+    const child = spawn(program, ["hook", "opencode"])
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL")
+      fail(`nothing in ${limit} ms`)
+    }, limit)
     let out = ""
     let err = ""
     child.stdout.setEncoding("utf8").on("data", (text) => (out += text))
     child.stderr.setEncoding("utf8").on("data", (text) => (err += text))
     child.stdin.on("error", () => {}) // a program that does not read tells more by its end
-    child.on("error", (error) => reject(new Error(`orchestra-mcp could not be asked: ${error.message}`)))
+    child.on("error", (error) => {
+      clearTimeout(timer)
+      fail(error.message)
+    })
     child.on("close", (code, signal) => {
+      clearTimeout(timer)
+      if (code !== 0) return fail(err.trim() || `it ended with ${signal ?? code}`)
       try {
-        if (code !== 0) throw new Error(err.trim() || `it ended with ${signal ?? code}`)
         resolve(out === "" ? {} : JSON.parse(out))
       } catch (error) {
-        reject(new Error(`orchestra-mcp did not answer: ${error.message}`))
+        fail(error.message)
       }
     })
     child.stdin.end(JSON.stringify(event))

@@ -12,7 +12,11 @@ import (
 type take func(in *object) Action
 
 func path(in *object) string {
-	return in.full("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_notebook", "target_file")
+	p := in.text("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_notebook", "target_file")
+	if p == "" {
+		in.fail("its path is missing")
+	}
+	return p
 }
 
 // patched: clients whose models write patches send one as the whole input of their other file tools too.
