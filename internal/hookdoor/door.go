@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -108,6 +109,7 @@ type Listener struct {
 	lock  *os.File
 	token string
 	files []string
+	close func() error
 }
 
 // Listen becomes the server of a workspace, an absolute path without links. ErrTaken where another one is.
@@ -144,17 +146,18 @@ func (p Place) Listen(workspace string) (_ *Listener, err error) {
 		return nil, err
 	}
 	l.Listener, err = net.Listen("unix", l.files[0])
+	l.close = sync.OnceValue(func() error {
+		err := l.Listener.Close()
+		for _, f := range l.files {
+			_ = os.Remove(f)
+		}
+		return errors.Join(err, l.lock.Close())
+	})
 	return l, err
 }
 
-// Close ends it.
-func (l *Listener) Close() error {
-	err := l.Listener.Close()
-	for _, f := range l.files {
-		_ = os.Remove(f)
-	}
-	return errors.Join(err, l.lock.Close())
-}
+// Close ends it. It has no effect the second time.
+func (l *Listener) Close() error { return l.close() }
 
 // Accept waits for a caller who may be heard, and gives what it asks.
 func (l *Listener) Accept() (*Conn, error) {

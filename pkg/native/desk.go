@@ -105,7 +105,12 @@ func (d *Desk) Take(ctx context.Context, e clienthook.Event, terminal string) (a
 			d.lookAround(s, e)
 		}
 	}
-	answer.Note = s.takeNotes(answer.Note)
+	switch {
+	case e.Phase != clienthook.Before:
+		answer.Note = s.takeNotes(answer.Note)
+	case answer.Verdict == clienthook.Deny: // other answers before a call reach no model
+		answer.Reason = s.takeNotes(answer.Reason)
+	}
 	return answer, func() {
 		defer s.turn.Unlock()
 		if e.Phase != clienthook.Before {

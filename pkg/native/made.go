@@ -165,40 +165,57 @@ func (d *Desk) made(s *clientSession, e clienthook.Event) {
 	l := d.calls[keyOf(e)]
 	d.mu.Unlock()
 	switch {
+	case l != nil && e.Phase == clienthook.Failed:
+		d.settle(s, l, ended)
 	case l != nil:
-		d.settle(s, l, true)
+		d.settle(s, l, told)
 	case e.Phase == clienthook.After:
 		d.unannounced(s, e)
 	}
 }
 
 // lookAround settles calls of the session that happened without the client saying so: it was killed, its hook was, or it says
-// less than others. ended says that none of its calls is under way.
+// less than others. When the main line's turn has ended, none of its calls is under way; those of subagents may be.
 func (d *Desk) lookAround(s *clientSession, e clienthook.Event) {
-	ended := e.Phase == clienthook.Idle || e.Phase == clienthook.End
+	over := func(of clienthook.Event) bool {
+		own := of.Session == e.Session && of.Client == e.Client
+		return own && (e.Phase == clienthook.End || e.Phase == clienthook.Idle && of.Agent == "")
+	}
 	d.mu.Lock()
-	open := slices.SortedFunc(maps.Values(d.calls), func(a, b *letThrough) int { return a.Began.Compare(b.Began) })
+	calls := slices.SortedFunc(maps.Values(d.calls), func(a, b *letThrough) int { return a.Began.Compare(b.Began) })
 	var lapsed []*running
 	for _, r := range d.commands {
-		if ended && r.event.Session == e.Session && r.event.Client == e.Client {
+		if over(r.event) {
 			lapsed = append(lapsed, r)
 		}
 	}
 	d.mu.Unlock()
-	for _, l := range open {
-		own := l.Event.Session == e.Session && l.Event.Client == e.Client
-		if own && l.key == keyOf(e) {
+	for _, l := range calls {
+		if l.key == keyOf(e) {
 			continue // it was just let through, or settled
 		}
-		d.settle(s, l, own && ended || d.Clock().Sub(l.Began) > callLife)
+		if over(l.Event) || d.Clock().Sub(l.Began) > callLife {
+			d.settle(s, l, ended)
+		} else {
+			d.settle(s, l, open)
+		}
 	}
 	for _, r := range lapsed {
 		r.lapse()
 	}
 }
 
-// settle records what became of a call, if anything did. over says that nothing more will.
-func (d *Desk) settle(s *clientSession, l *letThrough, over bool) {
+// state is what is known of a call that was let through.
+type state int
+
+const (
+	open  state = iota // it may be under way
+	told               // the client says that it was made, which it may say before the bytes are there
+	ended              // nothing more will become of it
+)
+
+// settle records what became of a call, if anything did.
+func (d *Desk) settle(s *clientSession, l *letThrough, is state) {
 	var files []hooks.FileEffect
 	changed := false
 	for _, f := range l.Files {
@@ -214,7 +231,7 @@ func (d *Desk) settle(s *clientSession, l *letThrough, over bool) {
 			effect.Before.Bytes, _ = d.Contents.Get(last.After.OID)
 		}
 		changed = changed || now != effect.Before.Hash || f.From != "" && d.hashNow(f.From) == ""
-		if !over && f.Known && now != f.After.Hash { // it may be under way
+		if is == open && f.Known && now != f.After.Hash {
 			return
 		}
 		files = append(files, effect)
@@ -223,7 +240,7 @@ func (d *Desk) settle(s *clientSession, l *letThrough, over bool) {
 	case changed:
 		d.approved(l.Event, l.Asked)
 		d.record(s, l, files)
-	case !over:
+	case is == open, is == told && len(files) > 0:
 		return
 	case len(files) > 0:
 		d.note(l.Event, "lapsed", "let through, and nothing of it was changed")
@@ -343,6 +360,9 @@ func (d *Desk) reading(s *clientSession, e clienthook.Event) {
 	s.reads[keyOf(e)] = d.Clock()
 }
 
+// clockGrain is how far the times of files lag behind, at most: Linux takes them at its ticks.
+const clockGrain = 20 * time.Millisecond
+
 // seen counts what a read has shown, as it is counted for read_file.
 func (d *Desk) seen(s *clientSession, e clienthook.Event) {
 	began, was := s.reads[keyOf(e)]
@@ -351,7 +371,7 @@ func (d *Desk) seen(s *clientSession, e clienthook.Event) {
 	if !was || e.Phase != clienthook.After {
 		return
 	}
-	if info, err := os.Stat(d.path(e, a.Path)); err != nil || !info.ModTime().Before(began) {
+	if info, err := os.Stat(d.path(e, a.Path)); err != nil || !info.ModTime().Before(began.Add(-clockGrain)) {
 		return
 	}
 	if e.Response.Lines > 0 {

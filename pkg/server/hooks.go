@@ -57,6 +57,7 @@ func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time
 		}
 		h.calls.Go(func() { h.serve(ctx, conn, idle) })
 	}
+	_ = l.Close() // the next server may listen
 	ending, done := context.WithTimeout(context.Background(), endTime)
 	defer done()
 	h.desk.Close(ending)
