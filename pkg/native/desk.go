@@ -63,6 +63,8 @@ type Desk struct {
 	after *hooks.Engine
 	files map[string]hooks.Tool
 
+	settling sync.Mutex
+
 	mu       sync.Mutex
 	sessions map[string]*clientSession
 	calls    map[string]*letThrough // of files, by their keys

@@ -78,6 +78,7 @@ func TestOutsideOfTheWorkspace(t *testing.T) {
 	home := os.Getenv("HOME")
 	check.OK(t, os.MkdirAll(filepath.Join(home, ".claude/plans"), 0o755))
 	check.OK(t, os.MkdirAll(filepath.Join(home, ".claude/hooks"), 0o755))
+	_ = os.Remove(filepath.Join(home, ".claude/plans/link"))
 	check.OK(t, os.Symlink("../hooks", filepath.Join(home, ".claude/plans/link")))
 	for path, want := range map[string]string{
 		".claude/plans/p.md":               "",

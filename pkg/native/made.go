@@ -216,6 +216,8 @@ const (
 
 // settle records what became of a call, if anything did.
 func (d *Desk) settle(s *clientSession, l *letThrough, is state) {
+	d.settling.Lock() // of two calls of one change, the second finds the record of the first
+	defer d.settling.Unlock()
 	var files []hooks.FileEffect
 	changed := false
 	for _, f := range l.Files {
@@ -278,6 +280,8 @@ func (d *Desk) run(e clienthook.Event, tool hooks.Tool) {
 // unannounced records what a client says that it has changed without having asked. What the files were before is known where
 // the ledger knows it; else their lines are not counted as the call's.
 func (d *Desk) unannounced(s *clientSession, e clienthook.Event) {
+	d.settling.Lock()
+	defer d.settling.Unlock()
 	paths := slices.Clone(e.Response.Paths)
 	switch a := e.Action.(type) {
 	case clienthook.Write:
