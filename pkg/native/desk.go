@@ -104,33 +104,43 @@ func (d *Desk) Take(ctx context.Context, e clienthook.Event, terminal string) (a
 	default:
 		return clienthook.Answer{}, func() {
 			defer s.turn.Unlock()
-			d.lookAround(s, e)
+			d.lookAround(e)
 		}
 	}
 	switch {
 	case e.Phase != clienthook.Before:
-		answer.Note = s.takeNotes(answer.Note)
+		answer.Note = d.withNotes(s, answer.Note)
 	case answer.Verdict == clienthook.Deny: // other answers before a call reach no model
-		answer.Reason = s.takeNotes(answer.Reason)
+		answer.Reason = d.withNotes(s, answer.Reason)
 	}
 	return answer, func() {
 		defer s.turn.Unlock()
 		if e.Phase != clienthook.Before {
 			d.made(s, e)
 		}
-		d.lookAround(s, e)
+		d.lookAround(e)
 	}
 }
 
-func (s *clientSession) takeNotes(note string) string {
+// tell has the model of a client's session told something with the next answer that reaches it.
+func (d *Desk) tell(e clienthook.Event, note string) {
+	s := d.session(e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.notes = append(s.notes, "orchestra-mcp: "+note)
+}
+
+func (d *Desk) withNotes(s *clientSession, text string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, n := range s.notes {
-		if note != "" {
-			note += "\n"
+		if text != "" {
+			text += "\n"
 		}
-		note += n
+		text += n
 	}
 	s.notes = nil
-	return note
+	return text
 }
 
 // maxSessions bounds those that are remembered. Of one that is forgotten, reads under way do not count as seen.

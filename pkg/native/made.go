@@ -166,17 +166,17 @@ func (d *Desk) made(s *clientSession, e clienthook.Event) {
 	d.mu.Unlock()
 	switch {
 	case l != nil && e.Phase == clienthook.Failed:
-		d.settle(s, l, ended)
+		d.settle(l, ended)
 	case l != nil:
-		d.settle(s, l, told)
+		d.settle(l, told)
 	case e.Phase == clienthook.After:
-		d.unannounced(s, e)
+		d.unannounced(e)
 	}
 }
 
 // lookAround settles calls of the session that happened without the client saying so: it was killed, its hook was, or it says
 // less than others. When the main line's turn has ended, none of its calls is under way; those of subagents may be.
-func (d *Desk) lookAround(s *clientSession, e clienthook.Event) {
+func (d *Desk) lookAround(e clienthook.Event) {
 	over := func(of clienthook.Event) bool {
 		own := of.Session == e.Session && of.Client == e.Client
 		return own && (e.Phase == clienthook.End || e.Phase == clienthook.Idle && of.Agent == "")
@@ -195,9 +195,9 @@ func (d *Desk) lookAround(s *clientSession, e clienthook.Event) {
 			continue // it was just let through, or settled
 		}
 		if over(l.Event) || d.Clock().Sub(l.Began) > callLife {
-			d.settle(s, l, ended)
+			d.settle(l, ended)
 		} else {
-			d.settle(s, l, open)
+			d.settle(l, open)
 		}
 	}
 	for _, r := range lapsed {
@@ -215,7 +215,7 @@ const (
 )
 
 // settle records what became of a call, if anything did.
-func (d *Desk) settle(s *clientSession, l *letThrough, is state) {
+func (d *Desk) settle(l *letThrough, is state) {
 	d.settling.Lock() // of two calls of one change, the second finds the record of the first
 	defer d.settling.Unlock()
 	var files []hooks.FileEffect
@@ -241,7 +241,7 @@ func (d *Desk) settle(s *clientSession, l *letThrough, is state) {
 	switch {
 	case changed:
 		d.approved(l.Event, l.Asked)
-		d.record(s, l, files)
+		d.record(l, files)
 	case is == open, is == told && len(files) > 0:
 		return
 	case len(files) > 0:
@@ -250,7 +250,7 @@ func (d *Desk) settle(s *clientSession, l *letThrough, is state) {
 	d.forget(l)
 }
 
-func (d *Desk) record(s *clientSession, l *letThrough, files []hooks.FileEffect) {
+func (d *Desk) record(l *letThrough, files []hooks.FileEffect) {
 	outcome := hooks.Outcome{IntentID: l.Intent, Session: l.Session, Detail: detail(l.Event)}
 	tool := tools.Made(d.Tools.Files, l.Name, files, outcome, func(o *hooks.Outcome) {
 		var other []string
@@ -263,7 +263,7 @@ func (d *Desk) record(s *clientSession, l *letThrough, files []hooks.FileEffect)
 		}
 		if len(other) > 0 {
 			o.Detail["not_as_judged"] = other
-			s.notes = append(s.notes, "orchestra-mcp: what "+l.Event.Tool+" wrote is not what was judged, in "+strings.Join(other, ", ")+
+			d.tell(l.Event, "what "+l.Event.Tool+" wrote is not what was judged, in "+strings.Join(other, ", ")+
 				" (the client, a formatter or a person changed it). It is recorded as it stands; read it again before you go on from it.")
 		}
 	})
@@ -279,7 +279,7 @@ func (d *Desk) run(e clienthook.Event, tool hooks.Tool) {
 
 // unannounced records what a client says that it has changed without having asked. What the files were before is known where
 // the ledger knows it; else their lines are not counted as the call's.
-func (d *Desk) unannounced(s *clientSession, e clienthook.Event) {
+func (d *Desk) unannounced(e clienthook.Event) {
 	d.settling.Lock()
 	defer d.settling.Unlock()
 	paths := slices.Clone(e.Response.Paths)
@@ -321,7 +321,7 @@ func (d *Desk) unannounced(s *clientSession, e clienthook.Event) {
 	outcome := hooks.Outcome{Detail: detail(e)}
 	outcome.Detail["ungoverned"], outcome.Detail["certainty"] = "the client made the call without asking", "named by the client"
 	d.run(e, tools.Made(d.Tools.Files, e.Tool, files, outcome, nil))
-	s.notes = append(s.notes, "orchestra-mcp: "+e.Tool+" changed files without having been let through. It is recorded so.")
+	d.tell(e, e.Tool+" changed files without having been let through. It is recorded so.")
 }
 
 // hashNow is the hash of what stands at a path, "" for nothing.
