@@ -69,7 +69,7 @@ func takeCommands(in *object) Action {
 	var lines []string
 	_, many := in.find("commands")
 	if many.Kind() != jsontext.KindBeginArray {
-		lines = append(lines, in.full("command", "cmd", "commands", ""))
+		return Command{Line: in.full("command", "cmd", "commands", "")}
 	}
 	for _, one := range in.list("commands") {
 		if one.Kind() == jsontext.KindString {

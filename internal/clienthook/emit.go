@@ -31,12 +31,9 @@ func (f form) settle(e Event, a Answer) (settled Answer, input []byte) {
 		a.Verdict = Deny
 	}
 	if a.Verdict != Deny && a.Command != "" {
-		_, ok := e.Action.(Command)
-		if ok = ok && strings.EqualFold(e.Name, f.rewrites) && e.Client.Abilities(e.Mode).Rewrite; ok {
-			input, ok = replaceCommand(e.Input, a.Command)
-		}
+		input = f.replaced(e, a.Command)
 		switch {
-		case !ok:
+		case input == nil:
 			a = Answer{Verdict: Deny, Reason: "The command would have to run in the sandbox of the intent, and this client cannot be told so. Run it with the tool execute_command of orchestra."}
 		case a.Verdict == Pass && f.abilities.RewriteAllows:
 			a.Verdict = Allow
@@ -48,6 +45,16 @@ func (f form) settle(e Event, a Answer) (settled Answer, input []byte) {
 		}
 	}
 	return a, input
+}
+
+// replaced is the input with another command; nil where no answer to the event can have it.
+func (f form) replaced(e Event, line string) []byte {
+	_, command := e.Action.(Command)
+	another := e.Client == ClaudeCode && e.Call == "" // client, which runs the hooks in Claude Code's settings
+	if !command || another || !strings.EqualFold(e.Name, f.rewrites) || !e.Client.Abilities(e.Mode).Rewrite {
+		return nil
+	}
+	return replaceCommand(e.Input, line)
 }
 
 // byExitCode denies as almost all clients understand it, whatever the event.

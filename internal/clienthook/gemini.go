@@ -35,8 +35,7 @@ func readGemini(f form, e *Event, o *object) {
 func takeReadGemini(in *object) Action {
 	r, is := takeRead(in).(Read)
 	if _, offset := in.find("offset"); is && offset != nil {
-		r.From++
-		r.Lines = in.number("limit")
+		r.From = in.number("offset") + 1
 	}
 	return r
 }
