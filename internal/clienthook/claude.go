@@ -54,7 +54,7 @@ func emitClaude(e Event, a Answer, input []byte) Output {
 	if e.Phase != Before {
 		return Output{}
 	}
-	if e.Name != "PreToolUse" || e.Call == "" { // an exit code is taken for any event, and by other clients
+	if e.Name != "PreToolUse" || another(e) { // an exit code is taken for any event, and by other clients
 		return byExitCode(a)
 	}
 	return printed(specific(e, text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"updatedInput", input}))

@@ -12,15 +12,15 @@ import (
 // it asks nobody, to replace a command where it replaces none. The event may be one that came with an error.
 func Emit(e Event, a Answer) Output {
 	f, known := formOf(e.Client)
-	if !known {
-		return byExitCode(a)
-	}
-	if e.Phase == "" {
+	if !known || e.Phase == "" {
 		e.Phase = Before
 	}
 	var input []byte
 	if e.Phase == Before {
 		a, input = f.settle(e, a)
+	}
+	if !known {
+		return byExitCode(a)
 	}
 	return f.emit(e, a, input)
 }
@@ -50,12 +50,14 @@ func (f form) settle(e Event, a Answer) (settled Answer, input []byte) {
 // replaced is the input with another command; nil where no answer to the event can have it.
 func (f form) replaced(e Event, line string) []byte {
 	_, command := e.Action.(Command)
-	another := e.Client == ClaudeCode && e.Call == "" // client, which runs the hooks in Claude Code's settings
-	if !command || another || !strings.EqualFold(e.Name, f.rewrites) || !e.Client.Abilities(e.Mode).Rewrite {
+	if !command || another(e) || e.Name != f.rewrites || !e.Client.Abilities(e.Mode).Rewrite {
 		return nil
 	}
 	return replaceCommand(e.Input, line)
 }
+
+// another client ran our hook that it found in Claude Code's settings: each call of Claude Code has an id.
+func another(e Event) bool { return e.Client == ClaudeCode && e.Call == "" }
 
 // byExitCode denies as almost all clients understand it, whatever the event.
 func byExitCode(a Answer) Output {

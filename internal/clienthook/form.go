@@ -20,7 +20,7 @@ type form struct {
 	tools  []row
 	// In a tool's name, prefix stands before the name of its MCP server, and separator after it.
 	prefix, separator string
-	// rewrites is the event whose answer can replace the tool's input, in letters of either case.
+	// rewrites is the event whose answer can replace the tool's input.
 	rewrites string
 	// asks are the modes in which the client asks a person if told to. "" is a mode that the event does not tell.
 	asks      []string
