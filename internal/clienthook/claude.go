@@ -1,16 +1,20 @@
 package clienthook
 
+import "slices"
+
 // claudeForm is of Claude Code 2.1.330.
 func claudeForm() form {
 	phases := claudePhases()
 	phases["PreSkillShellCommand"] = Before // a command in the text of a skill
+	own := []row{
+		{takeWrite, "Write"}, {takeEdit, "Edit"}, {takeEdits, "MultiEdit"}, {takeChange, "NotebookEdit"},
+		{takeCommand, "Bash PowerShell"}, {takeMonitor, "Monitor"},
+		{takeRead, "Read NotebookRead"}, {takeLook, "Glob Grep LS"},
+	}
 	return form{
 		read: readClaude, emit: emitClaude, phases: phases, prefix: "mcp__", separator: "__",
-		tools: []row{
-			{takeWrite, "Write"}, {takeEdit, "Edit"}, {takeEdits, "MultiEdit"}, {takeChange, "NotebookEdit"},
-			{takeCommand, "Bash PowerShell"}, {takeMonitor, "Monitor"},
-			{takeRead, "Read NotebookRead"}, {takeLook, "Glob Grep LS"},
-		},
+		// Other clients run the hooks that they find in Claude Code's settings.
+		tools:     slices.Concat(own, gitHubTools(), cursorForm().tools, devinForm().tools),
 		rewrites:  "PreToolUse",
 		asks:      []string{"default", "acceptEdits", "plan"},
 		abilities: Abilities{Rewrite: true, FailsClosed: true, LimitSeconds: 20},
@@ -50,7 +54,7 @@ func emitClaude(e Event, a Answer, input []byte) Output {
 	if e.Phase != Before {
 		return Output{}
 	}
-	if e.Name != "PreToolUse" { // there an exit code is taken for any event
+	if e.Name != "PreToolUse" || another(e) { // an exit code is taken for any event, and by other clients
 		return byExitCode(a)
 	}
 	return printed(specific(e, text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"updatedInput", input}))

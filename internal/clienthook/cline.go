@@ -64,12 +64,13 @@ func takeSeconds(in *object) Action {
 	return c
 }
 
-// takeCommands makes one line of several commands, of which each starts in the same directory.
+// takeCommands makes one line of several commands. Each is of a shell of its own: what one leaves open or changes is not the
+// next one's.
 func takeCommands(in *object) Action {
 	var lines []string
 	_, many := in.find("commands")
 	if many.Kind() != jsontext.KindBeginArray {
-		lines = append(lines, in.full("command", "cmd", "commands", ""))
+		return Command{Line: in.full("command", "cmd", "commands", "")}
 	}
 	for _, one := range in.list("commands") {
 		if one.Kind() == jsontext.KindString {
@@ -90,7 +91,10 @@ func takeCommands(in *object) Action {
 	case 1:
 		return Command{Line: lines[0]}
 	}
-	return Command{Line: "(\n" + strings.Join(lines, "\n)\n(\n") + "\n)"}
+	for i, line := range lines {
+		lines[i] = words("sh", "-c", line)
+	}
+	return Command{Line: strings.Join(lines, "\n")}
 }
 
 func takeEditorCline(in *object) Action {

@@ -2,7 +2,8 @@ package clienthook
 
 import "strings"
 
-// codexForm is of Codex 0.154 to 0.159, which takes an answer with one member too much for none.
+// codexForm is of Codex 0.154 to 0.159, which takes an answer with one member too much for none. Its events do not tell the
+// directory that a model names for a command: a line may start elsewhere than in the event's Cwd.
 func codexForm() form {
 	return form{
 		read: readClaude, emit: emitCodex, phases: claudePhases(), prefix: "mcp__", separator: "__",

@@ -11,22 +11,24 @@ import (
 // PascalCase get events with Claude Code's members and mostly its tools' names, others get events without a name.
 func copilotForm() form {
 	return form{
-		read: readCopilot, emit: emitCopilot, phases: claudePhases(), separator: "-",
-		tools: []row{
-			{takeWrite, "create Write"}, {takeEdit, "edit str_replace Edit"}, {takeEdits, "MultiEdit"}, {takeEditor, "str_replace_editor"},
-			{takePatch, "apply_patch git_apply_patch"}, {takeChange, "NotebookEdit"},
-			{takeCommand, "bash powershell Bash PowerShell Powershell"},
-			{takeRead, "view read_file Read"}, {takeLook, "grep rg glob Grep Glob LS"},
-		},
+		read: readGitHub, emit: emitCopilot, phases: claudePhases(), separator: "-", tools: gitHubTools(),
 		rewrites:  "PreToolUse",
 		abilities: Abilities{Rewrite: true, RewriteAllows: true, FailsClosed: true, LimitSeconds: 20},
 	}
 }
 
-func readCopilot(f form, e *Event, o *object) {
+// readGitHub: a hook that was set up for Copilot or VS Code may be run by the other. What replaces an input is not the same
+// in both, so the tools that run commands tell whose event it is.
+func readGitHub(f form, e *Event, o *object) {
 	f.common(e, o)
 	if e.Name == "" && !o.broken {
 		e.Name = nameCopilot(o)
+	}
+	switch e.Tool {
+	case "run_in_terminal":
+		e.Client = VSCode
+	case "bash", "powershell", "Bash", "PowerShell", "Powershell":
+		e.Client = Copilot
 	}
 	// Arguments may come as a text of JSON; a text that is none is a patch.
 	if jsontext.Value(e.Input).Kind() == jsontext.KindString {
@@ -77,7 +79,7 @@ func emitCopilot(e Event, a Answer, input []byte) Output {
 	}
 	out := printed(text("permissionDecision", a.Verdict.word()), text("permissionDecisionReason", a.Reason), member{"modifiedArgs", input})
 	if a.Verdict == Deny {
-		out.ExitCode = 2
+		out.Stderr, out.ExitCode = []byte(a.Reason+"\n"), 2
 	}
 	return out
 }

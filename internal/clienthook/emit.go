@@ -12,15 +12,15 @@ import (
 // it asks nobody, to replace a command where it replaces none. The event may be one that came with an error.
 func Emit(e Event, a Answer) Output {
 	f, known := formOf(e.Client)
-	if !known {
-		return byExitCode(a)
-	}
-	if e.Phase == "" {
+	if !known || e.Phase == "" {
 		e.Phase = Before
 	}
 	var input []byte
 	if e.Phase == Before {
 		a, input = f.settle(e, a)
+	}
+	if !known {
+		return byExitCode(a)
 	}
 	return f.emit(e, a, input)
 }
@@ -31,12 +31,9 @@ func (f form) settle(e Event, a Answer) (settled Answer, input []byte) {
 		a.Verdict = Deny
 	}
 	if a.Verdict != Deny && a.Command != "" {
-		_, ok := e.Action.(Command)
-		if ok = ok && strings.EqualFold(e.Name, f.rewrites) && e.Client.Abilities(e.Mode).Rewrite; ok {
-			input, ok = replaceCommand(e.Input, a.Command)
-		}
+		input = f.replaced(e, a.Command)
 		switch {
-		case !ok:
+		case input == nil:
 			a = Answer{Verdict: Deny, Reason: "The command would have to run in the sandbox of the intent, and this client cannot be told so. Run it with the tool execute_command of orchestra."}
 		case a.Verdict == Pass && f.abilities.RewriteAllows:
 			a.Verdict = Allow
@@ -49,6 +46,18 @@ func (f form) settle(e Event, a Answer) (settled Answer, input []byte) {
 	}
 	return a, input
 }
+
+// replaced is the input with another command; nil where no answer to the event can have it.
+func (f form) replaced(e Event, line string) []byte {
+	_, command := e.Action.(Command)
+	if !command || another(e) || e.Name != f.rewrites || !e.Client.Abilities(e.Mode).Rewrite {
+		return nil
+	}
+	return replaceCommand(e.Input, line)
+}
+
+// another client ran our hook that it found in Claude Code's settings: each call of Claude Code has an id.
+func another(e Event) bool { return e.Client == ClaudeCode && e.Call == "" }
 
 // byExitCode denies as almost all clients understand it, whatever the event.
 func byExitCode(a Answer) Output {

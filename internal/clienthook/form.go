@@ -1,6 +1,7 @@
 package clienthook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ type form struct {
 	tools  []row
 	// In a tool's name, prefix stands before the name of its MCP server, and separator after it.
 	prefix, separator string
-	// rewrites is the event whose answer can replace the tool's input, in letters of either case.
+	// rewrites is the event whose answer can replace the tool's input.
 	rewrites string
 	// asks are the modes in which the client asks a person if told to. "" is a mode that the event does not tell.
 	asks      []string
@@ -168,37 +169,39 @@ func (c Client) Abilities(mode string) Abilities {
 	return f.abilities
 }
 
-// replaceCommand gives an input with another command. All else stays as it is, byte for byte.
-func replaceCommand(input []byte, line string) (replaced []byte, ok bool) {
-	d := jsontext.NewDecoder(strings.NewReader(string(input)))
+// replaceCommand gives an input with another command, and nil where it has none that is a text. All else stays as it is, byte
+// for byte.
+func replaceCommand(input []byte, line string) (replaced []byte) {
+	d := jsontext.NewDecoder(bytes.NewReader(input))
 	if begin, err := d.ReadToken(); err != nil || begin.Kind() != jsontext.KindBeginObject {
-		return nil, false
+		return nil
 	}
 	done := 0
 	for d.PeekKind() != jsontext.KindEndObject {
 		token, err := d.ReadToken()
 		if err != nil {
-			return nil, false
+			return nil
 		}
 		name := token.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, false
+			return nil
 		}
-		var by []byte
+		by := quote(line)
 		switch kind := value.Kind(); {
-		case (name == "command" || name == "cmd") && kind == jsontext.KindString:
-			by = quote(line)
-		case name == "commands" && kind == jsontext.KindBeginArray:
-			by = slices.Concat([]byte("["), quote(line), []byte("]"))
-		case (name == "command" || name == "cmd" || name == "commands") && kind != jsontext.KindNull:
-			return nil, false
-		default:
+		case kind == jsontext.KindNull || name != "command" && name != "cmd" && name != "commands":
 			continue
+		case name == "commands" && kind == jsontext.KindBeginArray:
+			by = slices.Concat([]byte("["), by, []byte("]"))
+		case kind != jsontext.KindString:
+			return nil
 		}
 		end := int(d.InputOffset())
 		replaced = slices.Concat(replaced, input[done:end-len(value)], by)
 		done = end
 	}
-	return append(replaced, input[done:]...), done > 0
+	if done == 0 {
+		return nil
+	}
+	return append(replaced, input[done:]...)
 }

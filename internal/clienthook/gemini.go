@@ -35,17 +35,21 @@ func readGemini(f form, e *Event, o *object) {
 func takeReadGemini(in *object) Action {
 	r, is := takeRead(in).(Read)
 	if _, offset := in.find("offset"); is && offset != nil {
-		r.From++
-		r.Lines = in.number("limit")
+		r.From = in.number("offset") + 1
 	}
 	return r
 }
 
-// emitGemini prints the whole input, which takes the place of the old one.
+// emitGemini prints the whole input, which takes the place of the old one. To allow is no more than to pass: the client's own
+// rules and questions come after it. Whom it asks sees the message, not the reason.
 func emitGemini(e Event, a Answer, input []byte) Output {
 	switch e.Phase {
 	case Before:
-		return printed(text("decision", a.Verdict.word()), text("reason", a.Reason), specific(e, member{"tool_input", input}))
+		var message member
+		if a.Verdict == Ask {
+			message = text("systemMessage", a.Reason)
+		}
+		return printed(text("decision", a.Verdict.word()), text("reason", a.Reason), message, specific(e, member{"tool_input", input}))
 	case After:
 		return printed(specific(e, text("additionalContext", a.Note)))
 	}
