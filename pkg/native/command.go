@@ -114,7 +114,8 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 	}
 	job := Job{
 		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: tells,
-		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+		Anywhere: r.event.Client == clienthook.Codex && spec.Level != sandbox.None, // whose events leave out the directory
+		Level:    spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
 	}
 	if err := d.putJob(r.id, job); err != nil {
 		return command.Result{}, err
