@@ -3,6 +3,7 @@ package clientrules_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +47,14 @@ func (m *machine) question(client clienthook.Client, line string) clientrules.Qu
 func (m *machine) ask(client clienthook.Client, line string) clientrules.Answer {
 	return clientrules.Judge(m.question(client, strings.ReplaceAll(line, "ROOT", m.root)))
 }
+
+func clientrulesJudge(q clientrules.Question) clientrules.Verdict {
+	return clientrules.Judge(q).Verdict
+}
+
+func symlink(target, name string) error { return os.Symlink(target, name) }
+
+func quote(text string) string { return strconv.Quote(text) }
 
 // lines are verdicts with the lines that come to them, one a line.
 type lines map[clientrules.Verdict]string

@@ -265,11 +265,14 @@ func (o openCode) add(agent string, n *yaml.Node, file string) error {
 
 // set gives patterns of a permission their verdicts, merged with those that it has or behind all others.
 func (o openCode) set(agent, key string, patterns []member, file string, merge bool) error {
+	if key == "shell" { // the name since version 2
+		key = "bash"
+	}
 	about, err := wildcards{question: true}.compile(key)
 	if err != nil {
 		return unclear(file, err)
 	}
-	if !slices.ContainsFunc([]string{"bash", "shell", "external_directory"}, about.MatchString) {
+	if !slices.ContainsFunc([]string{"bash", "external_directory"}, about.MatchString) {
 		return nil
 	}
 	groups := o.permissions[agent]
