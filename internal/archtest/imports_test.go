@@ -43,7 +43,7 @@ func layers() [][]string {
 		{"pkg/ledger/mend", "pkg/ledger/verify"},
 		{"pkg/workspace", "pkg/kept", "pkg/command/policy", "pkg/command/sandbox", "pkg/command/layer"},
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/snapshot"},
-		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/hooks/observe/outside"},
+		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/hooks/observe/outside", "pkg/clientrules"},
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
 		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
