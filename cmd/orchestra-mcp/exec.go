@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
@@ -116,7 +117,12 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 	if err != nil {
 		return exitRefused, err
 	}
-	dir, err := os.Open(job.Dir)
+	at, err := os.OpenRoot(job.Dir)
+	if err != nil {
+		return exitRefused, err
+	}
+	defer at.Close()
+	dir, err := at.Open(".")
 	if err != nil {
 		return exitRefused, err
 	}
@@ -190,9 +196,12 @@ func lastDirFile(id string) string {
 	return filepath.Join(hookdoor.Find(os.Getenv).Dir(), "dir-"+filepath.Base(id))
 }
 
+// maxDir bounds the name of a directory, in bytes.
+const maxDir = 64 << 10
+
 // keepLastDir takes over what the command says, if it is a directory of the workspace.
 func (a *app) keepLastDir(workspace, id, from string) {
-	said, err := os.ReadFile(from)
+	said, err := durable.ReadRegular(from, maxDir)
 	_ = os.Remove(from)
 	dir := strings.TrimSuffix(string(said), "\n")
 	root, rootErr := filepath.EvalSymlinks(workspace)
@@ -209,7 +218,7 @@ func (a *app) keepLastDir(workspace, id, from string) {
 
 // printLastDir prints it, once. Without one it is the present one.
 func (a *app) printLastDir(id string) error {
-	dir, err := os.ReadFile(lastDirFile(id))
+	dir, err := durable.ReadRegular(lastDirFile(id), maxDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir = []byte(".")
 	} else if err != nil {

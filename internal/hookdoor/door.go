@@ -224,7 +224,7 @@ func (p Place) Dial(workspace string) (*Caller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
-	token, err := os.ReadFile(p.file(workspace, ".token"))
+	token, err := durable.ReadRegular(p.file(workspace, ".token"), 1<<10)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
+	"github.com/intentgov/orchestra-mcp/pkg/clientrules"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
@@ -276,8 +278,32 @@ func (d *Desk) commandMade(e clienthook.Event) {
 // patience is how long a client's next call waits for the record of its command.
 const patience = 2 * time.Second
 
-// rules are the user's own for commands, in the client's settings, which the client cannot hold a rewritten line to: the answer by
-// them, and what the operator has to say yes to, or why it is denied.
-func (d *Desk) rules(clienthook.Event, string) (clienthook.Answer, *refusal.Refusal) {
-	return clienthook.Answer{}, nil
+// rules are the user's own for commands, in the client's settings, to which the client cannot hold a line that we write in the
+// place of another: the answer by them, and what the operator has to say yes to, or why it is denied.
+func (d *Desk) rules(e clienthook.Event, line string) (answer clienthook.Answer, asks *refusal.Refusal) {
+	own := clientrules.Judge(clientrules.Question{
+		Client: e.Client, Mode: e.Mode, Home: d.Home, Workspace: d.Dir, Cwd: d.cwd(e), SystemRoot: "/", Line: line, Lookup: os.LookupEnv,
+	})
+	why := own.Why
+	if own.Rule != "" {
+		why = fmt.Sprintf("the rule %q in %s", own.Rule, own.File)
+	}
+	switch own.Verdict {
+	case clientrules.Deny:
+		return clienthook.Answer{Verdict: clienthook.Deny}, refusal.Newf(refusal.CommandBlocked, "The user's own settings of %s deny this command: %s.", e.Client, why)
+	case clientrules.Allow:
+		return clienthook.Answer{Verdict: clienthook.Allow}, nil
+	case clientrules.Ask:
+		if e.Client.CanAsk(e.Mode) && !e.Client.Abilities(e.Mode).RewriteAllows {
+			return clienthook.Answer{Verdict: clienthook.Ask, Reason: "The user's own settings ask about this command: " + why}, nil
+		}
+		return answer, refusal.Newf(refusal.ApprovalRequired, "The user's own settings of %s ask about this command: %s.", e.Client, why)
+	case clientrules.None:
+		return answer, nil
+	}
+	if e.Client == clienthook.VSCode {
+		return answer, nil // which asks about every line that its lists do not name
+	}
+	return answer, refusal.Newf(refusal.ApprovalRequired,
+		"%s cannot hold a command that runs in our sandbox to the rules that its user has made, so the operator has to let it through: %s.", e.Client, why)
 }
