@@ -11,7 +11,6 @@ func geminiForm() form {
 			{takeLook, "list_directory glob grep_search search_file_content"},
 		},
 		rewrites:  "BeforeTool",
-		asks:      []string{""}, // its events tell no mode
 		abilities: Abilities{Rewrite: true, LimitSeconds: 20},
 	}
 }
