@@ -19,6 +19,11 @@ func answers(client string) (event, deny, rewrite string) {
 	case "claude-code", "codex":
 		head := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":`
 		return "PreToolUse", head + `"deny","permissionDecisionReason":"` + reason + `"}}`, head + `"allow","updatedInput":{"command":"touch rewritten"}}}`
+	case "gemini":
+		return "BeforeTool", `{"decision":"deny","reason":"` + reason + `"}`,
+			`{"decision":"allow","hookSpecificOutput":{"tool_input":{"command":"touch rewritten"}}}`
+	case "opencode":
+		return "tool.execute.before", `{"deny":"` + reason + `"}`, `{"args":{"command":"touch rewritten"}}`
 	}
 	return "", "", ""
 }

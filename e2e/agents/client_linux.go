@@ -2,6 +2,9 @@ package agents
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +30,7 @@ type Client struct {
 }
 
 // Clients are all that are driven here.
-func Clients() []Client { return []Client{Claude(), Codex()} }
+func Clients() []Client { return []Client{Claude(), Codex(), Gemini(), OpenCode()} }
 
 // InstallHook has a client run a program at each of its hooked events: as a user would set it up, for all workspaces.
 func InstallHook(t testing.TB, c Client, p Place, argv []string) {
@@ -56,6 +59,21 @@ func write(t testing.TB, content any, elem ...string) {
 	if err := os.WriteFile(file, []byte(raw), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// add sets keys of a file of JSON, and leaves the others that it may have.
+func add(t testing.TB, keys object, elem ...string) {
+	t.Helper()
+	merged := object{}
+	raw, err := os.ReadFile(filepath.Join(elem...))
+	if err == nil {
+		err = json.Unmarshal(raw, &merged)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	maps.Copy(merged, keys)
+	write(t, merged, elem...)
 }
 
 // quoted is argv as a POSIX shell takes it.
