@@ -1,0 +1,64 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// OpenCode is OpenCode, whose hooks are a plugin in its process. The plugin that InstallHook leaves asks the program of the
+// hook: it gives it {"event", "tool", "sessionID", "callID", "args"} and takes {"deny": reason} or {"args": {…}}.
+func OpenCode() Client {
+	return Client{
+		Name: "opencode",
+		Program: func(t testing.TB) []string {
+			return []string{installed(t, "opencode-linux-"+arch(), "bin", "opencode")}
+		},
+		Trusting: []string{"--auto"},
+		Hooked:   []string{"tool.execute.before", "tool.execute.after"},
+		Write:    func(path, content string) Call { return Call{"write", object{"filePath": path, "content": content}} },
+		Shell: func(command string) Call {
+			return Call{"bash", object{"command": command, "description": "Run it"}}
+		},
+		command: func(t testing.TB, p Place, url string) (argv, env []string) {
+			config, err := json.Marshal(object{
+				"autoupdate": false, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
+				"enabled_providers": []string{"scripted"},
+				"provider": object{"scripted": object{"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+					"options": object{"baseURL": url + "/v1", "apiKey": "dummy"}, "models": object{"scripted": object{"name": "scripted", "tool_call": true}}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// As if it had fetched already what it fetches for plugins.
+			const plugin = "@opencode-ai/plugin"
+			write(t, object{"packages": object{"": object{"dependencies": object{plugin: "*"}}}}, p.Home, "config", "opencode", "package-lock.json")
+			write(t, "", p.Home, "config", "opencode", "node_modules", ".keep")
+			return []string{"run", prompt}, []string{"OPENCODE_CONFIG_CONTENT=" + string(config), "OPENCODE_DISABLE_AUTOUPDATE=1",
+				"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_SHARE=1"}
+		},
+		install: func(t testing.TB, p Place, c Client, argv []string) {
+			words, err := json.Marshal([]any{argv, c.Hooked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, strings.Replace(openCodePlugin, "WORDS", string(words), 1), p.Home, "config", "opencode", "plugins", "hook.js")
+		},
+	}
+}
+
+const openCodePlugin = `import { spawnSync } from "node:child_process";
+
+const [[program, ...args], events] = WORDS;
+
+const hook = (event) => async (input, output) => {
+  const asked = { event, args: output.args, ...input, output: event.endsWith("after") ? output : undefined };
+  const run = spawnSync(program, args, { input: JSON.stringify(asked), encoding: "utf8" });
+  if (run.status !== 0) throw new Error("the hook failed: " + (run.error ?? run.stderr));
+  const answer = JSON.parse(run.stdout || "{}");
+  if (answer.deny) throw new Error(answer.deny);
+  Object.assign(output.args ?? {}, answer.args);
+};
+
+export const Hook = async () => Object.fromEntries(events.map((event) => [event, hook(event)]));
+`

@@ -1,0 +1,110 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a run may take on a busy machine: each takes some seconds. Beyond it the test fails.
+const patience = 3 * time.Minute
+
+// Place is where a run takes place. Both directories are of this run alone.
+type Place struct {
+	Workspace, Home string
+}
+
+// NewPlace makes both, below a directory of the test.
+func NewPlace(t testing.TB) Place {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Place{Workspace: filepath.Join(dir, "space"), Home: filepath.Join(dir, "home")}
+	for _, d := range []string{p.Workspace, p.Home, p.temporary()} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// temporary is for a run's temporary files. The configuration is not below it, where Codex would not trust its own.
+func (p Place) temporary() string { return filepath.Join(p.Home, "tmp") }
+
+// Result is what a run left.
+type Result struct {
+	*Model
+	Code           int // -1: a signal
+	Stdout, Stderr string
+}
+
+// Run has a client work through a script in a place, with the client's own further arguments, and ends all that it started.
+func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result {
+	t.Helper()
+	program := c.Program(t)
+	m := NewModel(t, script...)
+	argv, env := c.command(t, p, m.URL())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program[0], append(append(program[1:], argv...), args...)...)
+	cmd.Dir, cmd.Env = p.Workspace, append(environment(p, m.URL()), env...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, so no client finds the one of the tests
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // a program that it left may hold the streams
+	err := cmd.Run()
+	if cmd.Process != nil {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatalf("%s: %v\n%s", c.Name, err, errs.String())
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("%s did not end within %v\n%s\n%s", c.Name, patience, out.String(), errs.String())
+	}
+	return Result{Model: m, Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String()}
+}
+
+// environment is all that a client sees of ours: nothing of the user's, and a proxy that lets nothing through.
+func environment(p Place, proxy string) []string {
+	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "CI=1",
+		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost", "DO_NOT_TRACK=1"}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		env = append(env, name+"="+proxy)
+	}
+	for name, dir := range map[string]string{"CONFIG": "config", "CACHE": "cache", "DATA": "data", "STATE": "state"} {
+		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(p.Home, dir))
+	}
+	return env
+}
+
+// installed is a file below the directory of packages, which is beside this source.
+func installed(t testing.TB, elem ...string) string {
+	t.Helper()
+	_, source, _, _ := runtime.Caller(0)
+	file := filepath.Join(append([]string{filepath.Dir(source), "node_modules"}, elem...)...)
+	if _, err := os.Stat(file); err != nil {
+		missing(t, "the agents are not installed: run `npm ci` in e2e/agents")
+	}
+	return file
+}
+
+// missing skips the test. Where CI is set it fails instead.
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
