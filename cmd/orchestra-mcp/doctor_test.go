@@ -246,7 +246,8 @@ func answered(command string) string {
 func TestDoctorKnowsEveryClient(t *testing.T) {
 	files := map[string]string{
 		"claude-desktop": "../home/.config/Claude/claude_desktop_config.json", "claude-code": ".mcp.json", "cursor": ".cursor/mcp.json",
-		"roo": ".roo/mcp.json", "vscode": ".vscode/mcp.json",
+		"roo": ".roo/mcp.json", "vscode": ".vscode/mcp.json", "codex": ".codex/config.toml", "copilot": ".github/mcp.json", "devin": ".devin/config.json",
+		"gemini": ".gemini/settings.json", "opencode": "opencode.json", "cline": "../home/.cline/data/settings/cline_mcp_settings.json",
 	}
 	switch runtime.GOOS {
 	case "darwin":
@@ -259,7 +260,7 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 	for _, client := range clientsetup.Names() {
 		t.Run(client, func(t *testing.T) {
 			p.t = t
-			for _, flag := range []string{"", " --keep-read-tools"} {
+			for _, flag := range []string{"", " --keep-tools"} {
 				p.sh("orchestra-mcp setup " + client + flag)
 				found := worries(p.examine())
 				check.That(t, len(found) == 0, "after setup%s: %+v", flag, found)

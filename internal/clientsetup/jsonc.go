@@ -121,7 +121,7 @@ func (d *document) merge(addition any, path ...string) error {
 
 func (d *document) mergeValue(addition *hujson.Value, path []string) error {
 	present, kind := d.find(path...), addition.Value.Kind()
-	if kind != '{' && (kind != '[' || path[len(path)-1] == "args") { // which is a command line, not a set
+	if kind != '{' && (kind != '[' || slices.Contains([]string{"args", "command"}, path[len(path)-1])) { // which is a command line, not a set
 		if !sameJSON(present, addition) {
 			d.replace(present.StartOffset, present.EndOffset, d.laidOut(addition, len(path)))
 		}

@@ -49,7 +49,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 		return false, nil // a client that this system does not have
 	}
 	entries := plan.Entries()
-	if name == "claude-desktop" { // one file for all workspaces: what serves others is not about us
+	if plan.ForAllWorkspaces() { // what serves others is not about us
 		entries = slices.DeleteFunc(entries, func(entry clientsetup.Entry) bool { return !e.isHere(entry.Workspace) })
 	}
 	if len(entries) == 0 {
@@ -154,14 +154,14 @@ func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Opt
 	var open []string
 	opts.Command = entry.Command
 	for _, keep := range []bool{false, true} { // either is a choice
-		opts.KeepReadTools = keep
+		opts.KeepTools = keep
 		again, err := clientsetup.New(plan.Client, opts)
 		if err != nil {
 			return
 		}
 		open = nil
-		for _, file := range again.Files[1:] {
-			if file.Action != clientsetup.Unchanged {
+		for i, file := range again.Files {
+			if (i > 0 || len(again.Files) == 1) && file.Action != clientsetup.Unchanged { // the list of servers was looked at
 				open = append(open, file.Name+": "+file.Detail)
 			}
 		}
