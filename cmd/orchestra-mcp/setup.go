@@ -24,7 +24,8 @@ type setupCommand struct {
 	*app
 	all, fragments, remove, managed, keepTools, trustHooks bool
 	program                                                string
-	documents                                              []setupJSON // of --all
+	documents                                              []setupJSON          // of --all
+	written                                                *clientsetup.Options // of what was set up, if anything was
 }
 
 func (a *app) newSetupCommand() *cobra.Command {
@@ -130,12 +131,14 @@ func (c *setupCommand) tellPlan(document setupJSON, show func()) {
 }
 
 func (c *setupCommand) write(_ context.Context, args []string) error {
-	if !c.remove && !c.managed {
-		if err := c.warnOfWorkspace(); err != nil {
-			return err
+	err := c.each(args, c.writeOne)
+	if c.written != nil && !c.remove && !c.managed {
+		c.warnIfNotInitialized()
+		if err := scaffold.CheckPlace(c.written.Workspace, c.written.Home); err != nil {
+			c.tell("warning: %s; use a project's own directory as the workspace", err.Error())
 		}
 	}
-	return c.each(args, c.writeOne)
+	return err
 }
 
 func (c *setupCommand) writeOne(client string) (worry bool, err error) {
@@ -154,20 +157,8 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 			c.report(plan, opts.Workspace)
 		}
 	})
+	c.written = &opts
 	return plan.Weakened() || c.remove && !plan.Changes() && !c.all, nil
-}
-
-// warnOfWorkspace says so when the workspace is not one that a client should be set up for.
-func (c *setupCommand) warnOfWorkspace() error {
-	opts, err := c.options()
-	if err != nil {
-		return err
-	}
-	c.warnIfNotInitialized()
-	if err := scaffold.CheckPlace(opts.Workspace, opts.Home); err != nil {
-		c.tell("warning: %s; use a project's own directory as the workspace", err.Error())
-	}
-	return nil
 }
 
 func (c *setupCommand) plan(client string) (*clientsetup.Plan, clientsetup.Options, error) {
@@ -274,7 +265,11 @@ func (c *setupCommand) document(plan *clientsetup.Plan, workspace string) setupJ
 }
 
 func (c *setupCommand) report(plan *clientsetup.Plan, workspace string) {
-	c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
+	if c.managed {
+		c.Printf("%s for all users of this machine\n", c.Bold(plan.Title))
+	} else {
+		c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
+	}
 	for _, file := range plan.Files {
 		action := printer.Raw(fmt.Sprintf("%-9s", file.Action))
 		switch file.Action {

@@ -1,6 +1,7 @@
 package clientsetup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,10 +35,11 @@ type hookFile struct {
 	off     string // key=value that switches all hooks off
 }
 
-// hookEvent is an event to be told of. Of an event before a call the client waits for the answer.
+// hookEvent is an event to be told of; before: the client waits for an answer.
 type hookEvent struct {
 	name, matcher string
 	before        bool
+	seconds       int // 0: as long as the others
 }
 
 // hookHandler has the keys of all clients' handlers. OnFailure and FailClosed stand only before a call.
@@ -54,43 +56,35 @@ type hookHandler struct {
 // hookFiles are the clients' by their names. VS Code reads Copilot's file, which therefore has events in the form of both.
 func hookFiles() map[string]hookFile {
 	hooks, command := []string{"hooks"}, hookHandler{Type: "command", Timeout: hookSeconds}
-	claude := func(matcher string, more ...string) (events []hookEvent) {
-		events = []hookEvent{{"PreToolUse", matcher, true}, {"PostToolUse", matcher, false}}
-		for _, name := range more {
-			if name == "PostToolUseFailure" {
-				events = append(events, hookEvent{name, matcher, false})
-			} else {
-				events = append(events, hookEvent{name, "", false})
-			}
-		}
-		return events
-	}
+	ends := []hookEvent{{name: "UserPromptSubmit"}, {name: "Stop"}, {name: "SessionEnd"}}
+	// A matcher is an expression of JavaScript: calls of our own tools are judged where they arrive.
+	claude, gemini := "^(?!mcp__"+ServerName+"__)", "^(?!mcp_"+ServerName+"_)"
 	copilot := hookFile{file: ".github/hooks/orchestra.json", word: clienthook.Copilot, at: hooks, version: true, closed: true, off: "disableAllHooks=true",
-		handler: command, events: claude("", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SessionEnd")}
+		handler: command, events: append([]hookEvent{{name: "PreToolUse", before: true}, {name: "PostToolUse"}, {name: "PostToolUseFailure"}}, ends...)}
 	vscode := copilot
 	vscode.closed = false
 	return map[string]hookFile{
-		// The matcher is an expression of JavaScript: calls of our own tools are judged where they arrive.
 		"claude-code": {file: claudeSettings, word: clienthook.ClaudeCode, at: hooks, groups: true, exec: true, closed: true, off: "disableAllHooks=true",
 			handler: hookHandler{Type: "command", Timeout: hookSeconds, OnFailure: "block"},
-			events:  claude("^(?!mcp__"+ServerName+"__)", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SessionEnd")},
+			events: append([]hookEvent{{name: "PreToolUse", matcher: claude, before: true}, {name: "PostToolUse", matcher: claude},
+				{name: "PostToolUseFailure", matcher: claude}}, ends...)},
 		"codex": {file: ".codex/hooks.json", word: clienthook.Codex, at: hooks, groups: true, handler: command,
-			events: claude("", "UserPromptSubmit", "Stop", "SessionEnd")}, // without a matcher, which the hash of trust would have
+			events: []hookEvent{{name: "PreToolUse", before: true}, {name: "PostToolUse"}, {name: "UserPromptSubmit"}, {name: "Stop"},
+				{name: "SessionEnd", seconds: 3}}}, // it takes no longer time, and its hash of trust has the one that it takes
 		"copilot": copilot,
 		"vscode":  vscode,
 		"cursor": {file: ".cursor/hooks.json", word: clienthook.Cursor, at: hooks, version: true, closed: true,
 			handler: hookHandler{Timeout: hookSeconds, FailClosed: true},
-			events: []hookEvent{{"preToolUse", "", true}, {"postToolUse", "", false}, {"postToolUseFailure", "", false},
-				{"stop", "", false}, {"sessionEnd", "", false}}},
+			events:  []hookEvent{{name: "preToolUse", before: true}, {name: "postToolUse"}, {name: "postToolUseFailure"}, {name: "stop"}, {name: "sessionEnd"}}},
 		"gemini": {file: ".gemini/settings.json", word: clienthook.Gemini, at: hooks, groups: true, lenient: true, off: "hooksConfig.enabled=false",
 			handler: hookHandler{Name: ServerName, Type: "command", Timeout: hookSeconds * 1000},
-			events: []hookEvent{{"BeforeTool", "^(?!mcp_" + ServerName + "_)", true}, {"AfterTool", "^(?!mcp_" + ServerName + "_)", false},
-				{"BeforeAgent", "", false}, {"AfterAgent", "", false}, {"SessionEnd", "", false}}},
+			events: []hookEvent{{name: "BeforeTool", matcher: gemini, before: true}, {name: "AfterTool", matcher: gemini},
+				{name: "BeforeAgent"}, {name: "AfterAgent"}, {name: "SessionEnd"}}},
 		"devin": {file: ".devin/hooks.v1.json", word: clienthook.Devin, groups: true, handler: command,
-			events: claude("", "UserPromptSubmit", "Stop", "SessionEnd")},
+			events: append([]hookEvent{{name: "PreToolUse", before: true}, {name: "PostToolUse"}}, ends...)},
 		"windsurf": {file: ".windsurf/hooks.json", word: clienthook.Windsurf, at: hooks,
-			events: []hookEvent{{"pre_read_code", "", true}, {"pre_write_code", "", true}, {"pre_run_command", "", true},
-				{"post_read_code", "", false}, {"post_write_code", "", false}, {"post_run_command", "", false}}},
+			events: []hookEvent{{name: "pre_read_code", before: true}, {name: "pre_write_code", before: true}, {name: "pre_run_command", before: true},
+				{name: "post_read_code"}, {name: "post_write_code"}, {name: "post_run_command"}}},
 	}
 }
 
@@ -221,6 +215,7 @@ func (p *planner) handler(h hookFile, e hookEvent) hookHandler {
 	} else {
 		handler.Command = p.quoted(handler.Command) + " " + strings.Join(args, " ")
 	}
+	handler.Timeout = cmp.Or(e.seconds, handler.Timeout)
 	if !e.before {
 		handler.OnFailure, handler.FailClosed = "", false
 	}
