@@ -265,7 +265,7 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 				found := worries(p.examine())
 				check.That(t, len(found) == 0, "after setup%s: %+v", flag, found)
 			}
-			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `"command": "/gone/it"`))
+			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `${1}"/gone/it"`))
 			found := worries(p.examine())
 			check.Must(t, len(found) != 0 && found[0].Status == doctor.Fail && found[0].Command == "orchestra-mcp setup "+client,
 				"found %+v", found)
@@ -276,7 +276,7 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 	}
 }
 
-var commandLine = regexp.MustCompile(`"command": "[^"]*"`)
+var commandLine = regexp.MustCompile(`(\bcommand"?(?:: \[?| = ))"(?:orchestra-mcp|/[^"]*|[A-Z]:[^"]*)"`)
 
 func TestDoctorOutsideAWorkspace(t *testing.T) {
 	p := barePatient(t)

@@ -32,7 +32,7 @@ func (a *app) newSetupCommand() *cobra.Command {
 	c := setupCommand{app: a}
 	write := a.operator(c.write)
 	cmd := a.command(&cobra.Command{
-		Use:   "setup " + strings.Join(clientsetup.Names(), "|") + "|--all",
+		Use:   "setup --all|" + strings.Join(clientsetup.Names(), "|"),
 		Short: "Connect an MCP client, and put its own tools under the gate",
 		Long: `Writes this server into the client's configuration, and hooks by which the client asks before it uses a tool of
 its own, keeping everything else that stands there. Where a hook that fails lets a call pass, the client's own
@@ -86,10 +86,10 @@ func (c *setupCommand) each(args []string, do func(client string) (bool, error))
 		_, err := exec.LookPath(program)
 		return err == nil
 	})
-	if len(args) == 0 {
-		return foundf("no client was found: name one of %s", strings.Join(clientsetup.Names(), ", "))
+	worries := len(args) == 0
+	if worries {
+		c.warn("no client was found: name one of %s", strings.Join(clientsetup.Names(), ", "))
 	}
-	worries := false
 	for _, client := range args {
 		worry, err := do(client)
 		if err != nil {
@@ -98,7 +98,7 @@ func (c *setupCommand) each(args []string, do func(client string) (bool, error))
 		worries = worries || worry || err != nil
 	}
 	if c.json {
-		c.JSON(c.documents)
+		c.JSON(orEmpty(c.documents))
 	}
 	return found(worries)
 }

@@ -152,7 +152,9 @@ func (e *examination) checkSettingsOf(plan *clientsetup.Plan, entry clientsetup.
 // checkOpenWays finds what setup would still close: the client's own tools go round the gate.
 func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
 	var open []string
-	opts.Command = entry.Command
+	if !plan.ForAllWorkspaces() {
+		opts.Command = entry.Command
+	}
 	for _, keep := range []bool{false, true} { // either is a choice
 		opts.KeepTools = keep
 		again, err := clientsetup.New(plan.Client, opts)
@@ -161,7 +163,10 @@ func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Opt
 		}
 		open = nil
 		for i, file := range again.Files {
-			if (i > 0 || len(again.Files) == 1) && file.Action != clientsetup.Unchanged { // the list of servers was looked at
+			if i == 0 && (len(again.Files) > 1 || plan.ForAllWorkspaces()) { // a list of servers alone was looked at
+				continue
+			}
+			if file.Action != clientsetup.Unchanged {
 				open = append(open, file.Name+": "+file.Detail)
 			}
 		}
