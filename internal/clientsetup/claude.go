@@ -101,7 +101,8 @@ func planClaudeCode(p *planner) error {
 	}
 	p.judges(h, append(p.brokenHooks(h), p.brokenClaudeSettings()...))
 	p.leaves(
-		"A version before 2.1.295 does not know onFailure: there a hook that crashes lets the call pass. --bare and --safe-mode run no hooks.",
+		"A version before 2.1.295 does not know onFailure: there a hook that crashes lets the call pass; much older ones do not give the hook its arguments, and ask nothing. "+
+			"--bare and --safe-mode run no hooks.",
 		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so do what you type after `!` and files that you mention by `@`.",
 		"Other MCP servers and plugins that you enabled for yourself.",
 	)

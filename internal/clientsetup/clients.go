@@ -102,7 +102,7 @@ func planCopilot(p *planner) error {
 		return err
 	}
 	p.warnIfNotStandard()
-	if err := p.planSharedHooks(vscodeServers, "servers", "VS Code"); err != nil {
+	if err := p.planSharedHooks(vscodeServers); err != nil {
 		return err
 	}
 	p.leaves(

@@ -2,9 +2,6 @@ package clientsetup
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -23,19 +20,18 @@ const (
 )
 
 // codexSandbox keeps Codex' own tools from writing without its user's word.
-const codexSandbox = `sandbox_mode = "read-only"`
+const codexSandbox = `sandbox_mode = "` + codexReads + `"`
+const codexReads = "read-only"
 
 // Codex: the project's config.toml and hooks.json, which it reads in a directory that its user trusts.
 // https://developers.openai.com/codex/hooks
 func planCodex(p *planner) error {
 	config, h := p.inWorkspace(".codex/config.toml"), hookFiles()["codex"]
-	text, _, _ := p.read(config, true) // an error is told by edit
-	p.server = allServers(text)[ServerName]
-	p.wasSetUp = p.server.isOurs()
+	p.lookFor(config)
 	if err := p.edit(config, p.addCodex, p.takeCodex); err != nil {
 		return err
 	}
-	elsewhere := codexSandboxOf(p.last().Content) != codexSandbox
+	elsewhere := codexSandboxOf(p.last().Content) != codexReads
 	if err := p.planHooks(p.inWorkspace(h.file), h); err != nil {
 		return err
 	}
@@ -71,23 +67,18 @@ func (p *planner) addCodex(text []byte) (edited, error) {
 	return edited{content: after, detail: detail}, nil
 }
 
-// codexSandboxOf is the line that says what Codex' own tools may write.
+// codexSandboxOf says what Codex' own tools may write.
 func codexSandboxOf(text []byte) string {
-	tables, err := tomlTables(text)
-	if err != nil {
-		return ""
+	var of struct {
+		Mode string `toml:"sandbox_mode"`
 	}
-	for _, value := range tables[0].values {
-		if slices.Equal(value.key, []string{"sandbox_mode"}) {
-			return string(text[value.from:value.to])
-		}
-	}
-	return ""
+	_ = toml.Unmarshal(text, &of)
+	return of.Mode
 }
 
 // takeSandbox takes our line out, which is the file's first.
 func (p *planner) takeSandbox(text, before []byte) []byte {
-	if codexSandboxOf(before) == codexSandbox || before == nil && !p.wasSetUp || !bytes.HasPrefix(text, []byte(codexSandbox)) {
+	if codexSandboxOf(before) == codexReads || before == nil && !p.wasSetUp || !bytes.HasPrefix(text, []byte(codexSandbox)) {
 		return text
 	}
 	return text[lineEnd(text, 0):]
@@ -102,11 +93,15 @@ func (p *planner) takeCodex(text, before []byte) (edited, error) {
 		return edited{}, fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, ServerName)
 	}
 	after := takeTOML(text, func(t tomlTable) bool { return len(t.path) >= 2 && t.path[0] == codexList && t.path[1] == ServerName })
-	after = p.takeSandbox(after, before)
-	if len(bytes.TrimSpace(after)) == 0 && before == nil {
-		after = nil
+	return edited{content: orGone(p.takeSandbox(after, before), before), detail: "no server " + ServerName}, nil
+}
+
+// orGone is nil for a file that has nothing more and was not there before.
+func orGone(text, before []byte) []byte {
+	if len(bytes.TrimSpace(text)) == 0 && before == nil {
+		return nil
 	}
-	return edited{content: after, detail: "no server " + ServerName}, nil
+	return text
 }
 
 // planCodexTrust writes into the user's own file that our hooks may run, if the operator says so: Codex asks for each, by a hash
@@ -126,10 +121,7 @@ func (p *planner) planCodexTrust(h hookFile) error {
 			hash, ours := states[t.path[2]]
 			return ours && bytes.Contains(text[t.from:t.to], []byte(hash))
 		})
-		if len(bytes.TrimSpace(after)) == 0 && before == nil {
-			return edited{detail: "no trust in our hooks"}, nil
-		}
-		return edited{content: after, detail: "no trust in our hooks"}, nil
+		return edited{content: orGone(after, before), detail: "no trust in our hooks"}, nil
 	}
 	if p.removing {
 		return p.takeBack(path, take)
@@ -174,13 +166,8 @@ func (p *planner) codexTrust(h hookFile, path string, text []byte) map[string]st
 		if group.Matcher != nil {
 			identity["matcher"] = *group.Matcher
 		}
-		var canonical bytes.Buffer
-		encoder := json.NewEncoder(&canonical)
-		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(identity) // texts and numbers always encode
-		sum := sha256.Sum256(bytes.TrimRight(canonical.Bytes(), "\n"))
 		n := len(hook.path)
-		states[fmt.Sprintf("%s:%s:%s:%s", path, event, hook.path[n-3], hook.path[n-1])] = "sha256:" + hex.EncodeToString(sum[:])
+		states[fmt.Sprintf("%s:%s:%s:%s", path, event, hook.path[n-3], hook.path[n-1])] = "sha256:" + hashOf(encoded(identity))
 	}
 	return states
 }
@@ -204,11 +191,7 @@ func (p *planner) planRequirements(path string, h hookFile) error {
 			return edited{content: after, detail: fmt.Sprintf("hooks before and after each tool (%d events)", len(h.events))}, err
 		},
 		func(text, before []byte) (edited, error) {
-			after := p.takeRequirements(text, h)
-			if len(bytes.TrimSpace(after)) == 0 && before == nil {
-				after = nil
-			}
-			return edited{content: after, detail: "no hook"}, nil
+			return edited{content: orGone(p.takeRequirements(text, h), before), detail: "no hook"}, nil
 		})
 }
 
@@ -218,7 +201,10 @@ func (p *planner) takeRequirements(text []byte, h hookFile) []byte {
 	ours := map[int]bool{}
 	for i, table := range tables {
 		var of hookHandler
-		if len(table.path) == 3 && table.path[0] == "hooks" && table.path[2] == "hooks" && unmarshalTable(text[table.from:table.to], &of) && p.runsHook(h, of.Command) {
+		if len(table.path) != 3 || table.path[0] != "hooks" || table.path[2] != "hooks" {
+			continue
+		}
+		if toml.Unmarshal(text[lineEnd(text, table.from):table.to], &of) == nil && p.runsHook(h, of.Command) {
 			ours[table.from] = true
 			alone := i+1 == len(tables) || len(tables[i+1].path) != 3
 			if group := tables[i-1]; alone && len(group.path) == 2 && len(group.values) == 0 {
@@ -230,8 +216,3 @@ func (p *planner) takeRequirements(text []byte, h hookFile) []byte {
 }
 
 var camelWord = lazy.Regexp(`([a-z])([A-Z])`)
-
-// unmarshalTable decodes the values of a table, whose text begins with its header.
-func unmarshalTable(text []byte, into any) bool {
-	return toml.Unmarshal(text[lineEnd(text, 0):], into) == nil
-}

@@ -134,7 +134,7 @@ func (p *planner) hasHooks(h hookFile) bool {
 // hooksStep puts our handlers in, each once.
 func (p *planner) hooksStep(h hookFile) step {
 	return step{
-		func(doc, was *document) (string, error) { return p.addHooks(doc, was, h) },
+		func(doc, _ *document) (string, error) { return p.addHooks(doc, h) },
 		func(doc, was *document) (string, error) {
 			found := p.hooksOf(doc, h)
 			for _, hook := range slices.Backward(found) {
@@ -151,22 +151,11 @@ func (p *planner) hooksStep(h hookFile) step {
 	}
 }
 
-func (p *planner) addHooks(doc, was *document, h hookFile) (string, error) {
+func (p *planner) addHooks(doc *document, h hookFile) (string, error) {
 	if h.version && doc.find("version") == nil {
 		if err := doc.merge(map[string]any{"version": 1}); err != nil {
 			return "", err
 		}
-	}
-	seen, found := map[string]bool{}, p.hooksOf(doc, h)
-	var surplus []hookAt
-	for _, hook := range found {
-		if seen[hook.event] || !slices.ContainsFunc(h.events, func(e hookEvent) bool { return e.name == hook.event }) {
-			surplus = append(surplus, hook)
-		}
-		seen[hook.event] = true
-	}
-	for _, hook := range slices.Backward(surplus) {
-		doc.takeHook(was, hook)
 	}
 	for _, e := range h.events {
 		if err := p.addHook(doc, h, e); err != nil {

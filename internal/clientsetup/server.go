@@ -78,7 +78,7 @@ func (p *planner) planServer(in serverIn, more ...step) error {
 	if in.named == nil {
 		in.named = plainName
 	}
-	p.lookFor(in)
+	p.lookFor(in.path)
 	if err := p.editJSON(in.path, append([]step{p.serverStep(in)}, more...)...); err != nil {
 		return err
 	}
@@ -88,13 +88,11 @@ func (p *planner) planServer(in serverIn, more ...step) error {
 }
 
 // lookFor finds out whether the client was set up before.
-func (p *planner) lookFor(in serverIn) {
-	_, inside := p.nameOf(in.path)
-	text, _, _ := p.read(in.path, inside) // an error is told by who edits the file
-	if doc, err := parseDocument(text); err == nil {
-		p.server = doc.servers(in.list)[in.named(doc)]
-		p.wasSetUp = p.server.isOurs()
-	}
+func (p *planner) lookFor(path string) {
+	_, inside := p.nameOf(path)
+	text, _, _ := p.read(path, inside) // an error is told by who edits the file
+	p.server = allServers(text)[ServerName]
+	p.wasSetUp = p.server.isOurs()
 }
 
 func (p *planner) serverStep(in serverIn) step {
@@ -144,9 +142,9 @@ func machinePath(path string) bool {
 
 // warnOfSwitchedOff names keys of our entry by which a client does not start us, or something else.
 func (p *planner) warnOfSwitchedOff(list, name string) {
-	for key, fine := range map[string]string{"disabled": "false", "enabled": "true", "url": ""} {
-		if value := p.lastDocument().find(list, name, key); value != nil && !sameText(*value, fine) {
-			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key)
+	for _, key := range [][2]string{{"disabled", "false"}, {"enabled", "true"}, {"url", ""}} {
+		if value := p.lastDocument().find(list, name, key[0]); value != nil && !sameText(*value, key[1]) {
+			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key[0])
 		}
 	}
 }

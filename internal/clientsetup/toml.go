@@ -2,7 +2,6 @@ package clientsetup
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -153,6 +152,5 @@ func tomlKey(path []string) string {
 
 // tomlText is a string, a number, a truth or a list of them: JSON's forms of these are TOML's as well.
 func tomlText(value any) string {
-	text, _ := json.Marshal(value) // these always encode
-	return strings.ReplaceAll(string(text), `","`, `", "`)
+	return strings.ReplaceAll(string(encoded(value)), `","`, `", "`)
 }

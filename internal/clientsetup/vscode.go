@@ -16,7 +16,7 @@ func planVSCode(p *planner) error {
 	if err := p.planServer(serverIn{path: p.inWorkspace(vscodeServers), list: "servers", kind: "stdio", where: variable}); err != nil {
 		return err
 	}
-	if err := p.planSharedHooks(copilotServers, "mcpServers", "GitHub Copilot CLI"); err != nil {
+	if err := p.planSharedHooks(copilotServers); err != nil {
 		return err
 	}
 	agent, err := p.inWorkspace(vscodeAgentFile), error(nil)
@@ -51,15 +51,12 @@ const (
 	copilotServers = ".github/mcp.json"
 )
 
-// planSharedHooks plans that file, which stays while the other client is set up.
-func (p *planner) planSharedHooks(others, list, title string) error {
+// planSharedHooks plans that file, which stays while the other client, with its list of servers, is set up.
+func (p *planner) planSharedHooks(others string) error {
 	h := hookFiles()[p.client.name]
 	text, _, _ := p.read(p.inWorkspace(others), true)
-	if doc, err := parseDocument(text); p.removing && err == nil && doc.servers(list)[ServerName].isOurs() {
-		path := p.inWorkspace(h.file)
-		text, existed, err := p.read(path, true)
-		p.plan.Files = append(p.plan.Files, File{Path: path, Name: h.file, Action: Unchanged, Detail: title + " has these hooks too", Content: text, before: text, existed: existed, inside: true})
-		return err
+	if p.removing && allServers(text)[ServerName].isOurs() {
+		return nil
 	}
 	return p.planHooks(p.inWorkspace(h.file), h)
 }
