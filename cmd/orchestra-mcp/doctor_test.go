@@ -246,7 +246,8 @@ func answered(command string) string {
 func TestDoctorKnowsEveryClient(t *testing.T) {
 	files := map[string]string{
 		"claude-desktop": "../home/.config/Claude/claude_desktop_config.json", "claude-code": ".mcp.json", "cursor": ".cursor/mcp.json",
-		"roo": ".roo/mcp.json", "vscode": ".vscode/mcp.json",
+		"roo": ".roo/mcp.json", "vscode": ".vscode/mcp.json", "codex": ".codex/config.toml", "copilot": ".github/mcp.json", "devin": ".devin/config.json",
+		"gemini": ".gemini/settings.json", "opencode": "opencode.json", "cline": "../home/.cline/data/settings/cline_mcp_settings.json",
 	}
 	switch runtime.GOOS {
 	case "darwin":
@@ -259,12 +260,12 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 	for _, client := range clientsetup.Names() {
 		t.Run(client, func(t *testing.T) {
 			p.t = t
-			for _, flag := range []string{"", " --keep-read-tools"} {
+			for _, flag := range []string{"", " --keep-tools"} {
 				p.sh("orchestra-mcp setup " + client + flag)
 				found := worries(p.examine())
 				check.That(t, len(found) == 0, "after setup%s: %+v", flag, found)
 			}
-			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `"command": "/gone/it"`))
+			p.write(files[client], commandLine.ReplaceAllString(p.read(files[client]), `${1}"/gone/it"`))
 			found := worries(p.examine())
 			check.Must(t, len(found) != 0 && found[0].Status == doctor.Fail && found[0].Command == "orchestra-mcp setup "+client,
 				"found %+v", found)
@@ -275,7 +276,7 @@ func TestDoctorKnowsEveryClient(t *testing.T) {
 	}
 }
 
-var commandLine = regexp.MustCompile(`"command": "[^"]*"`)
+var commandLine = regexp.MustCompile(`(\bcommand"?(?:: \[?| = ))"(?:orchestra-mcp|/[^"]*|[A-Z]:[^"]*)"`)
 
 func TestDoctorOutsideAWorkspace(t *testing.T) {
 	p := barePatient(t)

@@ -162,7 +162,6 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetHelpCommand(newHelpCommand(root))
 	root.SetHelpCommandGroupID("More")
 	root.SetCompletionCommandGroupID("More")
-	root.AddCommand(a.newClientGuardCommand())
 	return root
 }
 

@@ -22,27 +22,30 @@ import (
 // setupCommand has the flags of setup.
 type setupCommand struct {
 	*app
-	fragments, remove, keepReadTools bool
-	program                          string
+	all, fragments, remove, managed, keepTools, trustHooks bool
+	program                                                string
+	documents                                              []setupJSON          // of --all
+	written                                                *clientsetup.Options // of what was set up, if anything was
 }
 
 func (a *app) newSetupCommand() *cobra.Command {
 	c := setupCommand{app: a}
 	write := a.operator(c.write)
 	cmd := a.command(&cobra.Command{
-		Use:   "setup " + strings.Join(clientsetup.Names(), "|"),
-		Short: "Connect an MCP client, and close its own ways round the gate",
-		Long: `Writes this server into the client's configuration, keeping everything else that stands there, and takes the
-client's own tools that write files or run commands away, as far as the client lets itself be configured.
+		Use:   "setup --all|" + strings.Join(clientsetup.Names(), "|"),
+		Short: "Connect an MCP client, and put its own tools under the gate",
+		Long: `Writes this server into the client's configuration, and hooks by which the client asks before it uses a tool of
+its own, keeping everything else that stands there. Where a hook that fails lets a call pass, the client's own
+tools are taken away as well, as far as the client lets itself be configured; --keep-tools leaves them.
 It says what stays open. A second run changes nothing; --remove takes out what a setup has put in.
 Files in the workspace can be committed: they start orchestra-mcp from the PATH, in the directory that the
 client has opened.`,
-		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
+		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup --all\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
 		ValidArgs: clientsetup.Names(),
-		Args:      cobra.ExactArgs(1),
+		Args:      c.oneOrAll,
 	}, func(ctx context.Context, args []string) error {
 		if c.fragments {
-			return c.show(args[0])
+			return c.each(args, c.show)
 		}
 		return write(ctx, args)
 	})
@@ -50,38 +53,103 @@ client has opened.`,
 	flags.BoolVar(&c.fragments, "print", false, "print what would have to be in each file, and write nothing")
 	flags.BoolVar(&c.remove, "remove", false, "take out of the files what a setup has put in")
 	flags.Lookup("json").Usage = "print the files and what is closed as JSON"
-	flags.BoolVar(&c.keepReadTools, "keep-read-tools", false,
-		"leave the client its own reading tools; the server then does not know what the agent has seen")
+	flags.BoolVar(&c.all, "all", false, "set up every client that is found on this machine")
+	flags.BoolVar(&c.managed, "managed", false, "write the hooks into the administrators' file, for all users of this machine")
+	flags.BoolVar(&c.keepTools, "keep-tools", false, "leave the client its own tools, though its hooks cannot stop a call when they fail")
+	flags.BoolVar(&c.trustHooks, "trust-hooks", false, "say for you in Codex that it may run the hooks, in your own configuration")
 	flags.StringVar(&c.program, "command", "",
 		"the `PROGRAM` that the client starts (default: orchestra-mcp on the PATH; in files of your home, this binary)")
 	cmd.MarkFlagsMutuallyExclusive("print", "remove")
+	cmd.MarkFlagsMutuallyExclusive("all", "managed")
 	return cmd
 }
 
-// show shows what each file has to hold, for somebody who writes it by hand.
-func (c *setupCommand) show(client string) error {
-	plan, opts, err := c.plan(client)
+// oneOrAll: a client, or --all.
+func (c *setupCommand) oneOrAll(_ *cobra.Command, args []string) error {
+	if c.all && len(args) == 0 || !c.all && len(args) == 1 {
+		return nil
+	}
+	return usageErrorf("setup: name one client, or give --all: %s", strings.Join(clientsetup.Names(), ", "))
+}
+
+// each does something for the client that was named, or for all that are there: it goes on after one that fails.
+func (c *setupCommand) each(args []string, do func(client string) (bool, error)) error {
+	opts, err := c.options()
 	if err != nil {
 		return err
 	}
-	c.answer(c.document(plan, opts.Workspace), func() {
+	if !c.all {
+		worry, err := do(args[0])
+		return cmp.Or(err, found(worry))
+	}
+	args = clientsetup.Installed(opts, func(program string) bool {
+		_, err := exec.LookPath(program)
+		return err == nil
+	})
+	worries := len(args) == 0
+	if worries {
+		c.warn("no client was found: name one of %s", strings.Join(clientsetup.Names(), ", "))
+	}
+	for _, client := range args {
+		worry, err := do(client)
+		if err != nil {
+			c.warn("%v", err)
+		}
+		worries = worries || worry || err != nil
+	}
+	if c.json {
+		c.JSON(orEmpty(c.documents))
+	}
+	return found(worries)
+}
+
+// show shows what each file has to hold, for somebody who writes it by hand.
+func (c *setupCommand) show(client string) (worry bool, err error) {
+	plan, opts, err := c.plan(client)
+	if err != nil {
+		return false, err
+	}
+	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		for _, file := range plan.Files {
 			c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
 		}
 		c.printNotes(plan)
 	})
-	return nil
+	return false, nil
+}
+
+// tellPlan answers with one plan; those of --all make one document.
+func (c *setupCommand) tellPlan(document setupJSON, show func()) {
+	if c.all && c.json {
+		c.documents = append(c.documents, document)
+		return
+	}
+	c.answer(document, show)
+	if c.all {
+		c.Println()
+	}
 }
 
 func (c *setupCommand) write(_ context.Context, args []string) error {
-	plan, opts, err := c.plan(args[0])
+	err := c.each(args, c.writeOne)
+	if c.written != nil && !c.remove && !c.managed {
+		c.warnIfNotInitialized()
+		if err := scaffold.CheckPlace(c.written.Workspace, c.written.Home); err != nil {
+			c.tell("warning: %s; use a project's own directory as the workspace", err.Error())
+		}
+	}
+	return err
+}
+
+func (c *setupCommand) writeOne(client string) (worry bool, err error) {
+	plan, opts, err := c.plan(client)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := plan.Apply(opts.Workspace); err != nil {
-		return fmt.Errorf("set up %s: %w", plan.Title, err)
+		return false, fmt.Errorf("set up %s: %w", plan.Title, err)
 	}
-	c.answer(c.document(plan, opts.Workspace), func() {
+	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		if c.remove && !plan.Changes() && !plan.Weakened() {
 			c.Printf("%s is not set up for the workspace %s: nothing of this server stands in its files, and none was changed.\n",
 				plan.Title, opts.Workspace)
@@ -89,13 +157,8 @@ func (c *setupCommand) write(_ context.Context, args []string) error {
 			c.report(plan, opts.Workspace)
 		}
 	})
-	if !c.remove {
-		c.warnIfNotInitialized()
-		if err := scaffold.CheckPlace(opts.Workspace, opts.Home); err != nil {
-			c.tell("warning: %s; use a project's own directory as the workspace", err.Error())
-		}
-	}
-	return found(plan.Weakened() || c.remove && !plan.Changes())
+	c.written = &opts
+	return plan.Weakened() || c.remove && !plan.Changes() && !c.all, nil
 }
 
 func (c *setupCommand) plan(client string) (*clientsetup.Plan, clientsetup.Options, error) {
@@ -108,7 +171,7 @@ func (c *setupCommand) plan(client string) (*clientsetup.Plan, clientsetup.Optio
 		newPlan = clientsetup.NewRemoval
 	}
 	plan, err := newPlan(client, opts)
-	if errors.Is(err, clientsetup.ErrUnknownClient) {
+	if errors.Is(err, clientsetup.ErrUnknownClient) || errors.Is(err, clientsetup.ErrNotManaged) {
 		return nil, opts, usageErrorf("setup: %w", err)
 	}
 	if err != nil {
@@ -163,7 +226,7 @@ func (c *setupCommand) options() (clientsetup.Options, error) {
 	}
 	return clientsetup.Options{
 		Workspace: workspace, Command: c.program, Executable: executable, Home: home, OS: c.os, LookupEnv: c.lookup,
-		UserDir: settings.UserDir(c.environ()), KeepReadTools: c.keepReadTools,
+		UserDir: settings.UserDir(c.environ()), KeepTools: c.keepTools, TrustHooks: c.trustHooks, Managed: c.managed,
 	}, nil
 }
 
@@ -202,7 +265,11 @@ func (c *setupCommand) document(plan *clientsetup.Plan, workspace string) setupJ
 }
 
 func (c *setupCommand) report(plan *clientsetup.Plan, workspace string) {
-	c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
+	if c.managed {
+		c.Printf("%s for all users of this machine\n", c.Bold(plan.Title))
+	} else {
+		c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
+	}
 	for _, file := range plan.Files {
 		action := printer.Raw(fmt.Sprintf("%-9s", file.Action))
 		switch file.Action {

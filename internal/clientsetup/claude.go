@@ -17,7 +17,7 @@ func planClaudeDesktop(p *planner) error {
 	if err != nil {
 		return err
 	}
-	if err := p.planServer(path, "mcpServers", "", p.Workspace, p.desktopServerName); err != nil {
+	if err := p.planServer(serverIn{path: path, list: "mcpServers", where: p.Workspace, named: p.desktopServerName}); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
@@ -27,7 +27,6 @@ func planClaudeDesktop(p *planner) error {
 		"The Code and Cowork tabs have tools of their own. For Code, run `orchestra-mcp setup claude-code` in the workspace; "+
 			"for Cowork there is no setting: do not give it this directory.",
 	)
-	p.warnOfOtherServers("mcpServers")
 	p.plan.Next = "Quit Claude Desktop completely and start it again; the server's tools are then listed under the chat's tools."
 	return nil
 }
@@ -84,100 +83,36 @@ func asciiName(name string) string {
 	return strings.Trim(name, "-")
 }
 
-// Claude Code's own tools, by their canonical names. A bare name under permissions.deny takes the tool out of the
-// model's context, in every permission mode and for subagents.
-// https://code.claude.com/docs/en/tools-reference, https://code.claude.com/docs/en/permissions
-func claudeCodeWriteTools() []string {
-	return []string{"Bash", "PowerShell", "Monitor", "Edit", "Write", "NotebookEdit", "EnterWorktree"}
-}
+// claudeSettings is the project's own settings file.
+const claudeSettings = ".claude/settings.json"
 
-func claudeCodeReadTools() []string { return []string{"Read", "Grep", "Glob"} }
-
-// Claude Code: .mcp.json of the project, and denials in its settings; both strict JSON.
-// https://code.claude.com/docs/en/mcp, https://code.claude.com/docs/en/settings
+// Claude Code: .mcp.json of the project, and hooks in its settings; both strict JSON. An earlier setup denied the tools.
+// https://code.claude.com/docs/en/mcp, https://code.claude.com/docs/en/hooks
 func planClaudeCode(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".mcp.json"), "mcpServers", "stdio", "", plainName); err != nil {
+	if err := p.planServer(serverIn{path: p.inWorkspace(".mcp.json"), list: "mcpServers", kind: "stdio"}); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
-	p.warnOfOtherServers("mcpServers")
-	deny := claudeCodeWriteTools()
-	if !p.KeepReadTools {
-		deny = append(deny, claudeCodeReadTools()...)
-	}
-	err := p.editJSON(p.inWorkspace(".claude/settings.json"),
-		func(doc *document) (string, error) {
-			present := doc.denials()
-			missing := slices.DeleteFunc(slices.Clone(deny), func(tool string) bool { return slices.Contains(present, tool) })
-			return describeDenials(missing), doc.merge(map[string]any{"permissions": map[string]any{"deny": deny}})
-		},
-		func(doc, was *document) (string, error) {
-			all := slices.Concat(claudeCodeWriteTools(), claudeCodeReadTools())
-			return takenText("no longer denies", p.takeDenials(doc, was, all)), nil
-		})
-	if err != nil {
+	h := hookFiles()["claude-code"]
+	denied := p.undenyStep(h, []string{"Bash", "PowerShell", "Monitor", "Edit", "Write", "NotebookEdit", "EnterWorktree"},
+		[]string{"Read", "Grep", "Glob"}, "permissions", "deny")
+	if err := p.editJSON(p.inWorkspace(h.file), denied, p.hooksStep(h)); err != nil {
 		return err
 	}
-	broken := p.brokenClaudeSettings()
-	p.closes(broken, "Claude Code no longer has its shell and editing tools here ("+strings.Join(claudeCodeWriteTools(), ", ")+
-		"): denied in every permission mode, also for subagents.")
-	p.claudeCodeReading(broken)
+	p.judges(h, append(p.brokenHooks(h), p.brokenClaudeSettings()...))
 	p.leaves(
-		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so does what you type after `!`.",
+		"A version before 2.1.295 does not know onFailure: there a hook that crashes lets the call pass; much older ones do not give the hook its arguments, and ask nothing. "+
+			"--bare and --safe-mode run no hooks.",
+		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so do what you type after `!` and files that you mention by `@`.",
 		"Other MCP servers and plugins that you enabled for yourself.",
 	)
-	p.plan.Next = "Start `claude` in the workspace, trust it and approve the server " + ServerName + "; `/mcp` shows it, `/permissions` the denials."
+	p.plan.Next = "Start `claude` in the workspace, trust it and approve the server " + ServerName + "; `/mcp` shows it, `/hooks` the hooks."
 	return nil
 }
 
-func (p *planner) claudeCodeReading(broken []string) {
-	if p.KeepReadTools {
-		p.leaves("Its own reading tools stay (--keep-read-tools): the server does not know what the agent has seen, so overwriting " +
-			"a file first asks for read_file, and secret: rules do not bind them.")
-		return
-	}
-	p.closes(broken, "Its own reading tools ("+strings.Join(claudeCodeReadTools(), ", ")+") are denied too: the server then knows what the "+
-		"agent has seen, and secret: rules hold. --keep-read-tools leaves them.")
-}
-
-func describeDenials(missing []string) string {
-	if len(missing) == 0 {
-		return "the denials are there"
-	}
-	return "denies " + strings.Join(missing, ", ")
-}
-
-// denials lists permissions.deny.
-func (d *document) denials() []string {
-	var root struct {
-		Permissions struct {
-			Deny []string `json:"deny"`
-		} `json:"permissions"`
-	}
-	if d.value(&root) != nil {
-		return nil
-	}
-	return root.Permissions.Deny
-}
-
-// takenText says what was taken out; "" if nothing was.
-func takenText(what string, taken []hujson.Value) string {
-	var names []string
-	for _, value := range taken {
-		if literal, ok := value.Value.(hujson.Literal); ok {
-			names = append(names, literal.String())
-		}
-	}
-	if len(taken) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(what + " " + strings.Join(names, ", "))
-}
-
-// brokenClaudeSettings says why Claude Code would not take the denials: a settings file that is not strict JSON, or has
-// a value of a wrong type, is ignored as a whole. https://code.claude.com/docs/en/settings
-func (p *planner) brokenClaudeSettings() []string {
-	problems := p.notStandard()
+// brokenClaudeSettings says why Claude Code would not take the hooks: a settings file that has a value of a wrong type is
+// ignored as a whole. https://code.claude.com/docs/en/settings
+func (p *planner) brokenClaudeSettings() (problems []string) {
 	file, doc := p.last(), p.lastDocument()
 	modes := []string{"default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions", "delegate"}
 	isMode := func(v hujson.Value) bool { return isString(v, modes) }
@@ -194,7 +129,7 @@ func (p *planner) brokenClaudeSettings() []string {
 			problems = append(problems, fmt.Sprintf("%s: %q is not %s, so %s ignores the whole file until that is repaired", file.Name, key.path, key.want, p.plan.Title))
 		}
 	}
-	denied := func(rule string) bool { return slices.Contains(doc.denials(), rule) }
+	denied := func(rule string) bool { return slices.Contains(doc.strings("permissions", "deny"), rule) }
 	if denied("mcp__"+ServerName) || denied("mcp__"+ServerName+"__*") {
 		p.warn("%s denies this server's own tools (mcp__%s): Claude Code then has no tool at all; take the denial out", file.Name, ServerName)
 	}

@@ -10,27 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
-func TestClaudeCodeDenials(t *testing.T) {
-	p := newPlace(t)
-	p.write(".claude/settings.json", `{
-  "model": "opus",
-  "permissions": {
-    "allow": ["WebFetch"],
-    "deny": [
-      "Read(./.env)",
-      "Bash"
-    ]
-  }
-}
-`)
-	plan := p.apply("claude-code")
-	want := `{
-  "model": "opus",
-  "permissions": {
-    "allow": ["WebFetch"],
-    "deny": [
-      "Read(./.env)",
-      "Bash",
+const oldClaudeDenials = `"Bash",
       "PowerShell",
       "Monitor",
       "Edit",
@@ -39,16 +19,41 @@ func TestClaudeCodeDenials(t *testing.T) {
       "EnterWorktree",
       "Read",
       "Grep",
-      "Glob"
+      "Glob"`
+
+// TestOldDenialsAreTakenBack: what an earlier setup denied comes back with the hooks; what the operator denied does not, and
+// is never asked for again.
+func TestOldDenialsAreTakenBack(t *testing.T) {
+	p := newPlace(t)
+	p.write(".mcp.json", `{"mcpServers": {"orchestra": {"type": "stdio", "command": "orchestra-mcp", "args": ["serve"]}}}`)
+	p.write(".claude/settings.json", `{
+  "model": "opus",
+  "permissions": {
+    "allow": ["WebFetch"],
+    "deny": [
+      "Read(./.env)",
+      `+oldClaudeDenials+`
     ]
   }
 }
-`
-	got := p.read(".claude/settings.json")
-	check.That(t, got == want, "got\n%s", got)
-	detail := plan.Files[1].Detail
-	check.That(t, !strings.Contains(detail, "Bash") && strings.Contains(detail, "Write"),
-		"detail %q should name what is added, and only that", detail)
+`)
+	plan := p.apply("claude-code")
+	settings := decodeJSON(t, p.read(".claude/settings.json"))
+	denied := settings["permissions"].(map[string]any)["deny"].([]any)
+	check.That(t, len(denied) == 1 && denied[0] == "Read(./.env)" && settings["model"] == "opus", "settings %v", settings)
+	check.That(t, strings.Contains(plan.Files[1].Detail, "no longer denies Bash") && !plan.Weakened(), "%+v", plan.Files[1].Detail)
+	own := strings.Replace(p.read(".claude/settings.json"), `"Read(./.env)"`, `"Read(./.env)",
+      `+oldClaudeDenials, 1)
+	p.write(".claude/settings.json", own)
+	again := p.apply("claude-code")
+	check.That(t, again.Files[1].Action == clientsetup.Unchanged && p.read(".claude/settings.json") == own, "%s", again.Files[1].Detail)
+	p.remove("claude-code")
+	check.That(t, strings.Contains(p.read(".claude/settings.json"), `"Bash"`), "removal gave tools back: %s", p.read(".claude/settings.json"))
+	q := newPlace(t) // some denials and our server are the operator's
+	q.write(".mcp.json", `{"mcpServers": {"orchestra": {"command": "orchestra-mcp", "args": ["serve"]}}}`)
+	q.write(".claude/settings.json", `{"permissions": {"deny": ["Bash", "Read"]}}`)
+	q.apply("claude-code")
+	check.That(t, strings.Contains(q.read(".claude/settings.json"), `"deny": ["Bash", "Read"]`), "%s", q.read(".claude/settings.json"))
 }
 
 func TestDesktopServesSeveralWorkspaces(t *testing.T) {

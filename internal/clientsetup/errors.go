@@ -10,6 +10,8 @@ var (
 	ErrUnmergeable = errors.New("cannot be merged")
 	// ErrOutside: a workspace file is a link that leads out of the workspace.
 	ErrOutside = errors.New("leads out of the workspace")
+	// ErrNotManaged: the client has no file of administrators on this system.
+	ErrNotManaged = errors.New("has no administrators' file for hooks")
 	// ErrChanged: a file is no longer what it was when the plan was made.
 	ErrChanged = errors.New("changed meanwhile")
 )

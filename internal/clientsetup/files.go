@@ -122,11 +122,7 @@ func (f *File) write(workspace, userDir string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o600)
-	if f.inside {
-		mode = 0o644
-	}
-	return replaceFile(target, f.Content, mode)
+	return replaceFile(target, f.Content, f.mode)
 }
 
 // removeEmptied removes the directories in the workspace that have nothing in them any more.

@@ -106,22 +106,25 @@ func (d *document) replace(from, to int, text string) {
 // merge lays addition over what stands at a path: objects are merged key by key, lists of strings get the elements that
 // they lack, any other value replaces what stood there. Keys keep the order of the addition's JSON.
 func (d *document) merge(addition any, path ...string) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(addition); err != nil {
-		return err
-	}
-	value, err := hujson.Parse(text.Bytes())
+	value, err := hujson.Parse(encoded(addition))
 	if err != nil {
 		return err
 	}
 	return d.mergeValue(&value, path)
 }
 
+// encoded is a value of texts, numbers and truths as JSON, as it is written: not for a page of the web.
+func encoded(value any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // such values always encode
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
 func (d *document) mergeValue(addition *hujson.Value, path []string) error {
 	present, kind := d.find(path...), addition.Value.Kind()
-	if kind != '{' && (kind != '[' || path[len(path)-1] == "args") { // which is a command line, not a set
+	if kind != '{' && (kind != '[' || slices.Contains([]string{"args", "command"}, path[len(path)-1])) { // which is a command line, not a set
 		if !sameJSON(present, addition) {
 			d.replace(present.StartOffset, present.EndOffset, d.laidOut(addition, len(path)))
 		}

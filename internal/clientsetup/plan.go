@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,9 +32,14 @@ type Options struct {
 	// UserDir is the user's own directory for this program, where it is kept what files were before a setup; "" keeps
 	// nothing.
 	UserDir string
-	// KeepReadTools leaves the client's own tools for reading and searching. The server then does not know what
-	// the agent has seen, and secret: rules bind only its own tools.
-	KeepReadTools bool
+	// KeepTools leaves a client its own tools though its hooks can only fail open.
+	KeepTools bool
+	// TrustHooks writes for the operator that a client may run our hooks, where it asks for each.
+	TrustHooks bool
+	// Managed plans the administrators' file of the client, for all users of the machine; SystemRoot is where the machine's
+	// directories are, "" for /.
+	Managed    bool
+	SystemRoot string
 }
 
 // Action is what applying a plan does to one file.
@@ -62,7 +68,8 @@ type File struct {
 
 	before  []byte
 	existed bool
-	inside  bool // belongs to the workspace: may not lead out of it
+	inside  bool        // belongs to the workspace: may not lead out of it
+	mode    fs.FileMode // of a new file
 
 	bare       []byte // before, without what a setup has put in
 	bareExists bool
@@ -97,6 +104,9 @@ func (p *Plan) NamesProgram(name string) bool {
 	return false
 }
 
+// ForAllWorkspaces: the client has one list of servers for everything that its user opens.
+func (p *Plan) ForAllWorkspaces() bool { return !p.Files[0].inside }
+
 func (p *Plan) keeps() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.Action == Kept })
 }
@@ -104,31 +114,6 @@ func (p *Plan) keeps() bool {
 // Changes reports whether applying it would write something.
 func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.Action != Kept && f.Action != Unchanged })
-}
-
-// client is one client: its name and how its plan is made.
-type client struct {
-	name, title string
-	plan        func(*planner) error
-}
-
-// clients are all of them, in the order of the help text.
-func clients() []client {
-	return []client{
-		{"claude-desktop", "Claude Desktop", planClaudeDesktop},
-		{"claude-code", "Claude Code", planClaudeCode},
-		{"cursor", "Cursor", planCursor},
-		{"roo", "Roo Code", planRoo},
-		{"vscode", "VS Code", planVSCode},
-	}
-}
-
-// Names lists the clients that can be set up.
-func Names() (names []string) {
-	for _, c := range clients() {
-		names = append(names, c.name)
-	}
-	return names
 }
 
 // New computes the plan for one client. It reads the existing files and changes nothing.
@@ -142,7 +127,7 @@ func NewRemoval(name string, opts Options) (*Plan, error) {
 		return nil, err
 	}
 	plan.Closed, plan.Open, plan.Warnings = nil, nil, nil
-	plan.Next = "Restart " + plan.Title + ". It has its own tools again, and nothing that it does with them passes the gate."
+	plan.Next = "Restart " + plan.Title + ". Nothing that it does with its own tools passes the gate any more."
 	return plan, nil
 }
 
@@ -152,8 +137,12 @@ func newPlan(name string, opts Options, removing bool) (*Plan, error) {
 		return nil, fmt.Errorf("%w %q: choose one of %s", ErrUnknownClient, name, strings.Join(Names(), ", "))
 	}
 	c := clients()[i]
-	p := &planner{Options: opts, plan: &Plan{Client: c.name, Title: c.title, workspace: opts.Workspace, userDir: opts.UserDir}, removing: removing}
-	if err := c.plan(p); err != nil {
+	p := &planner{Options: opts, client: c, plan: &Plan{Client: c.name, Title: c.title, workspace: opts.Workspace, userDir: opts.UserDir}, removing: removing}
+	make := c.plan
+	if opts.Managed {
+		make = planManaged
+	}
+	if err := make(p); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.title, err)
 	}
 	return p.plan, nil
@@ -162,9 +151,11 @@ func newPlan(name string, opts Options, removing bool) (*Plan, error) {
 // planner collects a plan.
 type planner struct {
 	Options
+	client   client
 	plan     *Plan
 	removing bool
-	wasSetUp bool // the client's list of servers has our entry
+	server   serverEntry // ours in the client's list as it stands, if wasSetUp
+	wasSetUp bool
 }
 
 // closes says what the files close, if they do: unless says what stands in the way.
@@ -214,7 +205,10 @@ func (p *planner) edit(path string, change func(text []byte) (edited, error), ta
 	if err != nil {
 		return err
 	}
-	file := File{Path: path, Name: name, before: before, existed: existed, inside: inside}
+	file := File{Path: path, Name: name, before: before, existed: existed, inside: inside, mode: 0o600}
+	if inside || p.Managed { // what others read as well
+		file.mode = 0o644
+	}
 	var bare edited
 	if bare, err = p.without(file, take); err != nil && p.removing {
 		return fmt.Errorf("%s: %w", name, err)
@@ -237,6 +231,19 @@ func (p *planner) edit(path string, change func(text []byte) (edited, error), ta
 	}
 	file.Action, file.Detail, file.Fragment, file.Content = actionFor(existed, before, after), after.detail, fragment.content, after.content
 	p.plan.Files = append(p.plan.Files, file)
+	return nil
+}
+
+// takeBack plans that what an earlier setup has put into a file is taken out, if something is there.
+func (p *planner) takeBack(path string, take func(text, before []byte) (edited, error)) error {
+	defer func(removing bool) { p.removing = removing }(p.removing)
+	p.removing = true
+	if err := p.edit(path, nil, take); err != nil {
+		return err
+	}
+	if p.last().Action == Unchanged {
+		p.plan.Files = p.plan.Files[:len(p.plan.Files)-1]
+	}
 	return nil
 }
 

@@ -37,9 +37,16 @@ func layouts() map[string]map[string][]string {
 			".mcp.json": servers("mcpServers"),
 			".claude/settings.json": {
 				"{}", "{\"permissions\": {\"deny\": []}}", "{\n  \"permissions\": {\n    \"deny\": [\"Bash\"],\n    \"allow\": [\"WebFetch\"]\n  }\n}\n",
-				"{\"permissions\":{\"deny\":[\n  \"Read\",\n  \"Glob(x)\",\n  \"Edit\"\n]},\"model\":\"opus\"}\n",
+				"{\"hooks\":{\"PreToolUse\":[\n  {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine.sh\"}]}\n]},\"model\":\"opus\"}\n",
+				"{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n",
 			},
 		},
+		"codex": {
+			".codex/config.toml": {"", "model = \"gpt\" # mine\n\n[mcp_servers.db]\ncommand = \"db\"\n", "[features]\r\nx = true\r\n\r\n# last",
+				"sandbox_mode = \"read-only\"\n", "sandbox_mode = \"workspace-write\"", "# only\n# comments\n"},
+			".codex/hooks.json": {"{}", "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x hook codex\"}]}]}}\n"},
+		},
+		"copilot": {".github/mcp.json": servers("mcpServers"), ".github/hooks/orchestra.json": {"{\"version\": 1, \"hooks\": {}}"}},
 		"cursor": {
 			".cursor/mcp.json": servers("mcpServers"),
 			".cursor/hooks.json": {
@@ -48,6 +55,11 @@ func layouts() map[string]map[string][]string {
 			},
 			".cursor/cli.json": {"{\"permissions\": {\"allow\": [], \"deny\": [\"Write(**)\"]}}", "{\"editor\": {\"vim\": true}}"},
 		},
+		"cline": {"../home/.cline/data/settings/cline_mcp_settings.json": servers("mcpServers")},
+		"devin": {".devin/config.json": servers("mcpServers"), ".devin/hooks.v1.json": {"{}", "{\"Stop\": [{\"hooks\": []}]}\n"}, ".windsurf/hooks.json": {"{\"hooks\": {}}"}},
+		"gemini": {".gemini/settings.json": append(servers("mcpServers"), "{\"tools\": {\"exclude\": [\"glob\"]}}",
+			"{\n  // mine\n  \"hooks\": {\"BeforeTool\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}]},\n}\n")},
+		"opencode": {"opencode.json": servers("mcp"), "opencode.jsonc": {"{\n  // mine\n}\n"}},
 		"roo": {
 			".roo/mcp.json": servers("mcpServers"),
 			".roomodes":     {""},
@@ -67,7 +79,7 @@ func TestRemovalRestoresEveryByte(t *testing.T) {
 				p.write(name, text)
 				before := p.snapshot()
 				p.apply(client)
-				p.opts.KeepReadTools = true
+				p.opts.KeepTools = true
 				p.opts.Command = "/elsewhere/orchestra-mcp"
 				p.apply(client)
 				plan := p.remove(client)
@@ -96,6 +108,9 @@ func TestRemovalKeepsWhatCameLater(t *testing.T) {
 				}
 				later := func(text string) string { // the last brace of the file is the document's
 					at := strings.LastIndex(text, "}")
+					if strings.HasSuffix(name, "toml") {
+						return text + "\n# later"
+					}
 					return text[:at] + "/* later */" + text[at:]
 				}
 				p.write(name, text)
@@ -170,12 +185,15 @@ func TestNotClosedIsNotClaimed(t *testing.T) {
 		{"claude-code", ".claude/settings.json", `{"permissions": {"allow": "Bash"}}`, "permissions.allow"},
 		{"claude-code", ".claude/settings.json", `{"permissions": {"deny": [1]}}`, "permissions.deny"},
 		{"claude-code", ".claude/settings.json", `{"permissions": {"defaultMode": "yolo"}}`, "defaultMode"},
-		{"claude-code", ".claude/settings.json", `{"hooks": []}`, "hooks"},
 		{"claude-code", ".claude/settings.json", `{"env": "A=b"}`, "env"},
 		{"cursor", ".cursor/hooks.json", "{\"version\": 1, // x\n}", "comments"},
 		{"cursor", ".cursor/hooks.json", `{"version": 2}`, "version"},
 		{"cursor", ".cursor/hooks.json", `{"version": 1, "hooks": {"preToolUse": [{"command": "orchestra-mcp client-guard cursor", "matcher": "Write"}]}}`, "matcher"},
-		{"cursor", ".cursor/cli.json", "{/**/}", "comments"},
+		{"claude-code", ".claude/settings.json", `{"disableAllHooks": true}`, "switches the hooks off"},
+		{"codex", ".codex/hooks.json", "{/**/}", "comments"},
+		{"copilot", ".github/hooks/orchestra.json", `{"disableAllHooks": true}`, "switches the hooks off"},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"enabled": false}}`, "switches the hooks off"},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["orchestra"]}}`, "disabled"},
 		{"roo", ".roomodes", "customModes:\n  - {slug: docs, groups: [read]}\n  - " + rooMode, "docs"},
 		{"roo", ".roomodes", "customModes:\n  - " + rooMode + "  - " + rooMode, "twice"},
 	} {

@@ -30,11 +30,7 @@ type rooModes struct {
 }
 
 // rooFile is a file of modes with ours alone.
-func rooFile(keepReadTools bool) []byte {
-	groups := []any{"mcp"}
-	if keepReadTools {
-		groups = append(groups, "read")
-	}
+func rooFile() []byte {
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
@@ -45,20 +41,19 @@ func rooFile(keepReadTools bool) []byte {
 		WhenToUse:      "Use this mode for every task that reads or changes this workspace.",
 		CustomInstructions: "First call select_active_intent with the id of the intent you work under (list_intents names them), and pass the session " +
 			"it returns on each call. Read, edit and run commands only with this server's tools. Do what a refusal suggests; do not switch modes to go round it.",
-		Groups: groups,
+		Groups: []any{"mcp"},
 	}}})
 	return text.Bytes()
 }
 
-// Roo Code: the project's MCP list, and a mode with only the mcp group in .roomodes.
+// Roo Code, which ended: the project's MCP list, and a mode with only the mcp group in .roomodes.
 // https://docs.roocode.com/features/mcp/using-mcp-in-roo
 func planRoo(p *planner) error {
-	if err := p.planServer(p.inWorkspace(".roo/mcp.json"), "mcpServers", "", "", plainName); err != nil {
+	if err := p.planServer(serverIn{path: p.inWorkspace(".roo/mcp.json"), list: "mcpServers"}); err != nil {
 		return err
 	}
 	p.warnIfNotStandard()
-	p.warnOfOtherServers("mcpServers")
-	if err := p.edit(p.inWorkspace(".roomodes"), p.addRooMode, takeRooMode); err != nil {
+	if err := p.edit(p.inWorkspace(".roomodes"), addRooMode, takeRooMode); err != nil {
 		return err
 	}
 	if p.last().Action == Kept {
@@ -67,13 +62,11 @@ func planRoo(p *planner) error {
 		p.closes(p.brokenRooModes(), "The mode "+rooSlug+" has no file, command or browser tool, only MCP servers' tools.")
 	}
 	p.leaves(
+		"Roo Code was shut down on 2026-05-15: this is for those who still run it, and it has no hooks.",
 		"Roo's other modes keep their own tools, and an agent may ask to switch mode or start a task in another one (switch_mode, new_task): "+
 			"leave the auto-approval of mode switches and subtasks off, and refuse them.",
 		"`@file` mentions and the files of open editors reach the model without the server's read_file.",
 	)
-	if p.KeepReadTools {
-		p.leaves("The mode has Roo's own reading tools (--keep-read-tools): the server does not know what the agent has seen, and secret: rules do not bind them.")
-	}
 	p.plan.Next = "Reload the VS Code window, choose the mode \"Orchestra (governed)\" in Roo's chat, and see under MCP Servers that " + ServerName + " is connected."
 	return nil
 }
@@ -89,9 +82,9 @@ func parseRooModes(text []byte) ([]rooMode, error) {
 
 // addRooMode makes a file of modes where there is none. One that is there is looked at, and left as it is: kept says that it
 // lets more through than ours, or has no mode of ours.
-func (p *planner) addRooMode(text []byte) (edited, error) {
+func addRooMode(text []byte) (edited, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return edited{content: rooFile(p.KeepReadTools), detail: "mode " + rooSlug}, nil
+		return edited{content: rooFile(), detail: "mode " + rooSlug}, nil
 	}
 	modes, err := parseRooModes(text)
 	if err != nil {
@@ -105,7 +98,7 @@ func (p *planner) addRooMode(text []byte) (edited, error) {
 		if pair, ok := group.([]any); ok && len(pair) > 0 {
 			group = pair[0]
 		}
-		if group != "mcp" && !(p.KeepReadTools && group == "read") {
+		if group != "mcp" {
 			return edited{content: text, kept: true, detail: fmt.Sprintf("mode %s has the group %q", rooSlug, fmt.Sprint(group))}, nil
 		}
 	}
@@ -114,7 +107,7 @@ func (p *planner) addRooMode(text []byte) (edited, error) {
 
 // takeRooMode removes the file if it is as setup writes it.
 func takeRooMode(text, _ []byte) (edited, error) {
-	if bytes.Equal(text, rooFile(false)) || bytes.Equal(text, rooFile(true)) {
+	if bytes.Equal(text, rooFile()) {
 		return edited{detail: "no mode " + rooSlug}, nil
 	}
 	modes, err := parseRooModes(text)

@@ -32,8 +32,9 @@ func TestHandMadeModesAndAgentsAreLeft(t *testing.T) {
 		p := newPlace(t)
 		p.write(test.file, test.content)
 		plan := p.apply(test.client)
-		check.That(t, plan.Files[1].Action == test.action && plan.Weakened() == (test.action == kept) && p.read(test.file) == test.content,
-			"%s %q: %+v, now %q", test.client, test.content, plan.Files[1], p.read(test.file))
+		last := plan.Files[len(plan.Files)-1]
+		check.That(t, last.Action == test.action && plan.Weakened() == (test.action == kept) && p.read(test.file) == test.content,
+			"%s %q: %+v, now %q", test.client, test.content, last.Detail, p.read(test.file))
 		plan = p.remove(test.client)
 		check.That(t, p.read(test.file) == test.content, "%s %q: removal made %q", test.client, test.content, p.read(test.file))
 	}

@@ -1,12 +1,14 @@
 package clientsetup
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tailscale/hujson"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // serverEntry is how all clients describe a server that they start themselves; only some have a type.
@@ -18,6 +20,23 @@ type serverEntry struct {
 	env   []string // NAME=value; setup writes none
 	named bool     // it has our name, whatever its program is called
 }
+
+// openCodeEntry is OpenCode's form of it.
+type openCodeEntry struct {
+	Type    string   `json:"type"`
+	Command []string `json:"command"`
+}
+
+// form is the entry as the client's file has it.
+func (e serverEntry) form() any {
+	if e.Type == openCodeType {
+		return openCodeEntry{e.Type, append([]string{e.Command}, e.Args...)}
+	}
+	return e
+}
+
+// openCodeType is its word for a server that it starts itself.
+const openCodeType = "local"
 
 // Program is the name by which files that people share call this program: each of them has it in a place of its own.
 const Program = "orchestra-mcp"
@@ -47,37 +66,48 @@ func (p *planner) serverEntry(kind, where string) serverEntry {
 	return entry
 }
 
-// planServer plans the entry of a file that makes the client start us. list is the key that holds the servers, named gives
-// the entry's.
-func (p *planner) planServer(path, list, kind, where string, named func(*document) string) error {
-	err := p.editJSON(path,
-		func(doc *document) (string, error) {
-			name, entry := named(doc), p.serverEntry(kind, where)
-			entry.Args = append(entry.Args, doc.servers(list)[name].own(where == "")...)
-			return "server " + name, doc.merge(map[string]any{list: map[string]any{name: entry}})
-		},
-		func(doc *document, was *document) (string, error) { return p.takeServer(doc, was, list, named(doc)) })
-	if err != nil {
+// serverIn is where a client lists its servers.
+type serverIn struct {
+	path, list, kind string
+	where            string                 // how our server finds the workspace: see serverEntry
+	named            func(*document) string // the entry's key
+}
+
+// planServer plans the entry of a file that makes the client start us, and what else belongs into that file.
+func (p *planner) planServer(in serverIn, more ...step) error {
+	if in.named == nil {
+		in.named = plainName
+	}
+	p.lookFor(in.path)
+	if err := p.editJSON(in.path, append([]step{p.serverStep(in)}, more...)...); err != nil {
 		return err
 	}
-	p.warnOfSwitchedOff(list, named(p.lastDocument()))
-	if doc, err := parseDocument(p.last().before); err == nil {
-		p.wasSetUp = doc.servers(list)[named(doc)].isOurs()
-	}
+	p.warnOfSwitchedOff(in.list, in.named(p.lastDocument()))
+	p.warnOfOtherServers(in.list)
 	return nil
+}
+
+// lookFor finds out whether the client was set up before.
+func (p *planner) lookFor(path string) {
+	_, inside := p.nameOf(path)
+	text, _, _ := p.read(path, inside) // an error is told by who edits the file
+	p.server = allServers(text)[ServerName]
+	p.wasSetUp = p.server.isOurs()
+}
+
+func (p *planner) serverStep(in serverIn) step {
+	return step{
+		func(doc, _ *document) (string, error) {
+			name, entry := in.named(doc), p.serverEntry(in.kind, in.where)
+			entry.Args = append(entry.Args, doc.servers(in.list)[name].own(in.where == "")...)
+			return "server " + name, doc.merge(map[string]any{in.list: map[string]any{name: entry.form()}})
+		},
+		func(doc, was *document) (string, error) { return p.takeServer(doc, was, in.list, in.named(doc)) },
+	}
 }
 
 // plainName is the entry's in a file that is one workspace's.
 func plainName(*document) string { return ServerName }
-
-// takeDenials takes denials out. They do not tell whose they are: where nothing is known of the file before, they are
-// ours if our server stands beside them.
-func (p *planner) takeDenials(doc, was *document, ours []string) []hujson.Value {
-	if was == nil && !p.wasSetUp {
-		return nil
-	}
-	return doc.takeElements(was, func(v hujson.Value) bool { return isString(v, ours) }, "permissions", "deny")
-}
 
 // takeServer takes an entry of ours out.
 func (p *planner) takeServer(doc, was *document, list, name string) (string, error) {
@@ -112,49 +142,85 @@ func machinePath(path string) bool {
 
 // warnOfSwitchedOff names keys of our entry by which a client does not start us, or something else.
 func (p *planner) warnOfSwitchedOff(list, name string) {
-	for _, key := range []string{"disabled", "url"} {
-		if value := p.lastDocument().find(list, name, key); value != nil && !sameText(*value, "false") {
-			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key)
+	for _, key := range [][2]string{{"disabled", "false"}, {"enabled", "true"}, {"url", ""}} {
+		if value := p.lastDocument().find(list, name, key[0]); value != nil && !sameText(*value, key[1]) {
+			p.warn("%s: the entry %q has %q, with which the client does not start this server: take it out", p.last().Name, name, key[0])
 		}
 	}
 }
 
-// editJSON plans a change of a JSON file, and how it is taken back: was is the document as it was before the setup, nil
-// if that is not known.
-func (p *planner) editJSON(path string, change func(*document) (string, error), take func(doc, was *document) (string, error)) error {
-	return p.edit(path,
-		func(text []byte) (edited, error) {
-			return editedJSON(text, change)
-		},
-		func(text, before []byte) (edited, error) {
-			var was *document
-			if before != nil {
-				was, _ = parseDocument(before)
-			}
-			after, err := editedJSON(text, func(doc *document) (string, error) { return take(doc, was) })
-			if err == nil && after.detail == "" {
-				after.content = text
-			} else if err == nil && isEmptyJSON(after.content) && before == nil {
-				after.content = nil
-			}
-			return after, err
-		})
+// step is one part of what a setup puts into a JSON file, and how it is taken out again. Both say in a few words what they
+// did, take with "" that there was nothing; was is the document as it was before the setup, nil if that is not known.
+type step struct {
+	add, take func(doc, was *document) (string, error)
 }
 
-func editedJSON(text []byte, change func(*document) (string, error)) (edited, error) {
+// editJSON plans the steps of one JSON file.
+func (p *planner) editJSON(path string, steps ...step) error {
+	return p.edit(path,
+		func(text []byte) (edited, error) {
+			return editedJSON(text, p.recall(path).content(), steps, func(s step, doc, was *document) (string, error) { return s.add(doc, was) })
+		}, takeJSON(steps...))
+}
+
+func takeJSON(steps ...step) func(text, before []byte) (edited, error) {
+	return func(text, before []byte) (edited, error) {
+		after, err := editedJSON(text, before, steps, func(s step, doc, was *document) (string, error) { return s.take(doc, was) })
+		if err == nil && after.detail == "" {
+			after.content = text
+		} else if err == nil && isEmptyJSON(after.content) && before == nil {
+			after.content = nil
+		}
+		return after, err
+	}
+}
+
+func editedJSON(text, before []byte, steps []step, do func(s step, doc, was *document) (string, error)) (edited, error) {
 	doc, err := parseDocument(text)
 	if err != nil {
 		return edited{}, err
 	}
-	detail, err := change(doc)
-	if err != nil {
-		return edited{}, err
+	var was *document
+	if before != nil {
+		was, _ = parseDocument(before)
+	}
+	var details []string
+	for _, s := range steps {
+		detail, err := do(s, doc, was)
+		if err != nil {
+			return edited{}, err
+		}
+		if detail != "" {
+			details = append(details, detail)
+		}
 	}
 	after := doc.bytes()
 	if _, err := parseDocument(after); err != nil {
 		return edited{}, fmt.Errorf("%w: our own change broke it; please report this", ErrUnmergeable)
 	}
-	return edited{content: after, detail: detail}, nil
+	return edited{content: after, detail: strings.Join(details, "; ")}, nil
+}
+
+// planWhole plans a file that is ours as a whole. One that is there and is not as an earlier setup left it stays.
+func (p *planner) planWhole(path string, content []byte, mode fs.FileMode, what string) error {
+	was := p.recall(path)
+	err := p.edit(path,
+		func(text []byte) (edited, error) {
+			if text == nil || bytes.Equal(text, content) || was != nil && was.After == hashOf(text) {
+				return edited{content: content, detail: what}, nil
+			}
+			return edited{content: text, kept: true, detail: "it is not " + what + " as this version writes it; remove it, or do in it what --print shows"}, nil
+		},
+		func(text, _ []byte) (edited, error) {
+			if bytes.Equal(text, content) {
+				return edited{detail: what + " is gone"}, nil
+			}
+			return edited{}, fmt.Errorf("%w: it is not %s as setup writes it; remove it yourself", errKept, what)
+		})
+	if err == nil {
+		p.plan.Files[len(p.plan.Files)-1].mode = mode
+	}
+	return err
 }
 
 // warnIfNotStandard says so when a client that reads strict JSON will ignore the last planned file.
@@ -192,6 +258,10 @@ func (d *document) servers(list string) map[string]serverEntry {
 	if d.value(&root) != nil {
 		return nil
 	}
+	return serversIn(root, list)
+}
+
+func serversIn(root map[string]any, list string) map[string]serverEntry {
 	members, _ := root[list].(map[string]any)
 	servers := make(map[string]serverEntry, len(members))
 	for name, member := range members {
@@ -207,11 +277,18 @@ func decodeServer(member any) serverEntry {
 	var entry serverEntry
 	entry.Command, _ = fields["command"].(string)
 	args, _ := fields["args"].([]any)
+	if line, ok := fields["command"].([]any); ok && len(line) > 0 { // OpenCode's
+		entry.Command, _ = line[0].(string)
+		args = line[1:]
+	}
 	for _, arg := range args {
 		text, _ := arg.(string)
 		entry.Args = append(entry.Args, text)
 	}
-	env, _ := fields["env"].(map[string]any)
+	env, ok := fields["env"].(map[string]any)
+	if !ok {
+		env, _ = fields["environment"].(map[string]any) // OpenCode's
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		entry.env = append(entry.env, fmt.Sprintf("%s=%v", name, env[name]))
 	}
@@ -275,13 +352,19 @@ func (p *Plan) Entries() []Entry {
 	return found
 }
 
-// allServers are the entries of both kinds of lists in a file; none if it is not JSON.
+// allServers are the entries of all kinds of lists in a file; none if it is neither JSON nor TOML.
 func allServers(text []byte) map[string]serverEntry {
+	var root map[string]any
 	doc, err := parseDocument(text)
-	if err != nil {
+	if err == nil {
+		err = doc.value(&root)
+	}
+	if err != nil && toml.Unmarshal(text, &root) != nil {
 		return nil
 	}
-	servers := doc.servers("mcpServers")
-	maps.Copy(servers, doc.servers("servers"))
+	servers := map[string]serverEntry{}
+	for _, list := range []string{"mcpServers", "servers", "mcp", codexList} {
+		maps.Copy(servers, serversIn(root, list))
+	}
 	return servers
 }

@@ -49,7 +49,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 		return false, nil // a client that this system does not have
 	}
 	entries := plan.Entries()
-	if name == "claude-desktop" { // one file for all workspaces: what serves others is not about us
+	if plan.ForAllWorkspaces() { // what serves others is not about us
 		entries = slices.DeleteFunc(entries, func(entry clientsetup.Entry) bool { return !e.isHere(entry.Workspace) })
 	}
 	if len(entries) == 0 {
@@ -152,15 +152,20 @@ func (e *examination) checkSettingsOf(plan *clientsetup.Plan, entry clientsetup.
 // checkOpenWays finds what setup would still close: the client's own tools go round the gate.
 func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
 	var open []string
-	opts.Command = entry.Command
+	if !plan.ForAllWorkspaces() {
+		opts.Command = entry.Command
+	}
 	for _, keep := range []bool{false, true} { // either is a choice
-		opts.KeepReadTools = keep
+		opts.KeepTools = keep
 		again, err := clientsetup.New(plan.Client, opts)
 		if err != nil {
 			return
 		}
 		open = nil
-		for _, file := range again.Files[1:] {
+		for i, file := range again.Files {
+			if i == 0 && (len(again.Files) > 1 || plan.ForAllWorkspaces()) { // a list of servers alone was looked at
+				continue
+			}
 			if file.Action != clientsetup.Unchanged {
 				open = append(open, file.Name+": "+file.Detail)
 			}
