@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/chosen"
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
@@ -246,7 +247,7 @@ func (c *initCommand) report(done setUp) {
 	for _, note := range c.notes(done) {
 		c.Printf("\nNote: %s\n", note)
 	}
-	c.Printf("\nNow connect your client (claude-desktop, claude-code, cursor, roo or vscode):\n  %s\n", c.setupLine(done.dir, done.found.Client))
+	c.Printf("\nNow connect your client (%s; or --all that are here):\n  %s\n", strings.Join(clientsetup.Names(), ", "), c.setupLine(done.dir, done.found.Client))
 }
 
 // keptSettingsNote points out settings that somebody else may have written.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -30,10 +31,7 @@ func OpenCode() Client {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// As if it had fetched already what it fetches for plugins.
-			const plugin = "@opencode-ai/plugin"
-			write(t, object{"packages": object{"": object{"dependencies": object{plugin: "*"}}}}, p.Home, "config", "opencode", "package-lock.json")
-			write(t, "", p.Home, "config", "opencode", "node_modules", ".keep")
+			Seed(t, filepath.Join(p.Home, "config", "opencode"))
 			return []string{"run", prompt}, []string{"OPENCODE_CONFIG_CONTENT=" + string(config), "OPENCODE_DISABLE_AUTOUPDATE=1",
 				"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_SHARE=1"}
 		},
@@ -45,6 +43,13 @@ func OpenCode() Client {
 			write(t, strings.Replace(openCodePlugin, "WORDS", string(words), 1), p.Home, "config", "opencode", "plugins", "hook.js")
 		},
 	}
+}
+
+// Seed makes a directory of OpenCode's configuration one for which it has fetched already what it fetches for plugins.
+func Seed(t testing.TB, dir string) {
+	t.Helper()
+	write(t, object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}}, dir, "package-lock.json")
+	write(t, "", dir, "node_modules", ".keep")
 }
 
 const openCodePlugin = `import { spawnSync } from "node:child_process";

@@ -19,6 +19,8 @@ const patience = 3 * time.Minute
 // Place is where a run takes place. Both directories are of this run alone.
 type Place struct {
 	Workspace, Home string
+	// Runtime is for sockets, whose names must be short.
+	Runtime string
 }
 
 // NewPlace makes both, below a directory of the test.
@@ -34,8 +36,15 @@ func NewPlace(t testing.TB) Place {
 			t.Fatal(err)
 		}
 	}
+	if p.Runtime, err = os.MkdirTemp("", "run-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(p.Runtime) })
 	return p
 }
+
+// Env is the environment of a program of a run that talks to nobody.
+func (p Place) Env() []string { return environment(p, "http://127.0.0.1:9") }
 
 // temporary is for a run's temporary files. The configuration is not below it, where Codex would not trust its own.
 func (p Place) temporary() string { return filepath.Join(p.Home, "tmp") }
@@ -78,7 +87,7 @@ func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result 
 
 // environment is all that a client sees of ours: nothing of the user's, and a proxy that lets nothing through.
 func environment(p Place, proxy string) []string {
-	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "CI=1",
+	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "CI=1",
 		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost", "DO_NOT_TRACK=1"}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 		env = append(env, name+"="+proxy)

@@ -1,0 +1,163 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/e2e/agents"
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
+
+// built is the program, made once.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "orchestra-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "orchestra-mcp")
+	out, err := exec.Command("go", "build", "-o", program, "../../cmd/orchestra-mcp").CombinedOutput()
+	if err != nil {
+		_, _ = os.Stderr.Write(out)
+	}
+	return program, err
+})
+
+// governed is a client that was set up as a user would do it, in a workspace with an intent for src/.
+type governed struct {
+	t      *testing.T
+	client agents.Client
+	agents.Place
+	program string
+}
+
+func govern(t *testing.T, c agents.Client, p agents.Place) *governed {
+	t.Helper()
+	program, err := built()
+	check.OK(t, err)
+	g := &governed{t, c, p, program}
+	check.Write(t, p.Workspace, "src/seen.txt", "seen\n")
+	check.Write(t, p.Workspace, "docs/other.md", "# Other\n")
+	check.Repository(t, p.Workspace)
+	g.ours("init", "--yes", "--name", "Work on src", "--scope", "src/**")
+	args := []string{"setup", c.Name, "--command", program}
+	if c.Name == "codex" || c.Name == "gemini" {
+		args = append(args, "--keep-tools")
+	}
+	g.ours(args...)
+	switch c.Name {
+	case "codex": // the person trusts the directory
+		g.rule(".codex/config.toml", fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n", p.Workspace))
+	case "opencode": // as if it had fetched already what it fetches for plugins
+		agents.Seed(t, filepath.Join(p.Workspace, ".opencode"))
+	}
+	t.Cleanup(g.end)
+	return g
+}
+
+// ours runs this program as the user of the place.
+func (g *governed) ours(args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command(g.program, args...)
+	cmd.Dir, cmd.Env = g.Workspace, g.Env()
+	out, err := cmd.CombinedOutput()
+	check.Must(g.t, err == nil, "%v: %v\n%s", args, err, out)
+	return string(out)
+}
+
+// end ends the server that a hook has started.
+func (g *governed) end() {
+	marks, _ := filepath.Glob(filepath.Join(g.Workspace, ".orchestration/state/servers/*.json"))
+	for _, mark := range marks {
+		var server struct {
+			PID int `json:"pid"`
+		}
+		if text, err := os.ReadFile(mark); err == nil && json.Unmarshal(text, &server) == nil && server.PID > 1 {
+			_ = syscall.Kill(server.PID, syscall.SIGTERM)
+		}
+	}
+}
+
+// run has the client work through calls of its own tools.
+func (g *governed) run(calls ...agents.Call) agents.Result {
+	g.t.Helper()
+	var script []agents.Turn
+	for _, call := range calls {
+		script = append(script, agents.Calling(call))
+	}
+	r := agents.Run(g.t, g.client, g.Place, script, g.client.Trusting...)
+	alone(g.t, r)
+	return r
+}
+
+func (g *governed) at(name string) string { return filepath.Join(g.Workspace, name) }
+
+// log is the ledger, a line a record.
+func (g *governed) log() string {
+	g.t.Helper()
+	// A record may come behind the answer to a hook; the server's end brings all of them.
+	g.end()
+	g.ours("verify")
+	return g.ours("log", "--json")
+}
+
+// The real clients, with nothing but `init` and `setup`: what is in scope is done and recorded, what is not is not done, and
+// the model is told why.
+func TestGoverned(t *testing.T) {
+	each(t, func(t *testing.T, c agents.Client, p agents.Place) {
+		g := govern(t, c, p)
+		r := g.run(
+			c.Write(g.at("src/new.txt"), "new\n"),
+			c.Write(g.at("docs/new.md"), "new\n"),
+			c.Shell("echo by command > src/made.txt; cat src/new.txt; touch docs/made.md || echo kept out"),
+			c.Shell("echo again >> src/made.txt"),
+		)
+		told := r.Told()
+		check.Equal(t, len(r.Requests()), 5, "requests")
+		check.Equal(t, g.read("src/new.txt"), "new\n")
+		check.Equal(t, g.read("src/made.txt"), "by command\nagain\n")
+		check.That(t, !exists(p, "docs/new.md") && !exists(p, "docs/made.md"), "what is out of scope was changed")
+		check.That(t, strings.Contains(told, "SCOPE_VIOLATION"), "the model was not told why")
+		check.That(t, strings.Contains(told, "kept out"), "the command was not held, or its output is gone")
+		log := g.log()
+		check.Equal(t, strings.Count(log, `"kind":"mutation"`), 1, "mutations")
+		check.Equal(t, strings.Count(log, `"kind":"command"`), 2, "commands")
+		check.That(t, strings.Contains(log, `"client":{"name":"`+c.Name), "the records do not name the client: %s", log)
+		check.That(t, strings.Contains(log, "SCOPE_VIOLATION"), "the refusal is not recorded: %s", log)
+	})
+}
+
+func (g *governed) read(name string) string {
+	text, _ := os.ReadFile(g.at(name))
+	return string(text)
+}
+
+// A person's own rules keep their force over commands that are rewritten.
+func TestAPersonsRulesHold(t *testing.T) {
+	each(t, func(t *testing.T, c agents.Client, p agents.Place) {
+		g := govern(t, c, p)
+		switch c.Name {
+		case "claude-code":
+			g.rule(".claude/settings.json", `{"permissions":{"deny":["Bash(touch src/denied:*)"],"ask":["Bash(touch src/asked:*)"]}}`)
+		case "codex":
+			g.rule(".codex/rules/own.rules", "prefix_rule(pattern=[\"touch\", \"src/denied\"], decision=\"forbidden\")\nprefix_rule(pattern=[\"touch\", \"src/asked\"], decision=\"prompt\")\n")
+		case "gemini":
+			g.rule(".gemini/policies/own.toml", "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"touch src/denied\"\ndecision = \"deny\"\npriority = 500\n"+
+				"[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"touch src/asked\"\ndecision = \"ask_user\"\npriority = 500\n")
+		case "opencode":
+			g.rule("config/opencode/opencode.json", `{"permission":{"bash":{"*":"allow","touch src/denied*":"deny","touch src/asked*":"ask"}}}`)
+		}
+		g.run(c.Shell("touch src/denied"), c.Shell("true && touch src/asked"), c.Shell("touch src/free"))
+		check.That(t, !exists(p, "src/denied"), "what the person denied was run")
+		check.That(t, !exists(p, "src/asked"), "what the person is to be asked about was run")
+		check.That(t, exists(p, "src/free"), "what no rule names was not run")
+	})
+}
+
+func (g *governed) rule(file, text string) { check.Write(g.t, g.Home, file, text) }
