@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/native"
 )
 
@@ -157,6 +158,9 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 		return exitRefused, fmt.Errorf("the sandbox that this command was judged for is not to be had here, perhaps because the client runs it in one of its own; nothing was run (%w)", err)
 	case err != nil:
 		return exitRefused, err
+	}
+	if shell.Read(job.Line, shell.Dialect("bash")).Background {
+		a.warn("what the line left running (&) has ended with it; to keep it, have the client itself run the command in the background")
 	}
 	return result.ExitCode, nil
 }

@@ -39,9 +39,10 @@ func (s *Server) newDesk() *native.Desk {
 func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &hookServer{Server: s, desk: s.newDesk(), listener: l}
-	if idle > 0 {
-		h.idle = time.AfterFunc(idle, cancel)
+	h := &hookServer{Server: s, desk: s.newDesk(), listener: l, lull: &lull{patience: idle, end: cancel}}
+	h.lull.leave()
+	if s.presence.transport == "" {
+		s.presence.transport = "hooks"
 	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	s.settleLeft()
@@ -55,7 +56,7 @@ func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time
 			cancel()
 			break
 		}
-		h.calls.Go(func() { h.serve(ctx, conn, idle) })
+		h.calls.Go(func() { h.serve(ctx, conn) })
 	}
 	_ = l.Close() // the next server may listen
 	ending, done := context.WithTimeout(context.Background(), endTime)
@@ -69,15 +70,46 @@ type hookServer struct {
 	*Server
 	desk     *native.Desk
 	listener *hookdoor.Listener
-	idle     *time.Timer
+	lull     *lull
 	calls    sync.WaitGroup
+}
+
+// lull ends a server when nobody has called for a while, and nobody is there any more. With no while it never does.
+type lull struct {
+	patience time.Duration
+	end      func()
+
+	mu    sync.Mutex
+	there int
+	timer *time.Timer
+}
+
+func (l *lull) enter() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.there++
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+// leave begins the while, when the last has left.
+func (l *lull) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.there = max(0, l.there-1)
+	if l.there == 0 && l.patience > 0 {
+		l.timer = time.AfterFunc(l.patience, l.end)
+	}
 }
 
 // askGrace is how long a caller may take to say what it wants.
 const askGrace = 10 * time.Second
 
 // serve answers one caller.
-func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn, idle time.Duration) {
+func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn) {
+	h.lull.enter()
+	defer h.lull.leave()
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(askGrace))
 	r, err := conn.Receive(h.listener)
@@ -86,10 +118,6 @@ func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn, idle time.D
 		return
 	}
 	_ = conn.SetDeadline(time.Time{})
-	if h.idle != nil {
-		h.idle.Stop()
-		defer h.idle.Reset(idle)
-	}
 	switch r.Op {
 	case "event":
 		h.event(ctx, conn, r)
