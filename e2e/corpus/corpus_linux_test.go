@@ -80,13 +80,22 @@ func (w *world) run(a attack) (result string, answers []answer) {
 	before, lines := w.look(), w.ledger()
 	for _, each := range []string{a.before, line} {
 		if each != "" {
-			answers = append(answers, w.server.call("execute_command", args{"session": w.sessions[intent], "command": w.fill(each), "timeout": 50}))
+			answers = append(answers, w.command(intent, w.fill(each)))
 		}
 	}
 	if a.then != nil {
 		a.then(w)
 	}
 	return w.judge(a, before, lines, answers), answers
+}
+
+// command runs a line under an intent.
+func (w *world) command(intent, line string) answer {
+	w.t.Helper()
+	if w.client {
+		return w.byClient(intent, line)
+	}
+	return w.server.call("execute_command", args{"session": w.sessions[intent], "command": line, "timeout": 50})
 }
 
 func (w *world) judge(a attack, before state, lines string, answers []answer) string {

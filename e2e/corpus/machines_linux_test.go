@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -152,15 +153,25 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, confine(names)) // it returns only where it failed
 		os.Exit(1)
 	}
+	if len(os.Args) > 1 && os.Args[1] == "exec" {
+		exitWith(becomeProgram())
+	}
+	if dir := os.Getenv(askEnv); dir != "" {
+		exitWith(askAsUser(dir))
+	}
 	if dir := os.Getenv(serveEnv); dir != "" {
-		if err := serve(dir, sandbox.Level(os.Getenv(levelEnv))); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+		exitWith(serve(dir, sandbox.Level(os.Getenv(levelEnv))))
 	}
 	check.Waiting()
 	os.Exit(m.Run())
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 func serve(dir string, level sandbox.Level) error {
@@ -180,13 +191,18 @@ func serve(dir string, level sandbox.Level) error {
 		set.Commands.MaxProcesses = most
 	}
 	set.Commands.RevertViolations = os.Getenv(revertEnv) != ""
-	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv, revertEnv} {
+	var hooks func() (*hookdoor.Listener, error)
+	if os.Getenv(hooksEnv) != "" {
+		hooks = func() (*hookdoor.Listener, error) { return hookdoor.Find(os.Getenv).Listen(dir) }
+	}
+	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv, revertEnv, hooksEnv} {
 		if err := os.Unsetenv(name); err != nil {
 			return err
 		}
 	}
 	srv, err := server.New(server.Options{
-		Dir: dir, Settings: set, Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true, Ability: limited(level),
+		Dir: dir, Settings: set, Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true, Ability: limited(level), Hooks: hooks,
+		Chosen: func(terminal string) (string, bool) { return terminal, false }, // which has the name of an intent here
 	})
 	if err != nil {
 		return err

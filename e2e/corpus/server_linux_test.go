@@ -71,6 +71,9 @@ func (w *world) serves(program string) *served {
 	if w.requires {
 		s.cmd.Env = append(s.cmd.Env, requireEnv+"=1")
 	}
+	if w.client {
+		s.cmd.Env = append(s.cmd.Env, hooksEnv+"=1", "XDG_RUNTIME_DIR="+w.runtime())
+	}
 	if w.reverts {
 		s.cmd.Env = append(s.cmd.Env, revertEnv+"=1")
 	}

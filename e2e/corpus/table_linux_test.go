@@ -71,8 +71,13 @@ func TestTheTableNamesEveryAttackByCommands(t *testing.T) {
 // those in the document. Without ORCHESTRA_LONG half of them are made once at the level full and a quarter once below it,
 // and under the race detector a twelfth of these.
 func TestCommandsUnderAttack(t *testing.T) {
+	underAttack(t, testProgram(t), false, tried)
+}
+
+// underAttack makes those attacks that are tried now, by execute_command or in a client's own shell.
+func underAttack(t *testing.T, program string, client bool, tried func(i int, level sandbox.Level, user bool) bool) {
+	t.Helper()
 	rows := table(t)
-	program := testProgram(t)
 	got := &results{of: map[string]map[string]string{}}
 	t.Cleanup(func() {
 		if t.Failed() && check.Long() {
@@ -86,7 +91,7 @@ func TestCommandsUnderAttack(t *testing.T) {
 			}
 			t.Run(who(level, user), func(t *testing.T) {
 				t.Parallel()
-				all := newWorld(t, level, user, false, program)
+				all := attackedWorld(t, level, user, false, client, program)
 				for i, a := range corpus() {
 					if !tried(i, level, user) {
 						continue
@@ -94,11 +99,14 @@ func TestCommandsUnderAttack(t *testing.T) {
 					t.Run(a.name, func(t *testing.T) {
 						w := all
 						if a.alone || a.bare {
-							w = newWorld(t, level, user, a.bare, program)
+							w = attackedWorld(t, level, user, a.bare, client, program)
 						}
 						result := w.in(t).try(a)
 						got.add(a.name, who(level, user), result)
 						want := rows[a.name][level][index(user)]
+						if other, differs := byClients()[a.name][level]; client && differs {
+							want = other
+						}
 						check.That(t, result == want || a.varies && result == held, "the result is %q, want %q", result, want)
 						check.That(t, a.allowed(level, result), "the level must not let it be %q", result)
 					})

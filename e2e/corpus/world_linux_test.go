@@ -65,6 +65,8 @@ type world struct {
 	requires  bool // the level full
 	processes int  // that a command may have, 0 for the default
 	reverts   bool // commands.revert_violations
+	client    bool // makes the attacks in its own shell
+	calls     int  // that it has announced
 	top       string
 	ws, home  string
 	loose     string // a file that could be made in the shared /tmp
@@ -78,6 +80,15 @@ type world struct {
 func newWorld(t *testing.T, level sandbox.Level, user, bare bool, program string) *world {
 	t.Helper()
 	w := emptyWorld(t, level, user, bare)
+	w.begin(program)
+	return w
+}
+
+// attackedWorld is one that is attacked by execute_command or in a client's own shell.
+func attackedWorld(t *testing.T, level sandbox.Level, user, bare, client bool, program string) *world {
+	t.Helper()
+	w := emptyWorld(t, level, user, bare)
+	w.client = client
 	w.begin(program)
 	return w
 }
@@ -129,6 +140,9 @@ func (w *world) begin(program string) {
 		if w.sessions[id] = selected.text("session"); w.sessions[id] == "" {
 			w.t.Fatalf("%s: %v", id, selected.Fields)
 		}
+	}
+	if w.client {
+		w.awaitHooks()
 	}
 	w.base = w.look()
 }

@@ -1,0 +1,30 @@
+package corpus_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+)
+
+// TestShellsUnderAttack makes the same attacks in a client's own shell, whose lines the hook makes run in the sandbox.
+func TestShellsUnderAttack(t *testing.T) {
+	underAttack(t, clientProgram(t), true, triedByClient)
+}
+
+// triedByClient reports whether an attack is made now: without ORCHESTRA_LONG one in eight, at full or at landlock, as one user.
+func triedByClient(i int, level sandbox.Level, user bool) bool {
+	switch {
+	case check.Long():
+		return true
+	case user != (os.Getuid() != 0) || check.Short() && i%24 != 0:
+		return false
+	}
+	return i%8 == 0 && level == sandbox.Full || i%8 == 4 && level == sandbox.Landlock
+}
+
+// byClients are the results that are others in a client's shell than in the document.
+func byClients() map[string]map[sandbox.Level]string {
+	return map[string]map[sandbox.Level]string{}
+}
