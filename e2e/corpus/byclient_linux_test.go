@@ -24,7 +24,14 @@ func triedByClient(i int, level sandbox.Level, user bool) bool {
 	return i%8 == 0 && level == sandbox.Full || i%8 == 4 && level == sandbox.Landlock
 }
 
-// byClients are the results that are others in a client's shell than in the document.
-func byClients() map[string]map[sandbox.Level]string {
-	return map[string]map[sandbox.Level]string{}
+// byClients are the results, at none, that can be others in a client's shell than in the document.
+func byClients() map[string]string {
+	return map[string]string{
+		// What cannot be recorded the client is told of with its next call.
+		"the workspace, parent of .orchestration, is renamed":                                stopped,
+		"the directory of the ledger is renamed":                                             stopped,
+		"the directory of the ledger is renamed and a copy without records put in its place": stopped,
+		// The parent is the process that runs the command, not the server.
+		"kill -9 of the parent": held,
+	}
 }

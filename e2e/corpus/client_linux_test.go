@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 )
 
 // Environment variables that make this test binary more than a server on standard input and output.
@@ -126,12 +128,20 @@ func (w *world) clientEnv(more ...string) []string {
 	}, more...)
 }
 
-// awaitHooks waits until the server answers hooks, which is soon after its first answer.
+// awaitHooks waits until the server answers hooks, which is soon after its first answer, and begins the client's sessions.
 func (w *world) awaitHooks() {
 	w.t.Helper()
 	for late := time.Now().Add(answerTime); w.tellsHook("SRC", "SessionStart", nil).Gone; time.Sleep(5 * time.Millisecond) {
 		check.Must(w.t, time.Now().Before(late), "no server answers hooks\n%s", w.server.log)
 	}
+	for session := range w.sessions {
+		first := w.announces(session, "Read", args{"file_path": filepath.Join(w.ws, "src/a.txt")})
+		check.Must(w.t, first.Decision == "", "%+v", first)
+	}
+	records, err := os.Open(ledgertest.File(w.ws))
+	check.OK(w.t, err)
+	w.t.Cleanup(func() { records.Close() })
+	w.records = records
 }
 
 // announces says before a call what it will be.
@@ -183,30 +193,34 @@ func refusal(reason string) answer {
 	return answer{IsError: true, Fields: map[string]any{"error_type": code, "error": reason}}
 }
 
-// onRecord waits for the record of a command, which follows the last one; where the ledger is not what it was, until the server
-// knows it.
+// onRecord waits for the record of a command, which follows the last one. Where the ledger is not what it was, the record may come
+// all the same, or the client is told what became of it.
 func (w *world) onRecord(session, lines string, last any, out string, exit int) answer {
 	w.t.Helper()
-	for late := time.Now().Add(answerTime); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
-		if r := w.lastCommand(); r["id"] != last {
+	for late := time.Now().Add(recordTime); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+		if r := w.lastCommand(); r != nil && r["id"] != last {
 			return w.recordedAnswer(r, out, exit)
 		}
 		if strings.HasPrefix(w.ledger(), lines) {
 			continue
 		}
-		next := w.announces(session, "Bash", args{"command": "true"})
-		if next.Gone || strings.HasPrefix(next.Reason, "LEDGER_UNAVAILABLE") {
+		next := w.announces(session, "Write", args{"file_path": filepath.Join(w.ws, "src/none.txt"), "content": "x\n"})
+		if w.lastCommand()["id"] == last && (next.Gone || strings.HasPrefix(next.Reason, "LEDGER_UNAVAILABLE")) {
 			return refusal(next.Reason)
 		}
 	}
-	w.t.Fatal("the command is not recorded")
+	w.t.Fatalf("the command is not recorded\n%s", w.server.log)
 	return answer{}
 }
 
-// lastCommand is the newest record of a command, nil without one.
+// recordTime is longer than any record takes.
+const recordTime = time.Minute
+
+// lastCommand is the newest record of a command, nil without one, wherever the ledger's file is by now.
 func (w *world) lastCommand() (last map[string]any) {
 	w.t.Helper()
-	for line := range strings.Lines(w.ledger()) {
+	text := check.Value(io.ReadAll(io.NewSectionReader(w.records, 0, math.MaxInt64)))(w.t)
+	for line := range strings.Lines(w.ledger() + string(text)) {
 		var r struct {
 			ID       string                    `json:"id"`
 			Metadata map[string]map[string]any `json:"metadata"`

@@ -107,13 +107,13 @@ func (w *world) judge(a attack, before state, lines string, answers []answer) st
 	if now := w.ledger(); !strings.HasPrefix(now, lines) {
 		switch {
 		case last.text("error_type") == "LEDGER_UNAVAILABLE":
-			if all := fmt.Sprint(last.Fields); !strings.Contains(all, "git checkout") || !strings.Contains(all, "renamed or replaced") && !strings.Contains(all, ".git: no such file") {
+			if all := fmt.Sprint(last.Fields); !w.client && (!strings.Contains(all, "git checkout") || !strings.Contains(all, "renamed or replaced") && !strings.Contains(all, ".git: no such file")) {
 				w.t.Errorf("it does not say what happened and what to do: %s", all)
 			}
 			return stopped
 		case slices.Contains(kinds(last), "ledger"):
 			return w.stopped(a, lost)
-		case now == "" && slices.Contains(kinds(last), "workspace"):
+		case now == "" && (slices.Contains(kinds(last), "workspace") || w.client && len(kinds(last)) > 0):
 			return w.stopped(a, found) // it has another name now
 		case now == "":
 			return outside

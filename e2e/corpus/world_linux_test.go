@@ -67,6 +67,7 @@ type world struct {
 	reverts   bool // commands.revert_violations
 	client    bool // makes the attacks in its own shell
 	calls     int  // that it has announced
+	records   *os.File
 	top       string
 	ws, home  string
 	loose     string // a file that could be made in the shared /tmp

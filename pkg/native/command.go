@@ -101,6 +101,9 @@ func (r *running) recorded() {
 	switch {
 	case let && begun:
 		r.desk.approved(r.event, r.asking.questions)
+		if r.refusal != nil { // what it changed that it may not, or that it could not be recorded
+			r.desk.tell(r.event, "of the command that was run: "+Text(r.refusal))
+		}
 	case let:
 		r.desk.note(r.event, "lapsed", "let through, and not begun")
 	}
