@@ -16,7 +16,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/native"
 )
 
@@ -159,7 +158,7 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 	case err != nil:
 		return exitRefused, err
 	}
-	if shell.Read(job.Line, shell.Dialect("bash")).Background {
+	if result.Left {
 		a.warn("what the line left running (&) has ended with it; to keep it, have the client itself run the command in the background")
 	}
 	return result.ExitCode, nil

@@ -54,7 +54,8 @@ func isSandbox(pid int) bool {
 	return err == nil && name == sandbox.HelperName
 }
 
-// isServer recognises a running `orchestra-mcp serve` of the same binary.
+// isServer recognises a running `orchestra-mcp serve` of the same binary, and `orchestra-mcp exec`, which is the parent of what a
+// command leaves behind too.
 func isServer(pid int) bool {
 	ours, err := os.Stat("/proc/self/exe")
 	if err != nil {
@@ -68,9 +69,13 @@ func isServer(pid int) bool {
 	theirs, err := os.Stat(procFile(pid, "exe"))
 	if errors.Is(err, fs.ErrPermission) {
 		// A sandbox hides it; then the name has to do.
-		return filepath.Base(args[0]) == filepath.Base(os.Args[0]) && slices.Contains(args, "serve")
+		return filepath.Base(args[0]) == filepath.Base(os.Args[0]) && runsCommands(args)
 	}
-	return err == nil && os.SameFile(ours, theirs) && slices.Contains(args, "serve")
+	return err == nil && os.SameFile(ours, theirs) && runsCommands(args)
+}
+
+func runsCommands(args []string) bool {
+	return slices.Contains(args, "serve") || slices.Contains(args, "exec")
 }
 
 // parentOf is 0 where nothing is known.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,13 +43,20 @@ func becomeProgram() error {
 	return syscall.Exec(filepath.Join(filepath.Dir(self), realProgram), os.Args, os.Environ())
 }
 
+// builtAt is where the program is built, once.
+func builtAt() string { return filepath.Join(os.TempDir(), fmt.Sprint("corpus-program-", os.Getpid())) }
+
+var built = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "build", "-ldflags=-w", "-o", builtAt(), "../../cmd/orchestra-mcp").CombinedOutput()
+})
+
 // clientProgram is testProgram with the real one beside it.
 func clientProgram(t *testing.T) string {
 	t.Helper()
-	program := testProgram(t)
-	build := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Join(filepath.Dir(program), realProgram), "../../cmd/orchestra-mcp")
-	out, err := build.CombinedOutput()
+	out, err := built()
 	check.Must(t, err == nil, "build the program: %v\n%s", err, out)
+	program := testProgram(t)
+	check.OK(t, os.WriteFile(filepath.Join(filepath.Dir(program), realProgram), check.Value(os.ReadFile(builtAt()))(t), 0o755))
 	return program
 }
 

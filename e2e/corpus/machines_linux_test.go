@@ -163,7 +163,9 @@ func TestMain(m *testing.M) {
 		exitWith(serve(dir, sandbox.Level(os.Getenv(levelEnv))))
 	}
 	check.Waiting()
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.Remove(builtAt())
+	os.Exit(code)
 }
 
 func exitWith(err error) {

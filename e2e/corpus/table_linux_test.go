@@ -145,7 +145,7 @@ func (w *world) try(a attack) string {
 	}
 	gone := result == stopped && w.ledger() == "" // with .git: the link to it leads nowhere
 	problems := w.verify()
-	check.That(w.t, (len(problems) > 0) == (result == broken || result == lost || gone) || w.client && result == stopped, "the result is %s, and verify says %+v", result, problems)
+	check.That(w.t, (len(problems) > 0) == (result == broken || result == lost || gone) || w.client && (result == stopped || w.ledger() == ""), "the result is %s, and verify says %+v", result, problems)
 	if a.alone || a.bare {
 		err := w.server.end()
 		check.That(w.t, err == nil || result == killed, "%v", err)

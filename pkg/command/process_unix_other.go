@@ -72,6 +72,8 @@ func (p *process) interrupt() {
 	syscall.Kill(-p.pid, syscall.SIGTERM)
 }
 
+func (p *process) busy() bool { return syscall.Kill(-p.pid, 0) == nil }
+
 func (p *process) sweep(time.Duration) []int {
 	syscall.Kill(-p.pid, syscall.SIGKILL)
 	return nil

@@ -141,7 +141,11 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 	drained := ours.drain(out, apart)
 
 	await(ctx, cmp.Or(spec.Timeout, DefaultTimeout), shell, result)
-	if !result.TimedOut && !result.Cancelled { // what the shell left running may go on printing
+	switch {
+	case result.TimedOut || result.Cancelled:
+	case spec.Through != nil:
+		result.Left = lingers(shell)
+	default: // what the shell left running may go on printing
 		select {
 		case <-drained:
 		case <-time.After(drainGrace):
@@ -176,6 +180,21 @@ func await(ctx context.Context, timeout time.Duration, shell *process, result *R
 	}
 	shell.interrupt()
 	within(termGrace, shell.ended)
+}
+
+// lingers gives what the shell left running its time to print, and reports whether it still runs then.
+func lingers(shell *process) bool {
+	late := time.After(drainGrace)
+	for pause := time.Millisecond; shell.busy(); pause = min(2*pause, 20*time.Millisecond) {
+		select {
+		case <-late:
+			return true
+		case <-shell.tooMany():
+			return true
+		case <-time.After(pause):
+		}
+	}
+	return false
 }
 
 // EndAbandoned ends what commands of servers left that died without ending them (SIGKILL), and returns the process ids.

@@ -112,6 +112,8 @@ type Result struct {
 
 	// Limit is how the command was held to Spec.MaxProcesses.
 	Limit Limit
+	// Left: with Spec.Through, what the shell left running did not end soon, and was ended.
+	Left bool
 	// Survivors are the process ids that could not be killed, because they run under another user or in a state that
 	// takes no signal. Empty is the rule.
 	Survivors []int

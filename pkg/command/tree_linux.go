@@ -72,6 +72,11 @@ func (p *process) sweep(grace time.Duration) []int {
 	return pids(members)
 }
 
+// busy reports whether anything of the command runs beside its first process, which has ended or lasts as long as its namespace.
+func (p *process) busy() bool {
+	return slices.ContainsFunc(p.members(), func(member stat) bool { return member.pid != p.pid })
+}
+
 // endNamespace kills the first process of the command's own process namespace, with which all the others die: when it can
 // be waited for, none is left (pid_namespaces(7)). False if it does not die.
 func (p *process) endNamespace(grace time.Duration) bool {

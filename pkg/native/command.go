@@ -243,10 +243,25 @@ func (d *Desk) Ended(id string, e *Ending) {
 		return
 	}
 	if e == nil {
+		d.endAbandoned()
 		e = &Ending{ExitCode: -1}
 	}
 	r.end(e, nil)
 }
+
+// endAbandoned ends what is left of a command whose process was killed, as soon as the system knows of that.
+func (d *Desk) endAbandoned() {
+	for pause := time.Millisecond; pause < abandonedTime; pause *= 2 {
+		if ended := d.Tools.Commands.Runner.EndAbandoned(); len(ended) > 0 {
+			d.Logger.Warn().Ints("pids", ended).Msg("ended what was left of a client's command")
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// abandonedTime is after how long nothing is left of it.
+const abandonedTime = 100 * time.Millisecond
 
 // commandMade takes the client's word that a command has ended, where the process that ran it could not say so.
 func (d *Desk) commandMade(e clienthook.Event) {
