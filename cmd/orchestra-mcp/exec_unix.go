@@ -39,7 +39,7 @@ func withStreams(run func(*command.Through) error) error {
 		}
 	}()
 	if term.IsTerminal(os.Stdin.Fd()) {
-		through.In = theirs
+		through.In, through.Terminal = theirs, true
 		if state, err := term.MakeRaw(os.Stdin.Fd()); err == nil {
 			defer func() { _ = term.Restore(os.Stdin.Fd(), state) }()
 		}
@@ -51,7 +51,7 @@ func withStreams(run func(*command.Through) error) error {
 		}
 	}
 	var shown sync.WaitGroup
-	shown.Go(func() { _, _ = io.Copy(os.Stdout, ours) })
+	shown.Go(func() { _, _ = io.Copy(at, ours) })
 	err = errors.Join(run(through), theirs.Close())
 	shown.Wait()
 	return err

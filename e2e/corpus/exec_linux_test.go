@@ -114,7 +114,8 @@ func TestCommandsReachNoOtherJob(t *testing.T) {
 			real := filepath.Join(w.home, realProgram) // which the sandbox shows
 			check.OK(t, os.Link(filepath.Join(filepath.Dir(program), realProgram), real))
 			waiting := w.lets("touch src/waited")
-			job := check.Value(os.ReadFile(w.job()))(t)
+			waits := w.job()
+			job := check.Value(os.ReadFile(waits))(t)
 			id := strings.Fields(waiting)[2]
 			event := `{"session_id":"ALL","cwd":"` + w.ws + `","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"` + w.ws + `/docs/other.md","content":"x"},"tool_use_id":"f"}`
 			w.put("ws/src/event.json", event)
@@ -127,7 +128,7 @@ print('REA' 'CHED', s.recv(1000))`)
 			for _, line := range []string{
 				"for f in .orchestration/state/native/jobs/*; do echo x > $f; done; true",
 				"cp -r .orchestration/state src/state; rm -rf .orchestration/state/native; mv src .orchestration/state/native; true",
-				"cat " + w.job() + " && echo REACHED",
+				"cat " + waits + " && echo REACHED",
 				"cat " + w.runtime() + "/orchestra-mcp/* && echo REACHED",
 				"echo x > " + w.runtime() + "/orchestra-mcp/dir-x; true",
 				"python3 src/ask.py",
@@ -144,7 +145,7 @@ print('REA' 'CHED', s.recv(1000))`)
 					line = orphan
 				}
 				a := w.byClient("ALL", line)
-				t.Logf("%s: %.600v", line, a.Fields)
+				t.Logf("%s: %.600v %v", line, a.Fields, w.has(strings.TrimPrefix(waits, w.ws)))
 				check.That(t, !strings.Contains(a.text("output"), "REACHED"), "%s: %v", line, a.Fields)
 				check.That(t, !w.has("src/waited"), "%s: the job has run", line)
 			}
@@ -250,43 +251,40 @@ func TestExecIsLikeTheShell(t *testing.T) {
 // TestExecInATerminal: a command in a client's terminal has one, but not the client's.
 func TestExecInATerminal(t *testing.T) {
 	w := attackedWorld(t, sandbox.Full, false, false, true, clientProgram(t))
-	ours, theirs, err := pty.Open()
-	check.OK(t, err)
-	defer ours.Close()
-	for _, c := range []struct{ line, types, want string }{
-		{"test -t 0 && test -t 1 && test -t 2 && echo all three", "", "all three"},
-		{"read x; echo got $x", "hello\n", "got hello"},
-		{"stty size", "", "30 100"},
-		{"tty", "", "not " + theirs.Name()},
-		{"python3 -c \"open('/dev/tty', 'w').write('REA' 'CHED')\"; echo end", "", "end"},
-		{"echo begun; cat; echo ended", "\x04", "ended"},
-		{"trap 'echo caught' INT; echo begun; sleep 1000; echo on", "\x03", "caught"},
+	for _, c := range []struct{ line, when, types, want string }{
+		{line: "test -t 0 && test -t 1 && test -t 2 && echo all three", want: "all three\r\n"},
+		{line: "echo begun; read x; echo got $x", when: "begun", types: "hello\n", want: "got hello\r\n"},
+		{line: "stty size", want: "30 100\r\n"},
+		{line: "[ $(readlink /proc/self/fd/0) = {TTY} ] || echo another", want: "another\r\n"},
+		{line: "echo begun; cat; echo ended", when: "begun", types: "\x04", want: "ended\r\n"},
+		{line: "trap 'echo caught' INT; echo begun; sleep 1000; echo on", when: "begun", types: "\x03", want: "caught\r\n"},
 	} {
-		check.OK(t, pty.Setsize(ours, &pty.Winsize{Rows: 30, Cols: 100}))
-		cmd := w.shell(w.lets(c.line))
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		check.OK(t, cmd.Start())
-		if c.types != "" {
-			time.Sleep(500 * time.Millisecond)
-		}
-		_, err := ours.WriteString(c.types)
-		check.OK(t, err)
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
-		select {
-		case <-done:
-		case <-time.After(10 * time.Second):
-			t.Errorf("%q does not end", c.line)
-			_ = cmd.Process.Kill()
-		}
-		_ = ours.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-		var out bytes.Buffer
-		_, _ = out.ReadFrom(ours)
-		t.Logf("%q: %q", c.line, out.String())
-		no, is := strings.CutPrefix(c.want, "not ")
-		check.That(t, strings.Contains(out.String(), c.want) && !is || is && !strings.Contains(out.String(), no+"\r"), "%q prints %q, want %q", c.line, out.String(), c.want)
+		t.Run(c.line, func(t *testing.T) {
+			w.in(t)
+			ours, theirs, err := pty.Open()
+			check.OK(t, err)
+			check.OK(t, pty.Setsize(ours, &pty.Winsize{Rows: 30, Cols: 100}))
+			cmd := w.shell(w.lets(strings.ReplaceAll(c.line, "{TTY}", theirs.Name())))
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			check.OK(t, cmd.Start())
+			theirs.Close()
+			stuck := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+			defer stuck.Stop()
+			var out []byte
+			for part, typed := make([]byte, 1000), false; err == nil; {
+				var n int
+				n, err = ours.Read(part)
+				out = append(out, part[:n]...)
+				if !typed && c.types != "" && bytes.Contains(out, []byte(c.when)) {
+					typed = true
+					_, _ = ours.WriteString(c.types)
+				}
+			}
+			_ = cmd.Wait()
+			check.That(t, strings.Contains(string(out), c.want), "it prints %q, want %q", out, c.want)
+		})
 	}
-	w.idle()
+	w.in(t).idle()
 	check.OK(t, w.server.end())
 }

@@ -68,6 +68,7 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 		p.cmd.Stdin = theirs.input // else it is the null device
 	}
 	p.cmd.SysProcAttr = processAttributes()
+	p.cmd.SysProcAttr.Setctty = spec.Through != nil && spec.Through.Terminal // with Ctty 0, its standard input
 	started := make(chan error)
 	sandbox.Go(func() { p.live(spec, started) })
 	err = <-started

@@ -78,7 +78,11 @@ type Spec struct {
 }
 
 // Through are the standard streams of a command.
-type Through struct{ In, Out, Err *os.File }
+type Through struct {
+	In, Out, Err *os.File
+	// Terminal: In is a terminal that no session has, and becomes that of the command's, so that what is typed can interrupt it.
+	Terminal bool
+}
 
 // Result is what became of a command that was started. A failing command, a timeout and a cancellation are results.
 type Result struct {

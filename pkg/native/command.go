@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -267,8 +266,13 @@ const abandonedTime = 100 * time.Millisecond
 func (d *Desk) commandMade(e clienthook.Event) {
 	d.mu.Lock()
 	var r *running
+	made, _ := e.Action.(clienthook.Command)
 	for _, one := range d.commands {
-		if keyOf(one.event) == keyOf(e) || strings.Contains(string(e.Input), one.id) {
+		if keyOf(one.event) == keyOf(e) {
+			r = one
+			break
+		}
+		if made.Line == one.line {
 			r = one
 		}
 	}
