@@ -125,7 +125,9 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 		return command.Result{}, err
 	}
 	defer d.dropJob(r.id)
-	r.line = r.rewritten(spec.Command, tells)
+	if r.line = r.rewritten(spec.Command, tells); len(r.line) > maxLine {
+		return command.Result{}, fmt.Errorf("%w: with its quotes escaped the line is too long for the client's shell; write a script file and run that", command.ErrInvalidSpec)
+	}
 	d.mu.Lock()
 	d.commands[r.id] = r
 	d.mu.Unlock()
@@ -150,6 +152,9 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 	r.result.Duration, as.Ran = time.Since(began), r.level
 	return r.result, r.err
 }
+
+// maxLine is what Linux takes for one argument of a program, in bytes.
+const maxLine = 128<<10 - 1
 
 // rewritten is what the client runs in the place of a line. One that can change the shell's directory is followed by what
 // takes the change over.
