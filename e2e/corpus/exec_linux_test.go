@@ -92,6 +92,26 @@ func TestLinesThatNoHookMade(t *testing.T) {
 			w.idle()
 		})
 	}
+	t.Run("its job twice at a time", func(t *testing.T) {
+		made := w.in(t).lets("echo x >> src/made; sleep 0.2")
+		one, two := w.shell(made), w.shell(made)
+		check.OK(t, errors.Join(one.Start(), two.Start()))
+		_, _ = one.Process.Wait()
+		_, _ = two.Process.Wait()
+		check.Equal(t, string(check.Value(os.ReadFile(filepath.Join(w.ws, "src/made")))(t)), "x\n")
+	})
+	long := w.in(t).announces("SRC", "Bash", args{"command": ": " + strings.Repeat("'x'", 30_000)})
+	check.That(t, long.Decision == "deny" && strings.Contains(long.Reason, "too long"), "a line that no shell takes: %.200q", long.Reason)
+	w.idle()
+	check.OK(t, w.server.end())
+}
+
+// TestTheClientIsToldOfViolations: with the first answer that its model reads.
+func TestTheClientIsToldOfViolations(t *testing.T) {
+	w := attackedWorld(t, sandbox.None, false, false, true, clientProgram(t))
+	w.byClient("SRC", "echo x | tee docs/other.md")
+	told := w.tellsHook("SRC", "PostToolUse", args{"tool_name": "Read", "tool_use_id": "r", "tool_input": args{"file_path": filepath.Join(w.ws, "src/a.txt")}, "tool_response": args{}})
+	check.That(t, strings.Contains(told.Note, "COMMAND_OUT_OF_SCOPE") && strings.Contains(told.Note, "docs/other.md"), "it is told %q", told.Note)
 	check.OK(t, w.server.end())
 }
 
