@@ -40,7 +40,8 @@ func becomeProgram() error {
 	if err != nil {
 		return err
 	}
-	return syscall.Exec(filepath.Join(filepath.Dir(self), realProgram), os.Args, os.Environ())
+	program := filepath.Join(filepath.Dir(self), realProgram)
+	return syscall.Exec(program, append([]string{program}, os.Args[1:]...), os.Environ())
 }
 
 // builtAt is where the program is built, once.

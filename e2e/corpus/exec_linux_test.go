@@ -160,6 +160,7 @@ print('REA' 'CHED', s.recv(1000))`)
 				"exec:HOME=" + w.home + " " + real + " use ALL && echo REACHED",
 				"exec:" + real + " hook claude-code | grep -q deny || echo REACHED",
 			} {
+				what := line
 				if script, is := strings.CutPrefix(line, "exec:"); is { // by an orphan without an environment
 					w.put("ws/src/out.sh", script+"; echo done")
 					w.put("ws/src/said", "")
@@ -168,6 +169,9 @@ print('REA' 'CHED', s.recv(1000))`)
 				a := w.byClient("ALL", line)
 				t.Logf("%s: %.600v %v", line, a.Fields, w.has(strings.TrimPrefix(waits, w.ws)))
 				check.That(t, !strings.Contains(a.text("output"), "REACHED"), "%s: %v", line, a.Fields)
+				if strings.Contains(what, " exec ") || strings.Contains(what, " use ") {
+					check.That(t, strings.Contains(a.text("output"), "governed"), "%s: %v", line, a.Fields)
+				}
 				check.That(t, !w.has("src/waited"), "%s: the job has run", line)
 			}
 			check.That(t, bytes.Equal(check.Value(os.ReadFile(w.job()))(t), job), "the job is another")
@@ -275,7 +279,9 @@ func TestExecIsLikeTheShell(t *testing.T) {
 // TestExecInATerminal: a command in a client's terminal has one, but not the client's.
 func TestExecInATerminal(t *testing.T) {
 	w := attackedWorld(t, sandbox.Full, false, false, true, clientProgram(t))
-	for _, c := range []struct{ line, when, types, want string }{
+	for _, c := range []struct{ line, when, types, want, piped string }{
+		{line: "echo out; echo err >&2", want: "err\r\n", piped: "out\n"},
+		{line: "echo begun >&2; read x; echo got $x", when: "begun", types: "hello\n", want: "hello\r\n", piped: "got hello\n"},
 		{line: "test -t 0 && test -t 1 && test -t 2 && echo all three", want: "all three\r\n"},
 		{line: "echo begun; read x; echo got $x", when: "begun", types: "hello\n", want: "got hello\r\n"},
 		{line: "stty size", want: "30 100\r\n"},
@@ -290,6 +296,10 @@ func TestExecInATerminal(t *testing.T) {
 			check.OK(t, pty.Setsize(ours, &pty.Winsize{Rows: 30, Cols: 100}))
 			cmd := w.shell(w.lets(strings.ReplaceAll(c.line, "{TTY}", theirs.Name())))
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
+			var piped bytes.Buffer
+			if c.piped != "" {
+				cmd.Stdout = &piped
+			}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 			check.OK(t, cmd.Start())
 			theirs.Close()
@@ -306,6 +316,7 @@ func TestExecInATerminal(t *testing.T) {
 				}
 			}
 			_ = cmd.Wait()
+			check.Equal(t, piped.String(), c.piped)
 			check.That(t, strings.Contains(string(out), c.want), "it prints %q, want %q", out, c.want)
 		})
 	}
