@@ -115,7 +115,7 @@ func gitAttacks() []attack {
 		{name: "git reset --hard to a commit of its own making", before: "git branch evil $(git commit-tree -p HEAD -m x $(echo evil | git hash-object -w --stdin | sed 's/.*/100644 blob &\\tother.md/' | git mktree))",
 			line: "git reset -q --hard evil", git: true},
 		{name: "git rm and git mv out of scope", line: "git mv docs/other.md src/stolen; git rm -q docs/deep/er/page.md", git: true},
-		{name: "git clean of what it ignores", line: "git clean -fdxq", git: true, alone: true, stops: true},
+		{name: "git clean of what it ignores", line: "git clean -fdxq", git: true, alone: true},
 		{name: "git apply of a patch out of scope", prepare: patch, line: "git apply src/p.diff", git: true},
 		{name: "git init outside of the workspace", line: "git init -q {OUT}/r", git: true},
 		{name: "mkdir .git, where there is none", intent: "ALL", sh: "mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", bare: true},
