@@ -180,6 +180,8 @@ func (r *running) end(e *Ending, err error) {
 	if e == nil && err == nil {
 		if left, known := r.desk.endingOf(r.id); known {
 			e = &left
+		} else {
+			r.desk.endAbandoned(0)
 		}
 	}
 	r.mu.Lock()
@@ -196,14 +198,14 @@ func (r *running) end(e *Ending, err error) {
 
 // lapse ends what has not begun, for nobody will begin it, and what has ended without saying so.
 func (r *running) lapse() {
-	held := r.desk.jobHeld(r.id)
+	held, taken := r.desk.jobHeld(r.id)
 	r.mu.Lock()
 	begun, locked := r.claimed, r.locked
 	r.locked = r.locked || held
 	r.mu.Unlock()
 	switch {
 	case begun, held:
-	case locked:
+	case locked, taken:
 		r.end(nil, nil)
 	default:
 		r.end(nil, command.ErrNotStarted)
@@ -247,24 +249,27 @@ func (d *Desk) Ended(id string, e *Ending) {
 		return
 	}
 	if e == nil {
-		d.endAbandoned()
+		d.endAbandoned(abandonedTime)
 		e = &Ending{ExitCode: -1}
 	}
 	r.end(e, nil)
 }
 
-// endAbandoned ends what is left of a command whose process was killed, as soon as the system knows of that.
-func (d *Desk) endAbandoned() {
-	for pause := time.Millisecond; pause < abandonedTime; pause *= 2 {
+// endAbandoned ends what is left of a command whose process was killed, of which the system knows after a time.
+func (d *Desk) endAbandoned(after time.Duration) {
+	for pause := time.Millisecond; ; pause *= 2 {
 		if ended := d.Tools.Commands.Runner.EndAbandoned(); len(ended) > 0 {
 			d.Logger.Warn().Ints("pids", ended).Msg("ended what was left of a client's command")
+			return
+		}
+		if pause > after {
 			return
 		}
 		time.Sleep(pause)
 	}
 }
 
-// abandonedTime is after how long nothing is left of it.
+// abandonedTime is after how long it does.
 const abandonedTime = 100 * time.Millisecond
 
 // commandMade takes the client's word that a command has ended, where the process that ran it could not say so.

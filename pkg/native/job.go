@@ -132,8 +132,8 @@ func (d *Desk) inJobs(work func(*os.Root) error) error {
 	})
 }
 
-// jobHeld reports whether a process has a job, by its lock.
-func (d *Desk) jobHeld(id string) (held bool) {
+// jobHeld reports whether a process has a job, by its lock, and whether one has had it.
+func (d *Desk) jobHeld(id string) (held, claimed bool) {
 	_ = d.inJobs(func(dir *os.Root) error {
 		for _, name := range []string{jobFile(id), jobFile(id) + jobClaimed} {
 			file, _, err := durable.OpenRegularIn(dir, name, os.O_RDWR)
@@ -141,12 +141,12 @@ func (d *Desk) jobHeld(id string) (held bool) {
 				continue
 			}
 			free, err := durable.TryLock(file)
-			held = held || err == nil && !free
+			held, claimed = held || err == nil && !free, claimed || name != jobFile(id)
 			file.Close()
 		}
 		return nil
 	})
-	return held
+	return held, claimed
 }
 
 // ClaimJob takes the job of an id in a workspace, for one process: exec. The file that it returns is locked until it is closed.
