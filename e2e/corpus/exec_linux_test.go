@@ -194,6 +194,7 @@ func TestExecKilled(t *testing.T) {
 			"SIGKILL":                       func(_ *world, pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) },
 			"SIGKILL, with nobody in reach": func(_ *world, pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) },
 			"SIGKILL of its group":          func(_ *world, pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) },
+			"end of the server":             func(w *world, _ int) { _ = w.server.in.Close() },
 			"SIGKILL of the server":         func(w *world, _ int) { _ = w.server.cmd.Process.Kill() },
 		} {
 			if !check.Long() && level != sandbox.Landlock && (level != sandbox.Full || name != "SIGKILL") {
@@ -224,6 +225,9 @@ func TestExecKilled(t *testing.T) {
 				}
 				check.That(t, len(w.running()) == 0, "still there: %q", w.running())
 				check.Equal(t, strings.Count(w.ledger(), `"command":{"command"`), 1, "records of the command")
+				if name == "end of the server" {
+					check.That(t, w.lastCommand()["command"].(map[string]any)["exit_code"] == 143.0, "%v", w.lastCommand())
+				}
 				check.OK(t, w.server.end())
 			})
 		}

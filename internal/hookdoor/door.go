@@ -202,6 +202,15 @@ func (c *Conn) Send(message any) error {
 	return err
 }
 
+// HangUp tells the other end to come to its own, and hears it for a time.
+func (c *Conn) HangUp(patience time.Duration) {
+	_ = c.SetReadDeadline(time.Now().Add(patience))
+	if u, is := c.Conn.(*net.UnixConn); is && u.CloseWrite() == nil {
+		return
+	}
+	_ = c.Close()
+}
+
 func (c *Conn) read(into any) error {
 	var text []byte
 	for {

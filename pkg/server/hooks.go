@@ -145,7 +145,7 @@ func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.
 
 // command stays with the process that runs a command until it has ended.
 func (h *hookServer) command(conn *hookdoor.Conn, r hookdoor.Request) {
-	begins := h.desk.Begins(r.Job, func() { _ = conn.Close() })
+	begins := h.desk.Begins(r.Job, func() { conn.HangUp(endTime) })
 	if conn.Send(hookdoor.Reply{OK: begins}) != nil || !begins {
 		return
 	}
