@@ -136,6 +136,7 @@ func (c *claude) restricted() Answer {
 	texts := slices.Concat([]string{c.line.whole}, c.line.said, c.line.meant)
 	answer := strictest(c.fileRules()...)
 	for _, r := range c.bash {
+		c.line.work += compared * len(c.line.reading.Programs)
 		if r.Verdict > answer.Verdict && r.Verdict > Allow && (c.line.any(r.pattern, texts...) || r.begins(c.line.reading.Programs)) {
 			answer = r.Answer
 		}
@@ -151,7 +152,7 @@ func (r claudeRule) begins(programs []shell.Program) bool {
 }
 
 // allowed reports whether Claude Code runs a command without asking: each program of it, but for the wrappers that it
-// looks behind ("Wrappers" of the page on permissions; those that need a flag to be read are left out).
+// looks behind ("Wrappers" of the page on permissions; of xargs nobody knows what it runs). Its exact text is enough.
 func (c *claude) allowed(cmd command) (answer Answer, ok bool) {
 	const wrappers = "timeout time nice nohup stdbuf command builtin"
 	for i, p := range cmd.programs {
@@ -163,6 +164,8 @@ func (c *claude) allowed(cmd command) (answer Answer, ok bool) {
 			return r.Verdict == Allow && c.counts(r, p) && c.line.any(r.pattern, texts...)
 		})
 		switch {
+		case at >= 0 && i == 0 && c.bash[at].exact:
+			return c.bash[at].Answer, true
 		case at >= 0:
 			answer = c.bash[at].Answer
 		case i+1 < len(cmd.programs) && shell.Among(wrappers, p.Path):

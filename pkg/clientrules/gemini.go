@@ -38,11 +38,18 @@ func judgeGemini(q Question, l *line) (Answer, error) {
 	}), nil
 }
 
-// firstGemini is the rule for a command. One that holds in some modes only counts if it restricts.
+// firstGemini is the rule for a command. One that holds in some modes only counts if it restricts certain commands: the
+// others stay in force whatever the line becomes.
 func (l *line) firstGemini(rules []geminiRule, text string) geminiRule {
 	args := "{\x00\"command\":" + quoteJSON(text) + "\x00}"
 	for _, r := range rules {
-		if l.work += len(args) * max(r.cost, 1); l.work <= maxWork && (r.args == nil || r.args.MatchString(args)) && !(r.conditional && (r.Verdict == Allow || r.args == nil)) {
+		if r.conditional && (r.Verdict == Allow || r.args == nil) {
+			continue
+		}
+		if l.work += len(args) * max(r.cost, 1); l.work > maxWork {
+			break
+		}
+		if r.args == nil || r.args.MatchString(args) {
 			return r
 		}
 	}

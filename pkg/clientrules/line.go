@@ -28,8 +28,10 @@ type line struct {
 	work int
 }
 
-// maxWork takes some seconds. What people write takes a thousandth.
-const maxWork = 1 << 30
+const (
+	maxWork  = 1 << 30 // takes some seconds; what people write takes a thousandth
+	compared = 64      // for a program that is compared word by word
+)
 
 // matches compares a text with a pattern.
 func (l *line) matches(g glob, text string) bool {
