@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -66,23 +67,59 @@ func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program[0], append(append(program[1:], argv...), args...)...)
 	cmd.Dir, cmd.Env = p.Workspace, append(environment(p, m.URL()), env...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, so no client finds the one of the tests
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // a program that it left may hold the streams
+	// Files, for a pipe is open as long as anything that the client left in the background.
+	streams := t.TempDir()
+	out, errs := create(t, streams, "stdout"), create(t, streams, "stderr")
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // else a client finds the terminal of the tests
 	err := cmd.Run()
-	if cmd.Process != nil {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
+	end(t, p)
+	r := Result{Model: m, Code: cmd.ProcessState.ExitCode(), Stdout: content(t, out), Stderr: content(t, errs)}
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("%s: %v\n%s", c.Name, err, errs.String())
+	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v, %v\n%s\n%s", c.Name, err, ctx.Err(), r.Stdout, r.Stderr)
 	}
-	if ctx.Err() != nil {
-		t.Fatalf("%s did not end within %v\n%s\n%s", c.Name, patience, out.String(), errs.String())
+	return r
+}
+
+// end kills what is left of a run. Clients give a command a session of its own: what they all share is the home directory.
+func end(t testing.TB, p Place) {
+	t.Helper()
+	for left := true; left; {
+		left = false
+		environs, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range environs {
+			raw, err := os.ReadFile(file) // that of a process that has ended is empty, or gone
+			if err != nil || !bytes.Contains(raw, []byte("HOME="+p.Home+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				left = true
+			}
+		}
 	}
-	return Result{Model: m, Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String()}
+}
+
+func create(t testing.TB, dir, name string) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func content(t testing.TB, f *os.File) string {
+	t.Helper()
+	raw, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // environment is all that a client sees of ours: nothing of the user's, and a proxy that lets nothing through.
