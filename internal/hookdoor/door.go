@@ -53,10 +53,11 @@ type Request struct {
 	Token string `json:"token"`
 	// Op is event, begins or ended.
 	Op string `json:"op"`
-	// Client, Event and Terminal are those of a hook.
+	// Client, Event, Terminal and Attended are those of a hook.
 	Client   string `json:"client,omitempty"`
 	Event    []byte `json:"event,omitempty"`
 	Terminal string `json:"terminal,omitempty"`
+	Attended bool   `json:"attended,omitempty"` // a person is there to answer the client
 	// Job, ExitCode and Level are of a command; without an ExitCode it was ended.
 	Job      string `json:"job,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`

@@ -130,8 +130,7 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 	}
 	job := Job{
 		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: r.tells,
-		Anywhere: r.event.Client == clienthook.Codex && spec.Level != sandbox.None, // whose events leave out the directory
-		Level:    spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
 	}
 	d.mu.Lock()
 	d.commands[r.id] = r
@@ -306,11 +305,15 @@ func (d *Desk) rules(e clienthook.Event, line string) (answer clienthook.Answer,
 	case clientrules.Allow:
 		return clienthook.Answer{Verdict: clienthook.Allow}, nil
 	case clientrules.Ask:
-		if e.Client.CanAsk(e.Mode) && !e.Client.Abilities(e.Mode).RewriteAllows {
+		if canAsk(e) {
 			return clienthook.Answer{Verdict: clienthook.Ask, Reason: "The user's own settings ask about this command: " + why}, nil
 		}
 		return answer, refusal.Newf(refusal.ApprovalRequired, "The user's own settings of %s ask about this command: %s.", e.Client, why)
 	case clientrules.None:
+		if canAsk(e) && e.Mode != "plan" {
+			// The client would ask. Asked by us it does not offer a rule for the line that we wrote, which would allow all.
+			return clienthook.Answer{Verdict: clienthook.Ask, Reason: "In the sandbox of the intent: " + line}, nil
+		}
 		return answer, nil
 	}
 	if e.Client == clienthook.VSCode {

@@ -47,8 +47,6 @@ type Job struct {
 	Line    string    `json:"line"`
 	Dir     string    `json:"dir"` // absolute
 	Expires time.Time `json:"expires"`
-	// Anywhere: the client may run it in another directory of the workspace than it has said.
-	Anywhere bool `json:"anywhere,omitempty"`
 	// Tells: the shell's last directory is wanted.
 	Tells bool `json:"tells"`
 
@@ -273,9 +271,6 @@ func (j *Job) fits(line, dir string, now time.Time) error {
 	here, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
-	}
-	if j.Anywhere {
-		j.Dir = filepath.ToSlash(here) // below the workspace, where the job was found
 	}
 	if j.Line != line || !now.Before(j.Expires) || path.Clean(j.Dir) != filepath.ToSlash(here) {
 		return ErrJob

@@ -154,7 +154,7 @@ func (w *world) raw(event []byte) answer {
 	w.t.Helper()
 	conn := check.Value(hookdoor.Find(os.Getenv).Dial(w.dir))(w.t)
 	defer conn.Close()
-	reply := check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event}))(w.t)
+	reply := check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event, Attended: true}))(w.t)
 	var out struct {
 		Specific struct {
 			Decision string         `json:"permissionDecision"`
