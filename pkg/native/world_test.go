@@ -45,6 +45,7 @@ type world struct {
 	id     string // the client's session
 	mode   string
 	agent  string
+	alone  bool // nobody is there to answer the client
 
 	options server.Options
 	server  *server.Server
@@ -150,11 +151,17 @@ func (w *world) send(event args) answer {
 	return w.raw(check.Value(json.Marshal(event))(w.t))
 }
 
-func (w *world) raw(event []byte) answer {
+// ask gives a hook's output.
+func (w *world) ask(event []byte) hookdoor.Reply {
 	w.t.Helper()
 	conn := check.Value(hookdoor.Find(os.Getenv).Dial(w.dir))(w.t)
 	defer conn.Close()
-	reply := check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event, Attended: true}))(w.t)
+	return check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event, Attended: !w.alone}))(w.t)
+}
+
+func (w *world) raw(event []byte) answer {
+	w.t.Helper()
+	reply := w.ask(event)
 	var out struct {
 		Specific struct {
 			Decision string         `json:"permissionDecision"`
