@@ -3,6 +3,7 @@ package native_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -54,6 +55,9 @@ func replay(t *testing.T, intent string) {
 		want := ""
 		if r := ours.tool(tool, arguments).Refusal; r != nil {
 			want = string(r.Code())
+		}
+		for _, undo := range [][]string{{"checkout", "-q", "."}, {"clean", "-fdq", "-e", ".orchestration"}} { // what ours has done
+			check.OK(t, exec.Command("git", append([]string{"-C", ours.dir}, undo...)...).Run())
 		}
 		native.client, native.id = e.Client, e.Session
 		got := native.joined(there, intent)
