@@ -131,12 +131,8 @@ func (p Place) Listen(workspace string) (_ *Listener, err error) {
 			lock.Close()
 		}
 	}()
-	free, err := durable.TryLock(lock)
-	if err != nil {
+	if err := p.take(lock, workspace); err != nil {
 		return nil, err
-	}
-	if !free {
-		return nil, ErrTaken
 	}
 	for _, left := range l.files { // by one that was killed
 		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,6 +151,24 @@ func (p Place) Listen(workspace string) (_ *Listener, err error) {
 		return errors.Join(err, l.lock.Close())
 	})
 	return l, err
+}
+
+// take locks the place. A lock that nobody answers for is that of a server that is ending or beginning, or of a child that it was
+// just making.
+func (p Place) take(lock *os.File, workspace string) error {
+	const tries, pause = 100, 5 * time.Millisecond
+	for range tries {
+		free, err := durable.TryLock(lock)
+		if err != nil || free {
+			return err
+		}
+		if conn, err := net.Dial("unix", p.file(workspace, ".sock")); err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(pause)
+	}
+	return ErrTaken
 }
 
 // Close ends it. It has no effect the second time.

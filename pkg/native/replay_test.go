@@ -3,7 +3,6 @@ package native_test
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,9 +55,12 @@ func replay(t *testing.T, intent string) {
 		if r := ours.tool(tool, arguments).Refusal; r != nil {
 			want = string(r.Code())
 		}
-		for _, undo := range [][]string{{"checkout", "-q", "."}, {"clean", "-fdq", "-e", ".orchestration"}} { // what ours has done
-			check.OK(t, exec.Command("git", append([]string{"-C", ours.dir}, undo...)...).Run())
+		for _, name := range check.Value(os.ReadDir(ours.dir))(t) { // what ours has done
+			if name.Name() != ".orchestration" && name.Name() != ".git" {
+				check.OK(t, os.RemoveAll(filepath.Join(ours.dir, name.Name())))
+			}
 		}
+		furnish(t, ours.dir)
 		native.client, native.id = e.Client, e.Session
 		got := native.joined(there, intent)
 		check.That(t, got == want, "%s: the hook is answered %q, %s %v %q", file, got, tool, arguments, want)

@@ -57,8 +57,7 @@ func newWorld(t *testing.T, changes ...func(*server.Options)) *world {
 	t.Helper()
 	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	agenttest.Workspace(t, dir)
-	check.Write(t, dir, ".intentignore", "secret:keys/**\nsrc/closed.txt\n")
-	check.Write(t, dir, "keys/k", "secret\n")
+	furnish(t, dir)
 	w := &world{t: t, dir: dir, client: clienthook.ClaudeCode, id: "s1", mode: "default"}
 	w.options = server.Options{
 		Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
@@ -74,6 +73,16 @@ func newWorld(t *testing.T, changes ...func(*server.Options)) *world {
 		agenttest.Verify(t, dir, false)
 	})
 	return w
+}
+
+// furnish makes what stands in a world beside what agenttest makes.
+func furnish(t *testing.T, dir string) {
+	t.Helper()
+	for name, content := range map[string]string{
+		".intentignore": "secret:keys/**\nsrc/closed.txt\n", "keys/k": "secret\n", "src/a.txt": "one\ntwo\nthree\n", "docs/other.md": "# Other\n",
+	} {
+		check.Write(t, dir, name, content)
+	}
 }
 
 // start starts a server, which also answers hooks.
