@@ -35,7 +35,6 @@ func replay(t *testing.T, intent string) {
 	compared := map[clienthook.Client]int{}
 	native, ours := newWorld(t), newWorld(t)
 	native.alone = true
-	check.Must(t, ours.tool("select_active_intent", args{"intent_id": intent}).Refusal == nil, "selecting")
 	for _, file := range files {
 		client := clienthook.Client(strings.Split(file, "testdata/")[1][:strings.IndexByte(strings.Split(file, "testdata/")[1], '/')])
 		raw := check.Value(os.ReadFile(file))(t)
@@ -51,6 +50,8 @@ func replay(t *testing.T, intent string) {
 		here, _ := moved(client, raw, ours.dir)
 		same, _ := clienthook.Parse(client, here)
 		tool, arguments = asOurs(same)
+		ours.connection = file // which has seen nothing
+		check.Must(t, ours.tool("select_active_intent", args{"intent_id": intent}).Refusal == nil, "selecting")
 		want := ""
 		if r := ours.tool(tool, arguments).Refusal; r != nil {
 			want = string(r.Code())

@@ -47,6 +47,8 @@ type world struct {
 	agent  string
 	alone  bool // nobody is there to answer the client
 
+	connection string // of calls of our tools
+
 	options server.Options
 	server  *server.Server
 	calls   int
@@ -134,7 +136,7 @@ func (w *world) at(name string) string { return filepath.Join(w.dir, filepath.Fr
 func (w *world) tool(name string, a args) hooks.Result {
 	w.t.Helper()
 	raw := check.Value(json.Marshal(a))(w.t)
-	return w.server.Do(w.t.Context(), hooks.Request{Tool: name, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "mcp"}})
+	return w.server.Do(w.t.Context(), hooks.Request{Tool: name, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "mcp" + w.connection}})
 }
 
 // answer is what Claude Code makes of a hook's output.
