@@ -216,3 +216,18 @@ exec `+program+` "$@"
 	check.OK(t, os.Chmod(filepath.Join(dir, "orchestra-mcp"), 0o755))
 	return governWith(t, c, p, program, filepath.Join(dir, "orchestra-mcp"))
 }
+
+// In Codex' own sandbox, which lets nothing be mounted and no socket be made, commands are held by Landlock, and the record says so.
+func TestInAClientsOwnSandbox(t *testing.T) {
+	c, p := agents.Codex(), agents.NewPlace(t)
+	c.Program(t)
+	c.Trusting = []string{"--sandbox", "workspace-write", "--dangerously-bypass-hook-trust"}
+	g := govern(t, c, p)
+	r := g.run(c.Shell("echo by command > src/seen.txt; touch docs/made.md || echo kept out"), c.Shell("exit 3"))
+	check.Equal(t, g.read("src/seen.txt"), "by command\n")
+	check.That(t, !exists(p, "docs/made.md"), "what is out of scope was changed")
+	check.That(t, strings.Contains(r.Told(), "kept out"), "the command was not held, or its output is gone: %s", r.Stderr)
+	log := g.log()
+	check.Equal(t, strings.Count(log, `"sandbox":"landlock"`), 2, "commands at landlock: "+log)
+	check.That(t, strings.Contains(log, `"exit_code":3`), "the exit code is not known: %s", log)
+}
