@@ -116,7 +116,7 @@ func (d *Desk) load() {
 		return
 	}
 	d.loaded = true
-	_ = d.inJobs(removeAll) // of a server that is gone
+	_ = d.inJobs(d.removeOld) // of servers that are gone
 	err := d.inCalls(func(dir *os.Root) error {
 		names, err := fs.ReadDir(dir.FS(), ".")
 		for _, name := range names {
@@ -233,8 +233,12 @@ func (d *Desk) settle(l *letThrough, is state) {
 			effect.Before, effect.Exists = last.After, last.After.Hash != ""
 			effect.Before.Bytes, _ = d.Contents.Get(last.After.OID)
 		}
-		changed = changed || now != effect.Before.Hash || f.From != "" && d.hashNow(f.From) == ""
-		if is == open && f.Known && now != f.After.Hash {
+		if f.From == "" {
+			changed = changed || now != effect.Before.Hash
+		} else {
+			changed = changed || now != "" || d.hashNow(f.From) != f.Before.Hash
+		}
+		if is == open && (!f.Known || now != f.After.Hash) {
 			return
 		}
 		files = append(files, effect)
