@@ -82,7 +82,7 @@ func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result 
 	return Result{result, m}
 }
 
-// Env is the environment of a program of a run that talks to nobody: nothing of the user's.
+// Env is the environment of a program of this place: nothing of the user's.
 func (p Place) Env() []string {
 	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8"}
 	for name, dir := range map[string]string{"CONFIG": "config", "CACHE": "cache", "DATA": "data", "STATE": "state"} {

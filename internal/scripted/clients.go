@@ -34,7 +34,8 @@ func Claude() Client {
 		Write: func(path, content string) Call { return Call{"Write", object{"file_path": path, "content": content}} },
 		Command: func(url, _ string) (argv, env []string, err error) {
 			// The user's settings may have an environment too, which goes before ours, but not before that of this argument.
-			vars := map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy"}
+			vars := map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy",
+				"CLAUDE_CODE_USE_BEDROCK": "", "CLAUDE_CODE_USE_VERTEX": "", "CLAUDE_CODE_USE_FOUNDRY": ""}
 			settings, err := json.Marshal(object{"env": vars})
 			env = []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1"}
 			for name, value := range vars {

@@ -72,14 +72,29 @@ func (m *Model) Requests() []json.RawMessage {
 	return slices.Clone(m.requests)
 }
 
+// Opening has the texts of the first request: what the agent was given to begin with, its tools among it.
+func (m *Model) Opening() []string {
+	return m.told(func(all []json.RawMessage) json.RawMessage { return all[0] })
+}
+
 // Told has the texts of the last request, in which clients repeat the whole conversation.
-func (m *Model) Told() (told []string) {
+func (m *Model) Told() []string {
+	return m.told(func(all []json.RawMessage) json.RawMessage { return all[len(all)-1] })
+}
+
+// Answers has what was not told at the beginning: the calls, and what became of them.
+func (m *Model) Answers() []string {
+	opening := m.Opening()
+	return slices.DeleteFunc(m.Told(), func(told string) bool { return slices.Contains(opening, told) })
+}
+
+func (m *Model) told(which func([]json.RawMessage) json.RawMessage) []string {
 	requests := m.Requests()
 	if len(requests) == 0 {
 		return nil
 	}
 	var said any
-	if err := json.Unmarshal(requests[len(requests)-1], &said); err != nil {
+	if err := json.Unmarshal(which(requests), &said); err != nil {
 		return []string{err.Error()}
 	}
 	return texts(said, nil)
