@@ -111,7 +111,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		h.deny(e, errors.New("a governed command has no say about calls"))
 		return
 	}
-	reply, err := h.ask(ctx, hookdoor.Request{Op: "event", Client: string(h.client), Event: raw, Terminal: terminalOf()})
+	reply, err := h.ask(ctx, hookdoor.Request{Op: "event", Client: string(h.client), Event: raw, Terminal: terminalOf(), Attended: h.attended()})
 	switch {
 	case err == nil:
 		h.print(clienthook.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, ExitCode: reply.ExitCode})
@@ -120,6 +120,12 @@ func (h *hookRun) answer(ctx context.Context) {
 	default:
 		h.deny(e, err)
 	}
+}
+
+// attended: Claude Code tells its hooks whether a person is there.
+func (h *hookRun) attended() bool {
+	attended, _ := h.lookup("CLAUDE_CODE_SESSION_ATTENDED")
+	return attended == "1"
 }
 
 // ask asks the server of the workspace, which it starts if there is none.

@@ -21,7 +21,9 @@ func Claude() Client {
 		},
 		Hooked: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
 			"SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
-		Shell: func(command string) Call { return Call{Name: "Bash", Input: object{"command": command, "description": "Run it"}} },
+		Shell: func(command string) Call {
+			return Call{Name: "Bash", Input: object{"command": command, "description": "Run it"}}
+		},
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}
 			for _, event := range c.Hooked {

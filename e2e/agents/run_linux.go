@@ -1,12 +1,15 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,14 +75,33 @@ func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result 
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	result, err := scripted.Run(ctx, slices.Concat(c.Program(t), argv, args), p.Workspace, slices.Concat(p.Env(), m.Alone(), env))
-	if err != nil {
-		t.Fatalf("%s: %v", c.Name, err)
-	}
-	if ctx.Err() != nil {
-		t.Fatalf("%s did not end within %v\n%s\n%s", c.Name, patience, result.Stdout, result.Stderr)
+	result, err := scripted.Run(ctx, slices.Concat(c.Program(t), argv, args), p.Workspace, slices.Concat(p.Env(), m.Alone(), env), p.temporary())
+	end(t, p)
+	if ctx.Err() != nil || err != nil {
+		t.Fatalf("%s: %v, %v\n%s\n%s", c.Name, err, ctx.Err(), result.Stdout, result.Stderr)
 	}
 	return Result{result, m}
+}
+
+// end kills what is left of a run. Clients give a command a session of its own: what they all share is the home directory.
+func end(t testing.TB, p Place) {
+	t.Helper()
+	for left := true; left; {
+		left = false
+		environs, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range environs {
+			raw, err := os.ReadFile(file) // that of a process that has ended is empty, or gone
+			if err != nil || !bytes.Contains(raw, []byte("HOME="+p.Home+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				left = true
+			}
+		}
+	}
 }
 
 // Env is the environment of a program of this place: nothing of the user's.

@@ -51,6 +51,8 @@ type Event struct {
 	Session, Agent, Call, Model string
 	// Mode is the permission mode in the client's words. Cline has none: there it is [StructuredInput], or "".
 	Mode string
+	// Attended: a person is there to answer the client. No event says so; the environment of a hook may.
+	Attended bool
 	// Tool is the client's name of the tool.
 	Tool string
 	// Cwd is the absolute directory that the call is made in; "" where the event has none.

@@ -19,7 +19,7 @@ import (
 )
 
 // Call is a call of a tool, in the words of the client that has it. A text instead of an input is what tools without a
-// schema take, as Codex' apply_patch.
+// schema take, as Codex' apply_patch. A slash in the name stands behind a namespace of Codex.
 type Call struct {
 	Name  string
 	Input any

@@ -125,7 +125,7 @@ func (e *examination) try(client scripted.Client, program string) (t trial, err 
 	patience := cmp.Or(e.ClientTime, time.Minute)
 	ctx, cancel := context.WithTimeout(e.ctx, patience)
 	defer cancel()
-	result, err := scripted.Run(ctx, slices.Concat([]string{program}, argv, client.Trusting), e.Dir, slices.Concat(e.withoutLogin(), model.Alone(), env))
+	result, err := scripted.Run(ctx, slices.Concat([]string{program}, argv, client.Trusting), e.Dir, slices.Concat(e.withoutLogin(), model.Alone(), env), dir)
 	t.written = e.takeCanary(canary)
 	t.offered = slices.Contains(model.Opening(), client.WriteTool)
 	for _, told := range model.Answers() {

@@ -116,6 +116,7 @@ func (d *Desk) load() {
 		return
 	}
 	d.loaded = true
+	_ = d.inJobs(removeAll) // of a server that is gone
 	err := d.inCalls(func(dir *os.Root) error {
 		names, err := fs.ReadDir(dir.FS(), ".")
 		for _, name := range names {

@@ -129,6 +129,7 @@ func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn) {
 // event answers a hook.
 func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.Request) {
 	e, err := clienthook.Parse(clienthook.Client(r.Client), r.Event)
+	e.Attended = r.Attended
 	var answer clienthook.Answer
 	follow := func() {}
 	if err != nil {

@@ -47,6 +47,8 @@ type commandTool struct {
 
 // Client is what is different where a client runs the command, in a shell of its own.
 type Client struct {
+	// Passed is called when nothing stands against the command any more; it is then prepared.
+	Passed func() error
 	// Run has the command run, and returns when it has ended. Nil: this server runs it.
 	Run func(ctx context.Context, r *ClientRun) (command.Result, error)
 	// Asks is what the operator has to say yes to; nil for nothing.
@@ -170,6 +172,11 @@ func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
 func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.Runner == nil {
 		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
+	}
+	if c.client.Passed != nil {
+		if err := c.client.Passed(); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := c.dir.OpenDir()
 	if err != nil {
