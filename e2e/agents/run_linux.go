@@ -3,15 +3,17 @@ package agents
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
 // patience is how long a run may take on a busy machine: each takes some seconds. Beyond it the test fails.
@@ -44,42 +46,41 @@ func NewPlace(t testing.TB) Place {
 	return p
 }
 
-// Env is the environment of a program of a run that talks to nobody.
-func (p Place) Env() []string { return environment(p, "http://127.0.0.1:9") }
-
 // temporary is for a run's temporary files. The configuration is not below it, where Codex would not trust its own.
 func (p Place) temporary() string { return filepath.Join(p.Home, "tmp") }
 
-// Result is what a run left.
+// Result is what a run left, and its model.
 type Result struct {
-	*Model
-	Code           int // -1: a signal
-	Stdout, Stderr string
+	scripted.Result
+	*scripted.Model
 }
+
+// Told has every text that the model was told.
+func (r Result) Told() string { return strings.Join(r.Model.Told(), "\n") }
 
 // Run has a client work through a script in a place, with the client's own further arguments, and ends all that it started.
 func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result {
 	t.Helper()
-	program := c.Program(t)
-	m := NewModel(t, script...)
-	argv, env := c.command(t, p, m.URL())
+	m, err := scripted.Serve(script...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	if c.prepare != nil {
+		c.prepare(t, p)
+	}
+	argv, env, err := c.Command(m.URL(), p.temporary())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program[0], append(append(program[1:], argv...), args...)...)
-	cmd.Dir, cmd.Env = p.Workspace, append(environment(p, m.URL()), env...)
-	// Files, for a pipe is open as long as anything that the client left in the background.
-	streams := t.TempDir()
-	out, errs := create(t, streams, "stdout"), create(t, streams, "stderr")
-	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // else a client finds the terminal of the tests
-	err := cmd.Run()
+	result, err := scripted.Run(ctx, slices.Concat(c.Program(t), argv, args), p.Workspace, slices.Concat(p.Env(), m.Alone(), env), p.temporary())
 	end(t, p)
-	r := Result{Model: m, Code: cmd.ProcessState.ExitCode(), Stdout: content(t, out), Stderr: content(t, errs)}
-	var exit *exec.ExitError
-	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
-		t.Fatalf("%s: %v, %v\n%s\n%s", c.Name, err, ctx.Err(), r.Stdout, r.Stderr)
+	if ctx.Err() != nil || err != nil {
+		t.Fatalf("%s: %v, %v\n%s\n%s", c.Name, err, ctx.Err(), result.Stdout, result.Stderr)
 	}
-	return r
+	return Result{result, m}
 }
 
 // end kills what is left of a run. Clients give a command a session of its own: what they all share is the home directory.
@@ -103,32 +104,9 @@ func end(t testing.TB, p Place) {
 	}
 }
 
-func create(t testing.TB, dir, name string) *os.File {
-	t.Helper()
-	f, err := os.Create(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-func content(t testing.TB, f *os.File) string {
-	t.Helper()
-	raw, err := os.ReadFile(f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
-// environment is all that a client sees of ours: nothing of the user's, and a proxy that lets nothing through.
-func environment(p Place, proxy string) []string {
-	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "CI=1",
-		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost", "DO_NOT_TRACK=1"}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		env = append(env, name+"="+proxy)
-	}
+// Env is the environment of a program of this place: nothing of the user's.
+func (p Place) Env() []string {
+	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8"}
 	for name, dir := range map[string]string{"CONFIG": "config", "CACHE": "cache", "DATA": "data", "STATE": "state"} {
 		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(p.Home, dir))
 	}

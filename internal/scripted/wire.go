@@ -1,4 +1,4 @@
-package agents
+package scripted
 
 import (
 	"fmt"
