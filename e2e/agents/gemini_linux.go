@@ -23,7 +23,12 @@ func Gemini() Client {
 			return Call{Name: "run_shell_command", Input: object{"command": command, "description": "Run it"}}
 		},
 		prepare: func(t testing.TB, p Place) {
-			add(t, object{"security": object{"folderTrust": object{"enabled": false}}}, p.Home, ".gemini", "settings.json")
+			add(t, object{
+				"security":  object{"folderTrust": object{"enabled": false}},
+				"privacy":   object{"usageStatisticsEnabled": false},
+				"telemetry": object{"enabled": false},
+				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+			}, p.Home, ".gemini", "settings.json")
 		},
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}
