@@ -27,7 +27,12 @@ func Gemini() Client {
 		},
 		Read: func(path string) Call { return Call{Name: "read_file", Input: object{"file_path": path}} },
 		prepare: func(t testing.TB, p Place) {
-			add(t, object{"security": object{"folderTrust": object{"enabled": false}}}, p.Home, ".gemini", "settings.json")
+			add(t, object{
+				"security":  object{"folderTrust": object{"enabled": false}},
+				"privacy":   object{"usageStatisticsEnabled": false},
+				"telemetry": object{"enabled": false},
+				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+			}, p.Home, ".gemini", "settings.json")
 		},
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}

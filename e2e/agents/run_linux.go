@@ -69,7 +69,7 @@ func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result 
 	if c.prepare != nil {
 		c.prepare(t, p)
 	}
-	argv, env, err := c.Command(m.URL(), p.temporary())
+	argv, env, err := c.Command(m.URL(), p.Home, p.temporary())
 	if err != nil {
 		t.Fatal(err)
 	}

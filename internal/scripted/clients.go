@@ -3,8 +3,6 @@ package scripted
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -20,8 +18,9 @@ type Client struct {
 	// Write is a call of the client's own tool, called WriteTool, that makes a file. The path is absolute.
 	WriteTool string
 	Write     func(path, content string) Call
-	// Command is a run against a model. A file that it takes is written into dir.
-	Command func(url, dir string) (argv, env []string, err error)
+	// Command is a run against a model, with the configuration in the user's home directory. A file that it takes besides is
+	// written into dir.
+	Command func(url, home, dir string) (argv, env []string, err error)
 }
 
 // Clients are all that can be run so.
@@ -32,7 +31,7 @@ func Claude() Client {
 	return Client{
 		Name: "claude-code", Executable: "claude", Trusting: []string{"--permission-mode", "bypassPermissions"}, WriteTool: "Write",
 		Write: func(path, content string) Call { return Call{"Write", object{"file_path": path, "content": content}} },
-		Command: func(url, _ string) (argv, env []string, err error) {
+		Command: func(url, _, _ string) (argv, env []string, err error) {
 			// The user's settings may have an environment too, which goes before ours, but not before that of this argument.
 			vars := map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy",
 				"CLAUDE_CODE_USE_BEDROCK": "", "CLAUDE_CODE_USE_VERTEX": "", "CLAUDE_CODE_USE_FOUNDRY": ""}
@@ -61,7 +60,7 @@ func Codex() Client {
 			}
 			return Call{"apply_patch", patch + "*** End Patch"}
 		},
-		Command: func(url, _ string) (argv, env []string, err error) {
+		Command: func(url, _, _ string) (argv, env []string, err error) {
 			argv = []string{"exec", "--skip-git-repo-check", Prompt}
 			for _, setting := range append(settings, fmt.Sprintf(provider, url)) {
 				argv = append(argv, "-c", setting)
@@ -71,36 +70,12 @@ func Codex() Client {
 	}
 }
 
-// Gemini is Gemini CLI. The kind of login is a setting, in which only the system's file goes before the user's.
-func Gemini() Client {
-	return Client{
-		Name: "gemini", Executable: "gemini", Trusting: []string{"--yolo"}, WriteTool: "write_file",
-		Write: func(path, content string) Call {
-			return Call{"write_file", object{"file_path": path, "content": content}}
-		},
-		Command: func(url, dir string) (argv, env []string, err error) {
-			settings, err := json.Marshal(object{
-				"security":  object{"auth": object{"selectedType": "gemini-api-key"}},
-				"privacy":   object{"usageStatisticsEnabled": false},
-				"telemetry": object{"enabled": false},
-				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
-			})
-			if err != nil {
-				return nil, nil, err
-			}
-			file := filepath.Join(dir, "gemini.json")
-			return []string{"-p", Prompt, "-m", "gemini-2.5-pro"}, []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=dummy", "GEMINI_CLI_NO_RELAUNCH=true",
-				"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + file}, os.WriteFile(file, settings, 0o600)
-		},
-	}
-}
-
 // OpenCode is OpenCode.
 func OpenCode() Client {
 	return Client{
 		Name: "opencode", Executable: "opencode", Trusting: []string{"--auto"}, WriteTool: "write",
 		Write: func(path, content string) Call { return Call{"write", object{"filePath": path, "content": content}} },
-		Command: func(url, _ string) (argv, env []string, err error) {
+		Command: func(url, _, _ string) (argv, env []string, err error) {
 			config, err := json.Marshal(object{
 				"autoupdate": false, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
 				"enabled_providers": []string{"scripted"},

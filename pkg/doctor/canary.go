@@ -118,7 +118,7 @@ func (e *examination) try(client scripted.Client, program string) (t trial, err 
 		return t, err
 	}
 	defer os.RemoveAll(dir)
-	argv, env, err := client.Command(model.URL(), dir)
+	argv, env, err := client.Command(model.URL(), e.Home, dir)
 	if err != nil {
 		return t, err
 	}
