@@ -145,7 +145,7 @@ func Text(r *refusal.Refusal) string {
 	if s := r.Suggestion(); s != "" {
 		b.WriteString("\n" + s)
 	}
-	for _, detail := range []string{"approval_id", "diff_since_seen", "content"} {
+	for _, detail := range []string{"diff_since_seen", "content"} {
 		if v, ok := r.Detail(detail).(string); ok && v != "" {
 			fmt.Fprintf(&b, "\n%s: %s", detail, v)
 		}

@@ -79,6 +79,9 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 			return engine.Run(context.WithoutCancel(ctx), call.tool, request).Refusal
 		})
 		r.recorded()
+		d.mu.Lock()
+		delete(d.commands, r.id)
+		d.mu.Unlock()
 	}()
 	select {
 	case <-r.passed:
@@ -117,6 +120,9 @@ func (r *running) pass() error {
 	if err := r.desk.announceJob(r.id); err != nil {
 		return err
 	}
+	r.desk.mu.Lock()
+	r.desk.commands[r.id] = r
+	r.desk.mu.Unlock()
 	r.once.Do(func() { close(r.passed) })
 	return nil
 }
@@ -132,15 +138,13 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: r.tells,
 		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
 	}
-	d.mu.Lock()
-	d.commands[r.id] = r
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		delete(d.commands, r.id)
-		d.mu.Unlock()
-		d.dropJob(r.id)
-	}()
+	defer d.dropJob(r.id)
+	r.mu.Lock()
+	lapsed := r.over
+	r.mu.Unlock()
+	if lapsed {
+		return command.Result{}, command.ErrNotStarted
+	}
 	if err := d.putJob(r.id, job); err != nil {
 		return command.Result{}, err
 	}
