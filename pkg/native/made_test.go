@@ -10,6 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func created(w *world, name, content string) args {
@@ -238,6 +240,19 @@ func TestAsking(t *testing.T) {
 	b := w.pre("Write", args{"file_path": w.at(".envrc"), "content": "x\n"})
 	check.Equal(t, b.code(), "APPROVAL_REQUIRED")
 	check.That(t, strings.Contains(b.reason, "approval_id: "), "%s", b.reason)
+}
+
+// A choice that hangs on the branch, which an agent can change, is put to the operator where selections are.
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	for byBranch, want := range map[bool]string{false: "", true: "MISSING_OR_INVALID_INTENT"} {
+		w := newWorld(t, func(o *server.Options) {
+			o.Settings.Approvals.SelectIntent = settings.Ask
+			o.Chosen = func(string) (string, bool) { return "INT-001", byBranch }
+		})
+		w.alone = true
+		check.Equal(t, w.pre("Write", args{"file_path": w.at("src/x.txt"), "content": "x\n"}).code(), want, byBranch)
+	}
 }
 
 // What cannot be read is denied in the client's form, and recorded.
