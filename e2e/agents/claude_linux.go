@@ -24,6 +24,10 @@ func Claude() Client {
 		Shell: func(command string) Call {
 			return Call{Name: "Bash", Input: object{"command": command, "description": "Run it"}}
 		},
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "Edit", Input: object{"file_path": path, "old_string": old, "new_string": new}}
+		},
+		Read: func(path string) Call { return Call{Name: "Read", Input: object{"file_path": path}} },
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}
 			for _, event := range c.Hooked {

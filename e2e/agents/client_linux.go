@@ -22,6 +22,9 @@ type Client struct {
 	Hooked []string
 	// Shell is a call of the client's own shell.
 	Shell func(command string) Call
+	// Edit replaces a text of a file; Read shows one, and is nil where the client has no such tool.
+	Edit func(path, old, new string) Call
+	Read func(path string) Call
 
 	prepare func(t testing.TB, p Place) // writes configuration that a run takes; may be nil
 	install func(t testing.TB, p Place, c Client, argv []string)

@@ -18,6 +18,9 @@ func Codex() Client {
 		},
 		Hooked: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
 		Shell:  func(command string) Call { return Call{Name: "exec_command", Input: object{"cmd": command}} },
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "apply_patch", Input: "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + old + "\n+" + new + "\n*** End Patch"}
+		},
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}
 			for _, event := range c.Hooked {

@@ -22,6 +22,10 @@ func Gemini() Client {
 		Shell: func(command string) Call {
 			return Call{Name: "run_shell_command", Input: object{"command": command, "description": "Run it"}}
 		},
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "replace", Input: object{"file_path": path, "old_string": old, "new_string": new, "instruction": "Replace it"}}
+		},
+		Read: func(path string) Call { return Call{Name: "read_file", Input: object{"file_path": path}} },
 		prepare: func(t testing.TB, p Place) {
 			add(t, object{
 				"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},

@@ -231,3 +231,28 @@ func TestInAClientsOwnSandbox(t *testing.T) {
 	check.Equal(t, strings.Count(log, `"sandbox":"landlock"`), 2, "commands at landlock: "+log)
 	check.That(t, strings.Contains(log, `"exit_code":3`), "the exit code is not known: %s", log)
 }
+
+// Reading a secret is denied; what was read can be edited, and written whole.
+func TestReadingAndEditing(t *testing.T) {
+	each(t, func(t *testing.T, c agents.Client, p agents.Place) {
+		g := govern(t, c, p)
+		check.Write(t, p.Workspace, ".intentignore", "secret:src/keys/**\n")
+		check.Write(t, p.Workspace, "src/keys/k", "hush-hush\n")
+		calls := []agents.Call{c.Edit(g.at("src/seen.txt"), "seen", "changed")}
+		if c.Read != nil {
+			calls = []agents.Call{
+				c.Read(g.at("src/keys/k")), c.Read(g.at("src/seen.txt")), c.Edit(g.at("src/seen.txt"), "seen", "changed"), c.Write(g.at("src/seen.txt"), "all new\n"),
+			}
+		}
+		r := g.run(calls...)
+		log := g.log()
+		check.That(t, !strings.Contains(r.Told(), "hush-hush"), "the model was shown a secret")
+		want, mutations := "changed\n", 1
+		if c.Read != nil {
+			want, mutations = "all new\n", 2
+			check.That(t, strings.Contains(log, "INTENTIGNORE_PATH_BLOCKED"), "the refusal is not recorded: %s", log)
+		}
+		check.Equal(t, g.read("src/seen.txt"), want, log)
+		check.Equal(t, strings.Count(log, `"kind":"mutation"`), mutations, "mutations: "+log)
+	})
+}

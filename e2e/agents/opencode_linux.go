@@ -21,6 +21,10 @@ func OpenCode() Client {
 		Shell: func(command string) Call {
 			return Call{Name: "bash", Input: object{"command": command, "description": "Run it"}}
 		},
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "edit", Input: object{"filePath": path, "oldString": old, "newString": new}}
+		},
+		Read:    func(path string) Call { return Call{Name: "read", Input: object{"filePath": path}} },
 		prepare: func(t testing.TB, p Place) { Seed(t, filepath.Join(p.Home, "config", "opencode")) },
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			words, err := json.Marshal([]any{argv, c.Hooked})

@@ -53,9 +53,10 @@ type Request struct {
 	Token string `json:"token"`
 	// Op is event, begins or ended.
 	Op string `json:"op"`
-	// Client, Event, Terminal and Attended are those of a hook.
+	// Client, Event, Problem, Terminal and Attended are those of a hook.
 	Client   string `json:"client,omitempty"`
 	Event    []byte `json:"event,omitempty"`
+	Problem  string `json:"problem,omitempty"` // why the event cannot be taken, of which Event is the beginning then
 	Terminal string `json:"terminal,omitempty"`
 	Attended bool   `json:"attended,omitempty"` // a person is there to answer the client
 	// Job, ExitCode and Level are of a command; without an ExitCode it was ended.

@@ -166,10 +166,13 @@ func (d *Desk) inJobs(work func(*os.Root) error) error {
 	})
 }
 
-func removeAll(dir *os.Root) error {
+// removeOld removes jobs that nobody can run any more.
+func (d *Desk) removeOld(dir *os.Root) error {
 	names, err := fs.ReadDir(dir.FS(), ".")
 	for _, name := range names {
-		_ = dir.Remove(name.Name())
+		if info, err := name.Info(); err == nil && d.Clock().Sub(info.ModTime()) > JobLife {
+			_ = dir.Remove(name.Name())
+		}
 	}
 	return err
 }

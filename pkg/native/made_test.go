@@ -139,8 +139,17 @@ func TestPatch(t *testing.T) {
 	w.idle()
 	first, second := w.changed("src/n.txt"), w.changed("src/a.txt")
 	check.Must(t, len(first) == 1 && len(second) == 1 && first[0].ID == second[0].ID, "%+v %+v", first, second)
-	b := w.pre("apply_patch", patch("*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n-one\n+eins\n"))
+	move := patch("*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n-one\n+eins\n")
+	check.Equal(t, w.pre("apply_patch", move).code(), "")
+	w.idle() // it was not made
+	check.Equal(t, len(w.changed("src/b.txt")), 0, "records of a move that was not made")
+	b := w.pre("apply_patch", move)
 	check.Equal(t, b.code(), "")
+	check.OK(t, os.Remove(w.at("src/a.txt")))
+	w.write("src/b.txt", "eins\nzwei\nthree\n")
+	w.idle()
+	moved := w.changed("src/b.txt")
+	check.Must(t, len(moved) == 1 && moved[0].Changes[0].Op == change.Moved && moved[0].Changes[0].From == "src/a.txt", "%+v", moved)
 }
 
 // What is read counts as seen, if it was let through, is what stands there, and was shown.

@@ -130,6 +130,9 @@ func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn) {
 func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.Request) {
 	e, err := clienthook.Parse(clienthook.Client(r.Client), r.Event)
 	e.Attended = r.Attended
+	if r.Problem != "" {
+		err = errors.New(r.Problem)
+	}
 	var answer clienthook.Answer
 	follow := func() {}
 	if err != nil {

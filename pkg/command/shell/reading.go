@@ -16,7 +16,7 @@ const (
 	maxTotal    = 512 << 10 // of all texts together, those inside of others included
 	maxOpeners  = 10_000    // of what can nest
 	maxDepth    = 16        // of texts inside of texts, and of programs that run programs
-	maxNodes    = 1_000  // of the parsed text, one in another: what a command reads and writes is asked at each
+	maxNodes    = 1_000     // of the parsed text, one in another: what a command reads and writes is asked at each
 	maxPrograms = 20_000
 	maxPlaces   = 16 // of directories that a command can run in
 )
