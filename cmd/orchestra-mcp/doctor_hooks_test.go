@@ -13,7 +13,7 @@ import (
 )
 
 // fakeClaude is a client for scripts: it asks the model that it is pointed at, makes the call that this wants, and tells it what
-// became of that. As its first argument says it obeys the hook of the workspace, or asks none.
+// became of that. With the argument "obeys" it asks the hook of the workspace first, another is what it says itself.
 func fakeClaude() {
 	call := fakeTurn(nil)
 	var write struct {
@@ -21,8 +21,8 @@ func fakeClaude() {
 		Content string `json:"content"`
 	}
 	must(json.Unmarshal([]byte(call), &write))
-	told := "written"
-	if os.Args[1] == "obeys" {
+	told := os.Args[1]
+	if told == "obeys" {
 		told = fakeHook(call)
 	}
 	if told == "written" {

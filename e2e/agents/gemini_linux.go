@@ -28,7 +28,7 @@ func Gemini() Client {
 		Read: func(path string) Call { return Call{Name: "read_file", Input: object{"file_path": path}} },
 		prepare: func(t testing.TB, p Place) {
 			add(t, object{
-				"security":  object{"folderTrust": object{"enabled": false}},
+				"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
 				"privacy":   object{"usageStatisticsEnabled": false},
 				"telemetry": object{"enabled": false},
 				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},

@@ -30,44 +30,51 @@ func Gemini() Client {
 // geminiKey is the login by a key.
 const geminiKey = "gemini-api-key"
 
-// geminiHome gives Gemini CLI another home where the user's settings choose a login that is not by a key: nothing else goes
-// before them. All but the settings is the user's there, by links.
+// geminiHome gives Gemini CLI another home where the user's settings do not choose the login by a key: nothing else goes before
+// them. All but the settings is the user's there, by links.
 func geminiHome(home, dir string) (env []string, err error) {
+	const name = "settings.json"
 	own, other := filepath.Join(home, ".gemini"), filepath.Join(dir, ".gemini")
-	var settings object
-	text, err := durable.ReadRegular(filepath.Join(own, "settings.json"), 1<<20)
+	text, err := durable.ReadRegular(filepath.Join(own, name), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		text, err = []byte("{}"), nil
 	}
+	var settings object
 	if err == nil {
 		text, err = hujson.Standardize(text)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &settings)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the settings of Gemini CLI: %w", err)
+	if err != nil || settings == nil {
+		return nil, fmt.Errorf("read the settings of Gemini CLI: %v", err)
 	}
-	security, _ := settings["security"].(object)
-	auth, _ := security["auth"].(object)
-	if kind := auth["selectedType"]; kind == nil || kind == geminiKey {
+	auth := member(member(settings, "security"), "auth")
+	if auth["selectedType"] == geminiKey {
 		return nil, nil
 	}
 	auth["selectedType"] = geminiKey
 	if text, err = json.Marshal(settings); err != nil {
 		return nil, err
 	}
-	files, err := durable.ReadDirectory(own)
-	if err == nil {
-		err = os.Mkdir(other, 0o700)
+	if err = os.Mkdir(other, 0o700); err == nil {
+		err = os.WriteFile(filepath.Join(other, name), text, 0o600)
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(other, "settings.json"), text, 0o600)
-	}
+	files, _ := durable.ReadDirectory(own) // of a user who never ran it there are none
 	for _, file := range files {
-		if err == nil && file.Name() != "settings.json" {
+		if err == nil && file.Name() != name {
 			err = os.Symlink(filepath.Join(own, file.Name()), filepath.Join(other, file.Name()))
 		}
 	}
 	return []string{"GEMINI_CLI_HOME=" + dir}, err
+}
+
+// member is an object in another, which is made if it is not there.
+func member(of object, name string) object {
+	if is, _ := of[name].(object); is != nil {
+		return is
+	}
+	made := object{}
+	of[name] = made
+	return made
 }
