@@ -140,6 +140,14 @@ func (h *hookRun) ask(ctx context.Context, r hookdoor.Request) (hookdoor.Reply, 
 		return hookdoor.Reply{}, err
 	}
 	place := hookdoor.Find(os.Getenv)
+	reply, err := h.askAt(ctx, place, dir, r)
+	if errors.Is(err, io.EOF) { // by a server that has just found its end
+		reply, err = h.askAt(ctx, place, dir, r)
+	}
+	return reply, err
+}
+
+func (h *hookRun) askAt(ctx context.Context, place hookdoor.Place, dir string, r hookdoor.Request) (hookdoor.Reply, error) {
 	conn, err := place.Dial(dir)
 	if errors.Is(err, hookdoor.ErrNobody) {
 		ended, failed := h.startServer(dir)

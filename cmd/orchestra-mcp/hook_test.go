@@ -118,6 +118,22 @@ func TestHookSaysNo(t *testing.T) {
 	}
 }
 
+// A server does not answer for a directory that was made anew at its workspace's path.
+func TestHookOfANewDirectory(t *testing.T) {
+	dir := hooked(t)
+	answersHooks(t, dir)
+	out, _, _ := told(t, dir, "claude-code", writing(dir, "src/a.txt", "x\n"))
+	check.Equal(t, out, "")
+	check.OK(t, os.Rename(dir, dir+"-old"))
+	check.OK(t, os.Mkdir(dir, 0o755))
+	conn := check.Value(hookdoor.Find(os.Getenv).Dial(dir))(t)
+	defer conn.Close()
+	_, err := conn.Ask(hookdoor.Request{Op: "event", Client: "claude-code", Event: []byte(writing(dir, "src/a.txt", "x\n"))})
+	check.That(t, err != nil, "it answers")
+	_, err = hookdoor.Find(os.Getenv).Dial(dir)
+	check.That(t, errors.Is(err, hookdoor.ErrNobody), "%v", err)
+}
+
 // A server that does not answer is answered for, before the client gives up.
 func TestHookDoesNotWait(t *testing.T) {
 	dir := hooked(t)
