@@ -102,8 +102,11 @@ type Read struct {
 // Reads shows several files.
 type Reads struct{ Files []Read }
 
-// Look lists or searches below a path, "" for the Cwd.
-type Look struct{ Path string }
+// Look lists what is below a path, "" for the Cwd; with Contents it shows lines of the files there.
+type Look struct {
+	Path     string
+	Contents bool
+}
 
 // Command runs a line in the client's shell.
 type Command struct {

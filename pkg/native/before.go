@@ -45,6 +45,9 @@ func (d *Desk) before(ctx context.Context, s *clientSession, e clienthook.Event)
 	case call.beyond:
 		return clienthook.Answer{}
 	}
+	if r := d.showsSecrets(e); r != nil {
+		return d.deny(e, r)
+	}
 	request, err := d.request(e, call)
 	if err != nil {
 		return d.denied(e, refusal.From(err))
