@@ -39,9 +39,10 @@ fuzz-short:
 machines:
 	e2e/machines/machines.sh $(MACHINES)
 
-# The Node clients that the tests in e2e drive.
+# The clients and agents that the tests in e2e drive.
 clients:
 	npm --prefix e2e/clients ci
+	npm --prefix e2e/agents ci
 
 # The parsers of pkg/mutation, from C to WebAssembly (README.md beside build.sh).
 GRAMMARS = pkg/mutation/internal/treesitter/build/build.sh

@@ -55,6 +55,7 @@ func groups() []group {
 		{"ledger", measureLedger},
 		{"blame", measureBlame},
 		{"command", measureCommand},
+		{"hooks", measureHooks},
 	}
 }
 

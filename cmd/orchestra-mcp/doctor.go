@@ -14,23 +14,37 @@ import (
 )
 
 func (a *app) newDoctorCommand() *cobra.Command {
-	var quiet bool
-	cmd := a.command(&cobra.Command{
-		Use:   "doctor",
-		Short: "Say what is wrong here, and how to mend it",
-		Long: `Look at the workspace, its settings, intents, ledger and git repository, at the clients' configuration and at what
-this machine can do, and say what is wrong and which command mends it. Nothing is changed.
-
-The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.`,
-	}, func(ctx context.Context, _ []string) error {
+	var quiet, hooks bool
+	look := func(ctx context.Context, _ []string) error {
 		dir, err := a.workspaceDir()
 		if err != nil {
 			return err
 		}
-		report := doctor.Run(ctx, a.doctorOptions(dir))
+		opts := a.doctorOptions(dir)
+		opts.Hooks = hooks
+		report := doctor.Run(ctx, opts)
 		a.answer(report, func() { a.printReport(report, quiet) })
 		return found(report.Count(doctor.Fail) > 0)
+	}
+	cmd := a.command(&cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is wrong here, and how to mend it",
+		Long: `Look at the workspace, its settings, intents, ledger and git repository, at the clients' configuration and at what
+this machine can do, and say what is wrong and which command mends it. Nothing is changed, and no client is started.
+
+With --hooks the clients that are set up here and run without a login are started, with your own configuration and the
+workspace's, and a model that is a script: its agent asks for a file that no agent gets, and the client's hook must refuse
+it. For other clients it says what to type. Do this in a workspace that you trust.
+
+The exit code is 0 if no check failed, 1 if one did. Warnings are about what works, but should be known.`,
+		Example: "  orchestra-mcp doctor\n  orchestra-mcp doctor --hooks --quiet",
+	}, func(ctx context.Context, args []string) error {
+		if hooks {
+			return a.operator(interruptible(look))(ctx, args)
+		}
+		return look(ctx, args)
 	})
+	cmd.Flags().BoolVar(&hooks, "hooks", false, "also start the clients that are set up, to prove that their hooks fire")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "only what warns or fails")
 	return cmd
 }

@@ -32,6 +32,8 @@ func (a *app) newExecCommand() *cobra.Command {
 an id that it did not make runs nothing. Exit codes are the command's own.`,
 		Args:        cobra.RangeArgs(1, 2),
 		Annotations: map[string]string{withoutJSON: "it prints what the command prints"},
+
+		ValidArgsFunction: cobra.NoFileCompletions, // nobody types it
 	}
 	cmd.Flags().BoolVar(&lastDir, "last-dir", false, "print the directory that the command has ended in")
 	_ = cmd.Flags().MarkHidden("last-dir")

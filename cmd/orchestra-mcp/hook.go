@@ -41,8 +41,9 @@ configuration; nobody types it. The call is judged by the server of the workspac
 		Args:        cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		Annotations: map[string]string{withoutJSON: "it speaks the client's own protocol"},
 		RunE: coded(func(ctx context.Context, args []string) error {
-			h := &hookRun{app: a, client: clienthook.Client(args[0])}
-			return h.run(ctx)
+			client := clienthook.Client(args[0])
+			limit := time.Duration(client.Abilities("").LimitSeconds)*time.Second - hookMargin
+			return (&hookRun{app: a, client: client, limit: limit}).run(ctx)
 		}),
 	}
 }
@@ -51,6 +52,7 @@ configuration; nobody types it. The call is judged by the server of the workspac
 type hookRun struct {
 	*app
 	client clienthook.Client
+	limit  time.Duration // after which it answers by itself
 	once   sync.Once
 	code   int
 	done   chan struct{}
@@ -59,8 +61,7 @@ type hookRun struct {
 // run answers before the client gives up, whatever happens: where nothing is known, with no.
 func (h *hookRun) run(ctx context.Context) error {
 	h.done = make(chan struct{})
-	limit := time.Duration(h.client.Abilities("").LimitSeconds) * time.Second
-	watchdog := time.AfterFunc(limit-hookMargin, func() {
+	watchdog := time.AfterFunc(h.limit, func() {
 		h.deny(clienthook.Event{Client: h.client, Phase: clienthook.Before}, errors.New("the server of the workspace has not answered in time"))
 	})
 	defer watchdog.Stop()
@@ -76,11 +77,12 @@ func (h *hookRun) run(ctx context.Context) error {
 func (h *hookRun) print(out clienthook.Output) {
 	h.once.Do(func() {
 		h.code = out.ExitCode
-		if _, err := os.Stderr.Write(out.Stderr); err == nil {
-			_, err = os.Stdout.Write(out.Stdout)
-			if err != nil {
-				h.code = exitUsage // which denies
-			}
+		_, err := h.err.Write(out.Stderr)
+		if len(out.Stdout) > 0 && err == nil {
+			_, err = h.Write(out.Stdout)
+		}
+		if err != nil {
+			h.code = exitUsage // which denies
 		}
 		close(h.done)
 	})
@@ -94,15 +96,18 @@ func (h *hookRun) deny(e clienthook.Event, err error) {
 
 func (h *hookRun) answer(ctx context.Context) {
 	raw, err := io.ReadAll(io.LimitReader(h.in, maxEvent+1))
-	if err == nil && len(raw) > maxEvent {
-		err = fmt.Errorf("the event is larger than %d bytes", maxEvent)
-	}
-	unread := clienthook.Event{Client: h.client, Phase: clienthook.Before}
-	if err != nil {
-		h.deny(unread, err)
-		return
-	}
+	request := hookdoor.Request{Op: "event", Client: string(h.client), Event: raw, Terminal: terminalOf(), Attended: h.attended()}
 	e, unreadable := clienthook.Parse(h.client, raw)
+	switch {
+	case err != nil:
+		unreadable = fmt.Errorf("it cannot be read: %w", err)
+	case len(raw) > maxEvent:
+		unreadable = fmt.Errorf("it is larger than %d bytes", maxEvent)
+	}
+	if err != nil || len(raw) > maxEvent {
+		e = clienthook.Event{Client: h.client, Phase: clienthook.Before}
+		request.Event, request.Problem = nil, unreadable.Error()
+	}
 	if _, own := e.Action.(clienthook.Governed); own && unreadable == nil && e.Phase == clienthook.Before {
 		h.print(clienthook.Emit(e, clienthook.Answer{})) // a tool of ours, which is judged there
 		return
@@ -111,7 +116,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		h.deny(e, errors.New("a governed command has no say about calls"))
 		return
 	}
-	reply, err := h.ask(ctx, hookdoor.Request{Op: "event", Client: string(h.client), Event: raw, Terminal: terminalOf()})
+	reply, err := h.ask(ctx, request)
 	switch {
 	case err == nil:
 		h.print(clienthook.Output{Stdout: reply.Stdout, Stderr: reply.Stderr, ExitCode: reply.ExitCode})
@@ -122,6 +127,12 @@ func (h *hookRun) answer(ctx context.Context) {
 	}
 }
 
+// attended: Claude Code tells its hooks whether a person is there.
+func (h *hookRun) attended() bool {
+	attended, _ := h.lookup("CLAUDE_CODE_SESSION_ATTENDED")
+	return attended == "1"
+}
+
 // ask asks the server of the workspace, which it starts if there is none.
 func (h *hookRun) ask(ctx context.Context, r hookdoor.Request) (hookdoor.Reply, error) {
 	dir, err := h.hookedDir()
@@ -129,6 +140,14 @@ func (h *hookRun) ask(ctx context.Context, r hookdoor.Request) (hookdoor.Reply, 
 		return hookdoor.Reply{}, err
 	}
 	place := hookdoor.Find(os.Getenv)
+	reply, err := h.askAt(ctx, place, dir, r)
+	if errors.Is(err, io.EOF) { // by a server that has just found its end
+		reply, err = h.askAt(ctx, place, dir, r)
+	}
+	return reply, err
+}
+
+func (h *hookRun) askAt(ctx context.Context, place hookdoor.Place, dir string, r hookdoor.Request) (hookdoor.Reply, error) {
 	conn, err := place.Dial(dir)
 	if errors.Is(err, hookdoor.ErrNobody) {
 		ended, failed := h.startServer(dir)

@@ -20,7 +20,7 @@ import (
 func standsFor(w *asked) map[string]func() string {
 	is := func(text string) func() string { return func() string { return text } }
 	return map[string]func() string{
-		"ID": is("INT-001"), "NAME": is("More"), "GLOB": is("docs/**"), "RECORD": is(storyID(1)), "FILE": is("src/weather.ts"), "FILE:LINE": is("src/weather.ts:1"),
+		"ID": is("INT-001"), "INTENT": is("INT-001"), "NAME": is("More"), "GLOB": is("docs/**"), "RECORD": is(storyID(1)), "FILE": is("src/weather.ts"), "FILE:LINE": is("src/weather.ts:1"),
 		"REVISION": is("HEAD"), "REMOTE": is("origin"), "DIR": is("."), "BEFORE": is("src/weather.ts"), "AFTER": is("docs/notes.md"),
 		"attest FILE": is("attested.json"), "gate REVISION": is("HEAD~1"), "approvals ID": func() string { return w.put(callTo("docs/" + rand.Text())) },
 		"approvals revoke ID": func() string {

@@ -3,6 +3,8 @@ package agents
 import (
 	"runtime"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
 // arch is the machine in the words of npm.
@@ -13,21 +15,19 @@ func arch() string {
 // Claude is Claude Code.
 func Claude() Client {
 	return Client{
-		Name: "claude-code",
+		Client: scripted.Claude(),
 		Program: func(t testing.TB) []string {
 			return []string{installed(t, "@anthropic-ai", "claude-code-linux-"+arch(), "claude")}
 		},
-		Trusting: []string{"--permission-mode", "bypassPermissions"},
 		Hooked: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
 			"SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
-		Write: func(path, content string) Call { return Call{"Write", object{"file_path": path, "content": content}} },
-		Shell: func(command string) Call { return Call{"Bash", object{"command": command, "description": "Run it"}} },
-		command: func(_ testing.TB, _ Place, url string) (argv, env []string) {
-			return []string{"-p", prompt, "--model", "scripted"}, []string{
-				"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-				"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "IS_SANDBOX=1",
-			}
+		Shell: func(command string) Call {
+			return Call{Name: "Bash", Input: object{"command": command, "description": "Run it"}}
 		},
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "Edit", Input: object{"file_path": path, "old_string": old, "new_string": new}}
+		},
+		Read: func(path string) Call { return Call{Name: "Read", Input: object{"file_path": path}} },
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}
 			for _, event := range c.Hooked {

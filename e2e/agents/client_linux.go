@@ -9,25 +9,36 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
-// Client is a coding agent: how it is started, given a hook and told what to do.
+// Client is a coding agent, and how it is given a hook.
 type Client struct {
-	Name string
+	scripted.Client
 	// Program starts it.
 	Program func(testing.TB) []string
-	// Trusting are the arguments with which the client itself lets everything pass: what is stopped then, a hook stopped.
-	Trusting []string
 	// Hooked are the events that InstallHook installs a hook for.
 	Hooked []string
-	// Write and Shell are calls of the client's own tools. The path is absolute.
-	Write func(path, content string) Call
+	// Shell is a call of the client's own shell.
 	Shell func(command string) Call
+	// Edit replaces a text of a file; Read shows one, and is nil where the client has no such tool.
+	Edit func(path, old, new string) Call
+	Read func(path string) Call
 
-	// command is a run without a person, against a model; it writes what configuration that takes.
-	command func(t testing.TB, p Place, url string) (argv, env []string)
+	prepare func(t testing.TB, p Place) // writes configuration that a run takes; may be nil
 	install func(t testing.TB, p Place, c Client, argv []string)
 }
+
+// What a script is made of, in the words of package scripted.
+type (
+	Call   = scripted.Call
+	Turn   = scripted.Turn
+	object = map[string]any
+)
+
+// Calling is a turn of calls.
+func Calling(calls ...Call) Turn { return scripted.Calling(calls...) }
 
 // Clients are all that are driven here.
 func Clients() []Client { return []Client{Claude(), Codex(), Gemini(), OpenCode()} }
@@ -37,9 +48,6 @@ func InstallHook(t testing.TB, c Client, p Place, argv []string) {
 	t.Helper()
 	c.install(t, p, c, argv)
 }
-
-// prompt is what each run is asked; scripts do not listen.
-const prompt = "Follow the script."
 
 // write leaves a file, as JSON if it is no text.
 func write(t testing.TB, content any, elem ...string) {

@@ -3,12 +3,14 @@ package agents
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
 // Gemini is Gemini CLI.
 func Gemini() Client {
 	return Client{
-		Name: "gemini",
+		Client: scripted.Gemini(),
 		Program: func(t testing.TB) []string {
 			node, err := exec.LookPath("node")
 			if err != nil {
@@ -16,22 +18,21 @@ func Gemini() Client {
 			}
 			return []string{node, installed(t, "@google", "gemini-cli", "bundle", "gemini.js")}
 		},
-		Trusting: []string{"--yolo"},
-		Hooked:   []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
-		Write: func(path, content string) Call {
-			return Call{"write_file", object{"file_path": path, "content": content}}
-		},
+		Hooked: []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
 		Shell: func(command string) Call {
-			return Call{"run_shell_command", object{"command": command, "description": "Run it"}}
+			return Call{Name: "run_shell_command", Input: object{"command": command, "description": "Run it"}}
 		},
-		command: func(t testing.TB, p Place, url string) (argv, env []string) {
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "replace", Input: object{"file_path": path, "old_string": old, "new_string": new, "instruction": "Replace it"}}
+		},
+		Read: func(path string) Call { return Call{Name: "read_file", Input: object{"file_path": path}} },
+		prepare: func(t testing.TB, p Place) {
 			add(t, object{
 				"security":  object{"auth": object{"selectedType": "gemini-api-key"}, "folderTrust": object{"enabled": false}},
 				"privacy":   object{"usageStatisticsEnabled": false},
 				"telemetry": object{"enabled": false},
 				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 			}, p.Home, ".gemini", "settings.json")
-			return []string{"-p", prompt, "-m", "gemini-2.5-pro"}, []string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=dummy", "GEMINI_CLI_NO_RELAUNCH=true"}
 		},
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			hooks := object{}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,12 +42,18 @@ func govern(t *testing.T, c agents.Client, p agents.Place) *governed {
 	t.Helper()
 	program, err := built()
 	check.OK(t, err)
+	return governWith(t, c, p, program, program)
+}
+
+// governWith has the client start another program than ours by that name.
+func governWith(t *testing.T, c agents.Client, p agents.Place, program, started string) *governed {
+	t.Helper()
 	g := &governed{t, c, p, program}
 	check.Write(t, p.Workspace, "src/seen.txt", "seen\n")
 	check.Write(t, p.Workspace, "docs/other.md", "# Other\n")
 	check.Repository(t, p.Workspace)
 	g.ours("init", "--yes", "--name", "Work on src", "--scope", "src/**")
-	args := []string{"setup", c.Name, "--command", program}
+	args := []string{"setup", c.Name, "--command", started}
 	if c.Name == "codex" || c.Name == "gemini" {
 		args = append(args, "--keep-tools")
 	}
@@ -161,3 +168,95 @@ func TestAPersonsRulesHold(t *testing.T) {
 }
 
 func (g *governed) rule(file, text string) { check.Write(g.t, g.Home, file, text) }
+
+// A hook that fails stops the call where the client has it so. Where it does not, the change is found at the next event, and
+// recorded as one that nobody was asked about.
+func TestAHookThatFails(t *testing.T) {
+	stopped := map[string][]string{
+		"claude-code": {"kill -9 $$", "exit 1"},
+		"codex":       {},
+		"gemini":      {},
+		"opencode":    {"kill -9 $$", "exit 1", "echo garbage; exit 0", "exit 0"},
+	}
+	each(t, func(t *testing.T, c agents.Client, p agents.Place) {
+		faults := []string{"kill -9 $$", "exit 0"}
+		if check.Long() {
+			faults = append(faults, "exit 1", "echo garbage; exit 0")
+		}
+		for i, fault := range faults {
+			p := p
+			if i > 0 {
+				p = agents.NewPlace(t)
+			}
+			g := governBy(t, c, p, fault)
+			name := fmt.Sprintf("docs/new%d.md", i)
+			r := g.run(c.Write(g.at(name), "new\n"), c.Shell("true"))
+			log := g.log()
+			if slices.Contains(stopped[c.Name], fault) {
+				check.That(t, !exists(p, name), "%s: the call was made", fault)
+				continue
+			}
+			check.Must(t, exists(p, name), "%s: the call was not made: %s", fault, r.Stderr)
+			check.That(t, strings.Contains(log, `"ungoverned"`) && strings.Contains(log, name), "%s: it was not found: %s", fault, log)
+		}
+	})
+}
+
+// governBy is govern with a program whose first answer to a question before a call is a fault.
+func governBy(t *testing.T, c agents.Client, p agents.Place, fault string) *governed {
+	t.Helper()
+	program, err := built()
+	check.OK(t, err)
+	dir := t.TempDir()
+	check.Write(t, dir, "orchestra-mcp", "#!/bin/sh\n"+
+		`if [ "$1" = hook ] && [ ! -e `+dir+`/once ]; then
+	input=$(cat)
+	case $input in *'"PreToolUse"'*|*'"BeforeTool"'*|*'"event":"before"'*) : > `+dir+`/once; `+fault+`;; esac
+	printf %s "$input" | `+program+` "$@"
+	exit
+fi
+exec `+program+` "$@"
+`)
+	check.OK(t, os.Chmod(filepath.Join(dir, "orchestra-mcp"), 0o755))
+	return governWith(t, c, p, program, filepath.Join(dir, "orchestra-mcp"))
+}
+
+// In Codex' own sandbox, which lets nothing be mounted and no socket be made, commands are held by Landlock, and the record says so.
+func TestInAClientsOwnSandbox(t *testing.T) {
+	c, p := agents.Codex(), agents.NewPlace(t)
+	c.Program(t)
+	c.Trusting = []string{"--sandbox", "workspace-write", "--dangerously-bypass-hook-trust"}
+	g := govern(t, c, p)
+	r := g.run(c.Shell("echo by command > src/seen.txt; touch docs/made.md || echo kept out"), c.Shell("exit 3"))
+	check.Equal(t, g.read("src/seen.txt"), "by command\n")
+	check.That(t, !exists(p, "docs/made.md"), "what is out of scope was changed")
+	check.That(t, strings.Contains(r.Told(), "kept out"), "the command was not held, or its output is gone: %s", r.Stderr)
+	log := g.log()
+	check.Equal(t, strings.Count(log, `"sandbox":"landlock"`), 2, "commands at landlock: "+log)
+	check.That(t, strings.Contains(log, `"exit_code":3`), "the exit code is not known: %s", log)
+}
+
+// Reading a secret is denied; what was read can be edited, and written whole.
+func TestReadingAndEditing(t *testing.T) {
+	each(t, func(t *testing.T, c agents.Client, p agents.Place) {
+		g := govern(t, c, p)
+		check.Write(t, p.Workspace, ".intentignore", "secret:src/keys/**\n")
+		check.Write(t, p.Workspace, "src/keys/k", "hush-hush\n")
+		calls := []agents.Call{c.Edit(g.at("src/seen.txt"), "seen", "changed")}
+		if c.Read != nil {
+			calls = []agents.Call{
+				c.Read(g.at("src/keys/k")), c.Read(g.at("src/seen.txt")), c.Edit(g.at("src/seen.txt"), "seen", "changed"), c.Write(g.at("src/seen.txt"), "all new\n"),
+			}
+		}
+		r := g.run(calls...)
+		log := g.log()
+		check.That(t, !strings.Contains(r.Told(), "hush-hush"), "the model was shown a secret")
+		want, mutations := "changed\n", 1
+		if c.Read != nil {
+			want, mutations = "all new\n", 2
+			check.That(t, strings.Contains(log, "INTENTIGNORE_PATH_BLOCKED"), "the refusal is not recorded: %s", log)
+		}
+		check.Equal(t, g.read("src/seen.txt"), want, log)
+		check.Equal(t, strings.Count(log, `"kind":"mutation"`), mutations, "mutations: "+log)
+	})
+}

@@ -5,36 +5,27 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
 // OpenCode is OpenCode, whose hooks are a plugin in its process. The plugin that InstallHook leaves asks the program of the
 // hook: it gives it {"event", "tool", "sessionID", "callID", "args"} and takes {"deny": reason} or {"args": {…}}.
 func OpenCode() Client {
 	return Client{
-		Name: "opencode",
+		Client: scripted.OpenCode(),
 		Program: func(t testing.TB) []string {
 			return []string{installed(t, "opencode-linux-"+arch(), "bin", "opencode")}
 		},
-		Trusting: []string{"--auto"},
-		Hooked:   []string{"tool.execute.before", "tool.execute.after"},
-		Write:    func(path, content string) Call { return Call{"write", object{"filePath": path, "content": content}} },
+		Hooked: []string{"tool.execute.before", "tool.execute.after"},
 		Shell: func(command string) Call {
-			return Call{"bash", object{"command": command, "description": "Run it"}}
+			return Call{Name: "bash", Input: object{"command": command, "description": "Run it"}}
 		},
-		command: func(t testing.TB, p Place, url string) (argv, env []string) {
-			config, err := json.Marshal(object{
-				"autoupdate": false, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
-				"enabled_providers": []string{"scripted"},
-				"provider": object{"scripted": object{"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-					"options": object{"baseURL": url + "/v1", "apiKey": "dummy"}, "models": object{"scripted": object{"name": "scripted", "tool_call": true}}}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			Seed(t, filepath.Join(p.Home, "config", "opencode"))
-			return []string{"run", prompt}, []string{"OPENCODE_CONFIG_CONTENT=" + string(config), "OPENCODE_DISABLE_AUTOUPDATE=1",
-				"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_SHARE=1"}
+		Edit: func(path, old, new string) Call {
+			return Call{Name: "edit", Input: object{"filePath": path, "oldString": old, "newString": new}}
 		},
+		Read:    func(path string) Call { return Call{Name: "read", Input: object{"filePath": path}} },
+		prepare: func(t testing.TB, p Place) { Seed(t, filepath.Join(p.Home, "config", "opencode")) },
 		install: func(t testing.TB, p Place, c Client, argv []string) {
 			words, err := json.Marshal([]any{argv, c.Hooked})
 			if err != nil {

@@ -3,14 +3,17 @@ package agents
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/scripted"
 )
 
 // patience is how long a run may take on a busy machine: each takes some seconds. Beyond it the test fails.
@@ -43,55 +46,67 @@ func NewPlace(t testing.TB) Place {
 	return p
 }
 
-// Env is the environment of a program of a run that talks to nobody.
-func (p Place) Env() []string { return environment(p, "http://127.0.0.1:9") }
-
 // temporary is for a run's temporary files. The configuration is not below it, where Codex would not trust its own.
 func (p Place) temporary() string { return filepath.Join(p.Home, "tmp") }
 
-// Result is what a run left.
+// Result is what a run left, and its model.
 type Result struct {
-	*Model
-	Code           int // -1: a signal
-	Stdout, Stderr string
+	scripted.Result
+	*scripted.Model
 }
+
+// Told has every text that the model was told.
+func (r Result) Told() string { return strings.Join(r.Model.Told(), "\n") }
 
 // Run has a client work through a script in a place, with the client's own further arguments, and ends all that it started.
 func Run(t testing.TB, c Client, p Place, script []Turn, args ...string) Result {
 	t.Helper()
-	program := c.Program(t)
-	m := NewModel(t, script...)
-	argv, env := c.command(t, p, m.URL())
+	m, err := scripted.Serve(script...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	if c.prepare != nil {
+		c.prepare(t, p)
+	}
+	argv, env, err := c.Command(m.URL(), p.Home, p.temporary())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program[0], append(append(program[1:], argv...), args...)...)
-	cmd.Dir, cmd.Env = p.Workspace, append(environment(p, m.URL()), env...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, so no client finds the one of the tests
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // a program that it left may hold the streams
-	err := cmd.Run()
-	if cmd.Process != nil {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	result, err := scripted.Run(ctx, slices.Concat(c.Program(t), argv, args), p.Workspace, slices.Concat(p.Env(), m.Alone(), env), p.temporary())
+	end(t, p)
+	if ctx.Err() != nil || err != nil {
+		t.Fatalf("%s: %v, %v\n%s\n%s", c.Name, err, ctx.Err(), result.Stdout, result.Stderr)
 	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("%s: %v\n%s", c.Name, err, errs.String())
-	}
-	if ctx.Err() != nil {
-		t.Fatalf("%s did not end within %v\n%s\n%s", c.Name, patience, out.String(), errs.String())
-	}
-	return Result{Model: m, Code: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String()}
+	return Result{result, m}
 }
 
-// environment is all that a client sees of ours: nothing of the user's, and a proxy that lets nothing through.
-func environment(p Place, proxy string) []string {
-	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1", "CI=1",
-		"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost", "DO_NOT_TRACK=1"}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		env = append(env, name+"="+proxy)
+// end kills what is left of a run. Clients give a command a session of its own: what they all share is the home directory.
+func end(t testing.TB, p Place) {
+	t.Helper()
+	for left := true; left; {
+		left = false
+		environs, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range environs {
+			raw, err := os.ReadFile(file) // that of a process that has ended is empty, or gone
+			if err != nil || !bytes.Contains(raw, []byte("HOME="+p.Home+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				left = true
+			}
+		}
 	}
+}
+
+// Env is the environment of a program of this place: nothing of the user's.
+func (p Place) Env() []string {
+	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.temporary(), "XDG_RUNTIME_DIR=" + p.Runtime, "LANG=C.UTF-8"}
 	for name, dir := range map[string]string{"CONFIG": "config", "CACHE": "cache", "DATA": "data", "STATE": "state"} {
 		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(p.Home, dir))
 	}

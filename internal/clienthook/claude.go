@@ -9,7 +9,7 @@ func claudeForm() form {
 	own := []row{
 		{takeWrite, "Write"}, {takeEdit, "Edit"}, {takeEdits, "MultiEdit"}, {takeChange, "NotebookEdit"},
 		{takeCommand, "Bash PowerShell"}, {takeMonitor, "Monitor"},
-		{takeRead, "Read NotebookRead"}, {takeLook, "Glob Grep LS"},
+		{takeRead, "Read NotebookRead"}, {takeLook, "Glob LS"}, {takeSearch, "Grep"},
 	}
 	return form{
 		read: readClaude, emit: emitClaude, phases: phases, prefix: "mcp__", separator: "__",

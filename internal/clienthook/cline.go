@@ -21,7 +21,7 @@ func clineForm() form {
 			{takeWrite, "write_to_file new_rule write"}, {takeSearchReplace, "replace_in_file"}, {takePatch, "apply_patch"},
 			{takeEditorCline, "editor"}, {takeEdit, "edit"}, {takeSeconds, "execute_command bash shell run_command"}, {takeCommands, "run_commands"},
 			{takeRead, "read_file"}, {takeFilesCline, "read_files"},
-			{takeLook, "list_files search_files list_code_definition_names search_codebase"}, {takeMCP, "use_mcp_tool"},
+			{takeLook, "list_files list_code_definition_names"}, {takeSearch, "search_files search_codebase"}, {takeMCP, "use_mcp_tool"},
 		},
 		rewrites:  "tool_call",
 		abilities: Abilities{RewriteAllows: true, LimitSeconds: 25}, // of 30 that nobody can change

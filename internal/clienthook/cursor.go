@@ -11,7 +11,7 @@ func cursorForm() form {
 		},
 		tools: []row{
 			{untold(takeWrite), "Write"}, {untold(takeEdit), "StrReplace"}, {takeEdits, "Edit"}, {takePatch, "ApplyPatch"}, {takeDelete, "Delete"},
-			{takeChange, "EditNotebook"}, {takeCommand, "Shell"}, {takeRead, "Read"}, {takeLook, "Grep Glob LS SemanticSearch"},
+			{takeChange, "EditNotebook"}, {takeCommand, "Shell"}, {takeRead, "Read"}, {takeLook, "Glob LS"}, {takeSearch, "Grep SemanticSearch"},
 		},
 		rewrites:  "preToolUse",
 		abilities: Abilities{Rewrite: true, RewriteAllows: true, FailsClosed: true, LimitSeconds: 20},

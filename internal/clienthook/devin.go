@@ -7,7 +7,7 @@ func devinForm() form {
 		read: readClaude, emit: emitDevin, phases: claudePhases(), prefix: "mcp__", separator: "__",
 		tools: []row{
 			{untold(takeWrite), "write Write"}, {untold(takeEdit), "edit Edit"}, {takePatch, "apply_patch"}, {takeChange, "notebook_edit"},
-			{takeCommand, "exec Bash"}, {takeRead, "read notebook_read Read"}, {takeLook, "grep glob Grep Glob"},
+			{takeCommand, "exec Bash"}, {takeRead, "read notebook_read Read"}, {takeLook, "glob Glob"}, {takeSearch, "grep Grep"},
 			{takeMCP, "mcp_call_tool"},
 		},
 		abilities: Abilities{LimitSeconds: 20},

@@ -51,6 +51,8 @@ type Event struct {
 	Session, Agent, Call, Model string
 	// Mode is the permission mode in the client's words. Cline has none: there it is [StructuredInput], or "".
 	Mode string
+	// Attended: a person is there to answer the client. No event says so; the environment of a hook may.
+	Attended bool
 	// Tool is the client's name of the tool.
 	Tool string
 	// Cwd is the absolute directory that the call is made in; "" where the event has none.
@@ -100,8 +102,11 @@ type Read struct {
 // Reads shows several files.
 type Reads struct{ Files []Read }
 
-// Look lists or searches below a path, "" for the Cwd.
-type Look struct{ Path string }
+// Look lists what is below a path, "" for the Cwd; with Contents it shows lines of the files there.
+type Look struct {
+	Path     string
+	Contents bool
+}
 
 // Command runs a line in the client's shell.
 type Command struct {

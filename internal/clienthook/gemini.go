@@ -8,7 +8,7 @@ func geminiForm() form {
 		tools: []row{
 			{takeWrite, "write_file"}, {takeEdit, "replace"}, {takeCommand, "run_shell_command"},
 			{takeReadGemini, "read_file"}, {refuse("read the files one by one with read_file"), "read_many_files"},
-			{takeLook, "list_directory glob grep_search search_file_content"},
+			{takeLook, "list_directory glob"}, {takeSearch, "grep_search search_file_content"},
 		},
 		rewrites:  "BeforeTool",
 		abilities: Abilities{Rewrite: true, LimitSeconds: 20},

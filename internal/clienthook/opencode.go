@@ -26,7 +26,7 @@ func openCodeForm() form {
 		phases: map[string]Phase{"before": Before, "after": After, "idle": Idle, "end": End},
 		tools: []row{
 			{takeWrite, "write"}, {takeEdit, "edit"}, {takeEdits, "multiedit"}, {takePatch, "patch apply_patch"}, {takeCommand, "bash shell"},
-			{takeRead, "read"}, {takeLook, "list ls glob grep"}, {refuse("make the calls one by one"), "batch"},
+			{takeRead, "read"}, {takeLook, "list ls glob"}, {takeSearch, "grep"}, {refuse("make the calls one by one"), "batch"},
 		},
 		rewrites:  "before",
 		abilities: Abilities{Rewrite: true, FailsClosed: true, LimitSeconds: 20},

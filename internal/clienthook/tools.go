@@ -114,6 +114,12 @@ func takeLook(in *object) Action {
 	return Look{Path: in.text("path", "dir_path", "directory", "target_directory")}
 }
 
+func takeSearch(in *object) Action {
+	look, _ := takeLook(in).(Look)
+	look.Contents = true
+	return look
+}
+
 func takeCommand(in *object) Action {
 	mode := in.text("mode")
 	return Command{

@@ -41,7 +41,7 @@ func TestTools(t *testing.T) {
 		{clienthook.ClaudeCode, "Monitor", `{"description":"d","timeout_ms":5,"ws":{"url":"u"}}`, clienthook.Foreign{}},
 		{clienthook.ClaudeCode, "Edit", `{"file_path":"/p/n","old_string":"","new_string":"x"}`, clienthook.Write{Path: "/p/n", Content: "x"}},
 		{clienthook.ClaudeCode, "MultiEdit", `{"file_path":"/p/n","edits":[{"old_string":"","new_string":"x"},{"old_string":"x","new_string":"y"}]}`, clienthook.Change{Paths: []string{"/p/n"}}},
-		{clienthook.ClaudeCode, "Grep", `{"pattern":"x","path":"/etc","offset":2}`, clienthook.Look{Path: "/etc"}},
+		{clienthook.ClaudeCode, "Grep", `{"pattern":"x","path":"/etc","offset":2}`, clienthook.Look{Path: "/etc", Contents: true}},
 		{clienthook.ClaudeCode, "Glob", `{"pattern":"*"}`, clienthook.Look{}},
 		{clienthook.ClaudeCode, "mcp__orchestra-two__read_file", `{}`, clienthook.Governed{Tool: "read_file"}},
 		{clienthook.ClaudeCode, "mcp__orchestral__read_file", `{}`, clienthook.Foreign{}},

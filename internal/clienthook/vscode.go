@@ -16,14 +16,14 @@ func gitHubTools() []row {
 		{takePatch, "apply_patch"}, {takeChange, "insert_edit_into_file edit_notebook_file"}, {takeFiles, "editFiles edit_files"},
 		{takeDirectory, "create_directory"}, {takeDelete, "delete_file"},
 		{takeCommand, "run_in_terminal"}, {takeRead, "read_file view_image"},
-		{takeLook, "list_dir file_search grep_search semantic_search"},
+		{takeLook, "list_dir file_search"}, {takeSearch, "grep_search semantic_search"},
 		{refuse("run it in the terminal instead"), "create_and_run_task run_task run_notebook_cell run_vscode_command run_tests runTests"},
 		{refuse("edit the files one by one"), "vscode_renameSymbol rename_file move_file create_new_workspace create_new_jupyter_notebook"},
 
 		{takeWrite, "create Write"}, {takeEdit, "edit str_replace Edit"}, {takeEdits, "MultiEdit"}, {takeEditor, "str_replace_editor"},
 		{takePatch, "git_apply_patch"}, {takeChange, "NotebookEdit"},
 		{takeCommand, "bash powershell Bash PowerShell Powershell"},
-		{takeRead, "view Read"}, {takeLook, "grep rg glob Grep Glob LS"},
+		{takeRead, "view Read"}, {takeLook, "glob Glob LS"}, {takeSearch, "grep rg Grep"},
 	}
 }
 

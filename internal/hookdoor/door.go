@@ -53,10 +53,12 @@ type Request struct {
 	Token string `json:"token"`
 	// Op is event, begins or ended.
 	Op string `json:"op"`
-	// Client, Event and Terminal are those of a hook.
+	// Client, Event, Problem, Terminal and Attended are those of a hook.
 	Client   string `json:"client,omitempty"`
 	Event    []byte `json:"event,omitempty"`
+	Problem  string `json:"problem,omitempty"` // why the event cannot be taken, of which Event is the beginning then
 	Terminal string `json:"terminal,omitempty"`
+	Attended bool   `json:"attended,omitempty"` // a person is there to answer the client
 	// Job, ExitCode and Level are of a command; without an ExitCode it was ended.
 	Job      string `json:"job,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
@@ -130,12 +132,8 @@ func (p Place) Listen(workspace string) (_ *Listener, err error) {
 			lock.Close()
 		}
 	}()
-	free, err := durable.TryLock(lock)
-	if err != nil {
+	if err := p.take(lock, workspace); err != nil {
 		return nil, err
-	}
-	if !free {
-		return nil, ErrTaken
 	}
 	for _, left := range l.files { // by one that was killed
 		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -154,6 +152,24 @@ func (p Place) Listen(workspace string) (_ *Listener, err error) {
 		return errors.Join(err, l.lock.Close())
 	})
 	return l, err
+}
+
+// take locks the place. A lock that nobody answers for is that of a server that is ending or beginning, or of a child that it was
+// just making.
+func (p Place) take(lock *os.File, workspace string) error {
+	const tries, pause = 100, 5 * time.Millisecond
+	for range tries {
+		free, err := durable.TryLock(lock)
+		if err != nil || free {
+			return err
+		}
+		if conn, err := net.Dial("unix", p.file(workspace, ".sock")); err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(pause)
+	}
+	return ErrTaken
 }
 
 // Close ends it. It has no effect the second time.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ type claudeSettings struct {
 // claudeRule is a rule about Bash.
 type claudeRule struct {
 	Answer
-	pattern *regexp.Regexp
+	pattern glob
 	// prefix are the words before a single * at the end.
 	prefix []string
 	exact  bool
@@ -97,31 +96,28 @@ func (c *claude) load() error {
 func (c *claude) add(a Answer) error {
 	tool, specifier, narrowed := strings.Cut(strings.TrimSpace(a.Rule), "(")
 	specifier, closed := strings.CutSuffix(specifier, ")")
-	name, err := wildcards{}.compile(tool)
 	switch {
-	case err != nil:
-		return err
 	case narrowed && !closed && a.Verdict > Allow:
 		return fmt.Errorf("the rule %q has no end", a.Rule)
 	case narrowed && !closed:
 		return nil
 	case a.Verdict > Allow && (tool == "Read" || tool == "Edit"):
 		return c.addFileRule(a, tool == "Edit", specifier)
-	case a.Verdict == Allow && tool != "Bash" || !name.MatchString("Bash"):
+	case a.Verdict == Allow && tool != "Bash" || !newGlob(tool, false, false).match("Bash"):
 		return nil
 	}
 	if !narrowed {
 		specifier = "*"
 	}
-	rule, err := claudePattern(specifier)
+	rule := claudePattern(specifier)
 	rule.Answer = a
 	c.bash = append(c.bash, rule)
-	return err
+	return nil
 }
 
 // claudePattern reads a specifier: "Wildcard patterns" of the page on permissions. ":*" at the end is " *", which also
 // matches the command without arguments if it is the only wildcard.
-func claudePattern(specifier string) (r claudeRule, err error) {
+func claudePattern(specifier string) (r claudeRule) {
 	if base, ok := strings.CutSuffix(specifier, ":*"); ok {
 		specifier = base + " *"
 	}
@@ -131,8 +127,8 @@ func claudePattern(specifier string) (r claudeRule, err error) {
 		r.prefix = strings.Fields(base)
 	}
 	r.exact = stars == 0
-	r.pattern, err = wildcards{bare: stars == 1}.compile(specifier)
-	return r, err
+	r.pattern = newGlob(specifier, false, stars == 1)
+	return r
 }
 
 // restricted is the strictest rule that asks or denies and matches anything of the line.
@@ -140,7 +136,8 @@ func (c *claude) restricted() Answer {
 	texts := slices.Concat([]string{c.line.whole}, c.line.said, c.line.meant)
 	answer := strictest(c.fileRules()...)
 	for _, r := range c.bash {
-		if r.Verdict > answer.Verdict && r.Verdict > Allow && (slices.ContainsFunc(texts, r.pattern.MatchString) || r.begins(c.line.reading.Programs)) {
+		c.line.work += compared * len(c.line.reading.Programs)
+		if r.Verdict > answer.Verdict && r.Verdict > Allow && (c.line.any(r.pattern, texts...) || r.begins(c.line.reading.Programs)) {
 			answer = r.Answer
 		}
 	}
@@ -155,7 +152,7 @@ func (r claudeRule) begins(programs []shell.Program) bool {
 }
 
 // allowed reports whether Claude Code runs a command without asking: each program of it, but for the wrappers that it
-// looks behind ("Wrappers" of the page on permissions; those that need a flag to be read are left out).
+// looks behind ("Wrappers" of the page on permissions; of xargs nobody knows what it runs). Its exact text is enough.
 func (c *claude) allowed(cmd command) (answer Answer, ok bool) {
 	const wrappers = "timeout time nice nohup stdbuf command builtin"
 	for i, p := range cmd.programs {
@@ -164,9 +161,11 @@ func (c *claude) allowed(cmd command) (answer Answer, ok bool) {
 			texts = append(texts, cmd.text)
 		}
 		at := slices.IndexFunc(c.bash, func(r claudeRule) bool {
-			return r.Verdict == Allow && c.counts(r, p) && slices.ContainsFunc(texts, r.pattern.MatchString)
+			return r.Verdict == Allow && c.counts(r, p) && c.line.any(r.pattern, texts...)
 		})
 		switch {
+		case at >= 0 && i == 0 && c.bash[at].exact:
+			return c.bash[at].Answer, true
 		case at >= 0:
 			answer = c.bash[at].Answer
 		case i+1 < len(cmd.programs) && shell.Among(wrappers, p.Path):

@@ -31,6 +31,7 @@ func TestClaudeDocumentedRules(t *testing.T) {
 		"Bash(find . -delete)":        {allow: "find . -delete", none: "find x -delete"},
 		`Bash(git commit -m "a b")`:   {allow: `git commit -m "a b"`, none: `git commit -m a b`},
 		"Bash(git commit *)":          {allow: `git commit -m "a b; rm -rf /"`, none: "git commit -m \"$(x)\""},
+		"Bash(sh -c 'npm test')":      {allow: "sh -c 'npm test'", none: "sh -c 'npm tests'"},
 		"Read(./.env)":                {none: "npm test"},
 		"B*":                          {none: "npm test"},
 		"Bash(command:rm *)":          {none: "rm x"},

@@ -1,6 +1,7 @@
 package clientrules_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -175,4 +176,14 @@ func FuzzNeverAllowedUnjudged(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A stranger's file with very many rules, and a long line, cost bounded work.
+func TestTooManyRulesAreUnknown(t *testing.T) {
+	rules := make([]string, 6_000)
+	for i := range rules {
+		rules[i] = fmt.Sprintf("Bash(x%d *)", i)
+	}
+	m := newMachine(t).write(map[string]string{"ws/.claude/settings.json": settings("deny", rules...)})
+	m.want(clienthook.ClaudeCode, lines{none: "npm test", deny: "x7", unknown: "echo " + strings.Repeat("a", 100_000)})
 }

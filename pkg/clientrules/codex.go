@@ -41,6 +41,9 @@ func judgeCodex(q Question, l *line) (Answer, error) {
 		}
 	}
 	for _, p := range programs {
+		if l.work += compared * len(rules); l.work > maxWork {
+			break
+		}
 		for _, r := range rules {
 			if r.Verdict > Allow && r.concerns(p) {
 				answer = strictest(answer, r.Answer)
@@ -54,14 +57,16 @@ func judgeCodex(q Question, l *line) (Answer, error) {
 			answer = strictest(answer, ask)
 		}
 	}
-	if allow, ok := l.allowed(func(c command) (Answer, bool) {
-		for _, r := range rules {
-			if r.Verdict == Allow && len(c.programs) > 0 && r.names(c.programs[0].Path, c.programs[0]) {
-				return r.Answer, true
-			}
+	allow, ok := l.allowed(func(c command) (Answer, bool) {
+		at := slices.IndexFunc(rules, func(r codexRule) bool {
+			return r.Verdict == Allow && len(c.programs) > 0 && r.names(c.programs[0].Path, c.programs[0])
+		})
+		if at < 0 {
+			return Answer{}, false
 		}
-		return Answer{}, false
-	}); ok {
+		return rules[at].Answer, true
+	})
+	if ok {
 		answer = strictest(answer, allow)
 	}
 	return answer, nil
@@ -80,12 +85,15 @@ func (r codexRule) names(name string, p shell.Program) bool {
 
 // concerns is names for a rule that restricts: also under another path, and behind the options before a subcommand.
 func (r codexRule) concerns(p shell.Program) bool {
-	var words []string
-	for _, token := range r.pattern {
-		words = append(words, token[0])
-	}
 	for _, name := range r.pattern[0] {
-		if path.Base(name) == p.Name && (r.names(name, p) || policy.Begins(p, words[1:]...)) {
+		if path.Base(name) != p.Name {
+			continue
+		}
+		words := make([]string, 0, len(r.pattern))
+		for _, token := range r.pattern[1:] {
+			words = append(words, token[0])
+		}
+		if r.names(name, p) || policy.Begins(p, words...) {
 			return true
 		}
 	}

@@ -77,12 +77,10 @@ func (rule Answer) isCursors(p shell.Program) bool {
 	specifier, ok := strings.CutPrefix(rule.Rule, "Shell(")
 	specifier, closed := strings.CutSuffix(specifier, ")")
 	program, arguments, _ := strings.Cut(specifier, ":")
-	name, err := wildcards{question: true}.compile(program)
-	args, err2 := wildcards{question: true}.compile(cmp.Or(arguments, "*"))
 	words := strings.Join(p.Literal(), " ")
 	called := []string{p.Path}
 	if rule.Verdict == Deny {
 		called = []string{p.Name, p.Name + " " + words}
 	}
-	return ok && closed && err == nil && err2 == nil && slices.ContainsFunc(called, name.MatchString) && args.MatchString(words)
+	return ok && closed && slices.ContainsFunc(called, newGlob(program, true, false).match) && newGlob(cmp.Or(arguments, "*"), true, false).match(words)
 }

@@ -20,6 +20,7 @@ type geminiRule struct {
 	args     *regexp.Regexp // over the call's arguments as JSON; nil matches all
 	// conditional: it holds in some modes only, which a hook is not told.
 	conditional bool
+	cost        int // of a comparison, for each byte
 }
 
 // judgeGemini takes for each command the first rule by priority, and of these the strictest. A hook's allow skips nothing:
@@ -32,16 +33,23 @@ func judgeGemini(q Question, l *line) (Answer, error) {
 	}
 	slices.SortStableFunc(rules, func(a, b geminiRule) int { return cmp.Compare(b.priority, a.priority) })
 	return l.decide(append([]string{l.whole}, l.said...), func(text string) (Answer, bool) {
-		r := firstGemini(rules, text)
+		r := l.firstGemini(rules, text)
 		return r.Answer, r.args != nil
 	}), nil
 }
 
-// firstGemini is the rule for a command. One that holds in some modes only counts if it restricts.
-func firstGemini(rules []geminiRule, text string) geminiRule {
+// firstGemini is the rule for a command. One that holds in some modes only counts if it restricts certain commands: the
+// others stay in force whatever the line becomes.
+func (l *line) firstGemini(rules []geminiRule, text string) geminiRule {
 	args := "{\x00\"command\":" + quoteJSON(text) + "\x00}"
 	for _, r := range rules {
-		if (r.args == nil || r.args.MatchString(args)) && !(r.conditional && (r.Verdict == Allow || r.args == nil)) {
+		if r.conditional && (r.Verdict == Allow || r.args == nil) {
+			continue
+		}
+		if l.work += len(args) * max(r.cost, 1); l.work > maxWork {
+			break
+		}
+		if r.args == nil || r.args.MatchString(args) {
 			return r
 		}
 	}
@@ -156,6 +164,7 @@ func geminiPolicies(file string, tier float64) (rules []geminiRule, err error) {
 				if rule.args, err = regexp.Compile(pattern); err != nil {
 					return nil, err
 				}
+				rule.cost = len(pattern)
 			}
 			rules = append(rules, rule)
 		}

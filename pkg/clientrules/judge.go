@@ -82,6 +82,8 @@ func Judge(q Question) (answer Answer) {
 	switch {
 	case err != nil:
 		return Answer{Why: err.Error() + "; repair the file, or ask a person to run the command"}
+	case l.work > maxWork:
+		return Answer{Why: fmt.Sprintf("the rules of %s are too many to compare with this line; shorten it", q.Client)}
 	case answer.Verdict == Allow && len(l.reading.Unjudged) > 0:
 		return Answer{Verdict: None, Why: l.reading.Unjudged[0]}
 	}

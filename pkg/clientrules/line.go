@@ -2,7 +2,6 @@ package clientrules
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +24,24 @@ type line struct {
 	plain []command
 	// homes are the words that begin with ~/, absolute.
 	homes []string
+	// work is what comparing with rules has cost, in bytes. Above maxWork nothing matches, and the answer is Unknown.
+	work int
+}
+
+const (
+	maxWork  = 1 << 30 // takes some seconds; what people write takes a thousandth
+	compared = 64      // for a program that is compared word by word
+)
+
+// matches compares a text with a pattern.
+func (l *line) matches(g glob, text string) bool {
+	l.work += len(text) + len(g.pieces)
+	return l.work <= maxWork && g.match(text)
+}
+
+// any is matches for some texts.
+func (l *line) any(g glob, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return l.matches(g, text) })
 }
 
 // command is one simple command with what it runs: itself, then the programs behind it.
@@ -60,7 +77,13 @@ func readLine(q Question) *line {
 	}
 	plain := len(l.reading.Unjudged)+len(l.reading.Writes)+len(l.reading.Reads) == 0 && !l.reading.Background && len(l.whole) <= maxPlain
 	syntax.Walk(file, func(n syntax.Node) bool { plain = l.visit(n, q.Home) && plain; return true })
-	if !plain || slices.ContainsFunc(l.plain, command.open) {
+	if !plain {
+		l.plain = nil
+	}
+	for i := range l.plain {
+		l.plain[i].programs = shell.Read(l.plain[i].text, shell.Bash).Programs
+	}
+	if slices.ContainsFunc(l.plain, command.open) {
 		l.plain = nil
 	}
 	return l
@@ -83,7 +106,7 @@ func (l *line) visit(n syntax.Node, home string) bool {
 			return false
 		}
 		l.meant = append(l.meant, text(n.Args[0], n))
-		l.plain = append(l.plain, command{text(n, n), shell.Read(text(n, n), shell.Bash).Programs})
+		l.plain = append(l.plain, command{text: text(n, n)})
 		return len(n.Assigns) == 0
 	case *syntax.DeclClause, *syntax.TestClause, *syntax.LetClause:
 		l.said = append(l.said, text(n, n))
@@ -185,26 +208,4 @@ func resolve(cwd string, dirs []string, name string) (paths []string) {
 func within(dir, name string) bool {
 	rel, err := filepath.Rel(dir, name)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// wildcards of a pattern.
-type wildcards struct {
-	question bool // ? is one character
-	bare     bool // " *" at the end also matches the end of the text
-}
-
-// compile makes an expression of a pattern in which * is any text.
-func (w wildcards) compile(pattern string) (*regexp.Regexp, error) {
-	pattern, bare := strings.CutSuffix(pattern, " *")
-	if !w.bare && bare {
-		pattern, bare = pattern+" *", false
-	}
-	expression := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
-	if w.question {
-		expression = strings.ReplaceAll(expression, `\?`, ".")
-	}
-	if bare {
-		expression += "(?: .*)?"
-	}
-	return regexp.Compile("(?s)^" + expression + "$")
 }

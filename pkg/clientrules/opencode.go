@@ -27,14 +27,14 @@ type openCode struct {
 // openCodeGroup are the patterns below one key, in their order. A later file replaces a pattern in its place.
 type openCodeGroup struct {
 	key   string
-	about *regexp.Regexp // permissions
+	about glob // permissions
 	rules []openCodeRule
 }
 
 type openCodeRule struct {
 	Answer
 	pattern string
-	matches *regexp.Regexp
+	matches glob
 }
 
 // judgeOpenCode takes the strictest of what holds for the commands, and of what only an agent's own rules say: which agent
@@ -47,7 +47,7 @@ func judgeOpenCode(q Question, l *line) (Answer, error) {
 	}
 	answer := o.judge("", q, l)
 	for agent := range o.permissions {
-		if own := o.judge(agent, q, l); own.Verdict > Allow && own.Verdict > o.last(agent, "bash", "orchestra-mcp exec 0").Verdict {
+		if own := o.judge(agent, q, l); own.Verdict > Allow && own.Verdict > o.last(l, agent, "bash", "orchestra-mcp exec 0").Verdict {
 			answer = strictest(answer, own)
 		}
 	}
@@ -62,8 +62,8 @@ func (o openCode) judge(agent string, q Question, l *line) Answer {
 		said = []string{l.whole}
 	}
 	return strictest(answer, l.decide(said, func(text string) (Answer, bool) {
-		r := o.last(agent, "bash", text)
-		if word, _, _ := strings.Cut(text, " "); shell.Among(moves, word) && r.Verdict > Allow {
+		r := o.last(l, agent, "bash", text)
+		if word, _, _ := strings.Cut(text, " "); shell.Among(moves, word) {
 			r.Verdict = Allow
 		}
 		return r.Answer, r.pattern != "*"
@@ -89,7 +89,7 @@ func (o openCode) outside(agent string, q Question, l *line) Answer {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			path = filepath.Dir(path)
 		}
-		r := o.last(agent, "external_directory", filepath.Join(path, "*"))
+		r := o.last(l, agent, "external_directory", filepath.Join(path, "*"))
 		if r.Verdict == Unknown {
 			r.Answer = Answer{Verdict: Ask, Why: "OpenCode asks about paths outside of the project"}
 		}
@@ -101,18 +101,18 @@ func (o openCode) outside(agent string, q Question, l *line) Answer {
 }
 
 // last is the last rule for a permission that matches a text; the zero rule if there is none.
-func (o openCode) last(agent, permission, text string) openCodeRule {
+func (o openCode) last(l *line, agent, permission, text string) openCodeRule {
 	text = strings.ReplaceAll(text, `\`, "/")
 	groups := o.permissions[""]
 	if agent != "" {
 		groups = slices.Concat(groups, o.permissions[agent])
 	}
 	for _, group := range slices.Backward(groups) {
-		if !group.about.MatchString(permission) {
+		if !group.about.match(permission) {
 			continue
 		}
 		for _, r := range slices.Backward(group.rules) {
-			if r.matches.MatchString(text) {
+			if l.matches(r.matches, text) {
 				return r
 			}
 		}
@@ -268,11 +268,8 @@ func (o openCode) set(agent, key string, patterns []member, file string, merge b
 	if key == "shell" { // the name since version 2
 		key = "bash"
 	}
-	about, err := wildcards{question: true}.compile(key)
-	if err != nil {
-		return unclear(file, err)
-	}
-	if !slices.ContainsFunc([]string{"bash", "external_directory"}, about.MatchString) {
+	about := newGlob(key, true, false)
+	if !slices.ContainsFunc([]string{"bash", "external_directory"}, about.match) {
 		return nil
 	}
 	groups := o.permissions[agent]
@@ -289,15 +286,15 @@ func (o openCode) set(agent, key string, patterns []member, file string, merge b
 				pattern = filepath.Join(o.home, rest)
 			}
 		}
-		matches, err := wildcards{question: true, bare: true}.compile(strings.ReplaceAll(pattern, `\`, "/"))
-		if err != nil || p.value == nil {
-			return unclear(file, fmt.Errorf("the pattern %q of %q: %v", p.key, key, err))
+		text := ""
+		if p.value != nil {
+			text = p.value.Value
 		}
-		verdict := map[string]Verdict{"allow": Allow, "ask": Ask, "deny": Deny}[p.value.Value]
+		verdict := map[string]Verdict{"allow": Allow, "ask": Ask, "deny": Deny}[text]
 		if verdict == Unknown {
-			return unclear(file, fmt.Errorf("the verdict of %q for %q is %q", key, p.key, p.value.Value))
+			return unclear(file, fmt.Errorf("the verdict of %q for %q is %q", key, p.key, text))
 		}
-		rule := openCodeRule{Answer{Verdict: verdict, Rule: fmt.Sprintf("%s %q", key, p.key), File: file}, p.key, matches}
+		rule := openCodeRule{Answer{Verdict: verdict, Rule: fmt.Sprintf("%s %q", key, p.key), File: file}, p.key, newGlob(strings.ReplaceAll(pattern, `\`, "/"), true, true)}
 		if at := slices.IndexFunc(group.rules, func(r openCodeRule) bool { return r.pattern == p.key }); at >= 0 {
 			group.rules[at] = rule
 		} else {

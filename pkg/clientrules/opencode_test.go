@@ -15,7 +15,7 @@ func TestOpenCodeRules(t *testing.T) {
 		`{"permission":{"*":"ask","bash":"allow","edit":"deny"}}`: {allow: "ls"},
 		`{"permission":{"bash":"allow","*":"ask"}}`:               {ask: "ls"},
 		`{"permission":{"bash":{"*":"ask","git *":"allow","npm *":"allow","rm *":"deny","grep *":"allow"}}, // comment
-		}`: {allow: "git status\ngit\nnpm run x | grep y", ask: "ls\ngit status; ls\ngitx\ntimeout 3 git status", deny: "rm x\nls && rm x\nsudo rm x\n/bin/rm x\nsh -c 'rm x'\necho $(rm x)"},
+		}`: {allow: "git status\ngit\ncd sub && git status\nnpm run x | grep y", ask: "ls\ngit status; ls\ngitx\ntimeout 3 git status", deny: "rm x\nls && rm x\nsudo rm x\n/bin/rm x\nsh -c 'rm x'\necho $(rm x)"},
 		`{"permission":{"bash":{"git *":"allow","*":"ask"}}}`:                {ask: "git status"},
 		`{"permission":{"bash":{"git push*":"deny"}}}`:                       {deny: "git push\ngit pushx", none: "git pull\ncd sub && ls"},
 		`{"permission":{"bash":{"*":"deny","cd *":"allow","ls ?":"allow"}}}`: {allow: "ls x", deny: "ls xy\ncd sub && ls xy"},
@@ -60,7 +60,7 @@ func TestOpenCodeAgents(t *testing.T) {
 func TestOpenCodePathsOutside(t *testing.T) {
 	m := newMachine(t)
 	const outside = "cat /etc/passwd\nrm ../outside/secret\ncd ROOT/outside\ncd .. && ls\ncp a ~/b\nsh -c 'rm /x'"
-	m.want(clienthook.OpenCode, lines{ask: outside, none: "cat x\nls /etc\ncd sub\ncat ROOT/ws/x"})
+	m.want(clienthook.OpenCode, lines{ask: outside, none: "cat x\nls /etc\ncat ROOT/ws/x\ncd sub; ls", allow: "cd sub"})
 	m.write(map[string]string{"ws/opencode.json": `{"permission":{"external_directory":{"~/projects/*":"allow"}}}`})
 	m.want(clienthook.OpenCode, lines{none: "cat ~/projects/x", ask: "cat /etc/passwd"})
 }

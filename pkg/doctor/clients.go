@@ -40,7 +40,7 @@ func (e *examination) checkClients() string {
 
 // checkClient reports whether a client has an entry for this workspace, right or wrong.
 func (e *examination) checkClient(name string) (bool, error) {
-	opts := clientsetup.Options{Workspace: e.Dir, Executable: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
+	opts := e.setupOptions()
 	plan, err := clientsetup.New(name, opts)
 	if err != nil {
 		if errors.Is(err, clientsetup.ErrUnmergeable) || errors.Is(err, clientsetup.ErrOutside) {
@@ -75,6 +75,10 @@ func (e *examination) checkClient(name string) (bool, error) {
 		e.ok("%s starts this server for this workspace", plan.Title)
 	}
 	return true, nil
+}
+
+func (e *examination) setupOptions() clientsetup.Options {
+	return clientsetup.Options{Workspace: e.Dir, Executable: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
 }
 
 func (e *examination) isHere(workspace string) bool {

@@ -8,6 +8,10 @@
 // be unchecked. A [Finding] that warns or fails has a remedy, and where one command mends it, that command, quoted for a
 // POSIX shell.
 //
+// With [Options.Hooks] it starts the clients that are set up, with the user's configuration and the workspace's. Their agent
+// is a script of ours, which asks for one new file; if that is written, it is removed. What a client itself starts or keeps,
+// such as servers and a history, is not ours to take back.
+//
 // # Non-promise
 //
 // A report is of one moment, and nothing in it is proof: the ledger is checked as `verify` does without --git, within a

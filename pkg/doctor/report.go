@@ -63,6 +63,10 @@ type Options struct {
 	Now  func() time.Time
 	// MinFree is how many bytes must be free on the workspace's disk; default 128 MiB.
 	MinFree int64
+	// Hooks starts the clients that are set up here, to see whether their hooks fire; ClientTime is how long one may take,
+	// default a minute.
+	Hooks      bool
+	ClientTime time.Duration
 	// Ability is what the sandbox can do here; nil finds it out.
 	Ability func() sandbox.Ability
 }
@@ -117,6 +121,9 @@ func Run(ctx context.Context, opts Options) Report {
 	e.in("clients", e.checkClients)
 	e.in("files", e.checkFiles)
 	e.in("sandbox", e.checkSandbox)
+	if opts.Hooks {
+		e.in("hooks", e.checkCanaries)
+	}
 	return e.report
 }
 

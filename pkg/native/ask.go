@@ -58,9 +58,12 @@ func (a *asking) answer() clienthook.Answer {
 	return clienthook.Answer{Verdict: clienthook.Ask, Reason: Text(a.why)}
 }
 
+// canAsk: the client asks, and somebody answers.
+func canAsk(e clienthook.Event) bool { return e.Attended && e.Client.CanAsk(e.Mode) }
+
 // ask judges a call by run, and once more as one about which the client asks, where that is all that stands against it.
 func (d *Desk) ask(e clienthook.Event, a *asking, run func(*hooks.Engine) *refusal.Refusal) *refusal.Refusal {
-	if !e.Client.CanAsk(e.Mode) {
+	if !canAsk(e) {
 		return run(d.Engine)
 	}
 	r := run(d.Engine.WithAsker(inLine{d.Engine.Asker}))

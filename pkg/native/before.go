@@ -45,6 +45,9 @@ func (d *Desk) before(ctx context.Context, s *clientSession, e clienthook.Event)
 	case call.beyond:
 		return clienthook.Answer{}
 	}
+	if r := d.showsSecrets(e); r != nil {
+		return d.deny(e, r)
+	}
 	request, err := d.request(e, call)
 	if err != nil {
 		return d.denied(e, refusal.From(err))
@@ -145,7 +148,7 @@ func Text(r *refusal.Refusal) string {
 	if s := r.Suggestion(); s != "" {
 		b.WriteString("\n" + s)
 	}
-	for _, detail := range []string{"approval_id", "diff_since_seen", "content"} {
+	for _, detail := range []string{"diff_since_seen", "content"} {
 		if v, ok := r.Detail(detail).(string); ok && v != "" {
 			fmt.Fprintf(&b, "\n%s: %s", detail, v)
 		}

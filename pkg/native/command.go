@@ -25,6 +25,7 @@ type running struct {
 	desk  *Desk
 	event clienthook.Event
 	id    string
+	tells bool   // its last directory is the shell's next
 	line  string // that the client is to run
 
 	passed   chan struct{} // closed when it may be run
@@ -41,6 +42,7 @@ type running struct {
 	hangUp  func() // ends the process that runs it
 	refusal *refusal.Refusal
 	asking  asking
+	once    sync.Once
 }
 
 // command judges a line, and makes it one that runs in the sandbox.
@@ -50,7 +52,7 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 			WithHint(refusal.HintFollowConstraints).Suggest("Call execute_command of the MCP server orchestra with the same line."))
 	}
 	r := &running{
-		desk: d, event: e, id: newJobID(),
+		desk: d, event: e, id: newJobID(), tells: movesAbout(a.Line),
 		passed: make(chan struct{}), ended: make(chan struct{}), finished: make(chan struct{}),
 	}
 	cwd := e
@@ -62,12 +64,15 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 		return d.deny(e, asks)
 	}
 	call := ours{
-		tool: tools.ClientCommand(d.Tools.Commands, d.Engine, tools.Client{Run: r.run, Asks: asks, Lasting: a.Background, Nested: true}),
+		tool: tools.ClientCommand(d.Tools.Commands, d.Engine, tools.Client{Passed: r.pass, Run: r.run, Asks: asks, Lasting: a.Background, Nested: true}),
 		args: map[string]any{"command": a.Line, "cwd": d.cwd(cwd)},
 	}
 	request, err := d.request(e, call)
 	if err != nil {
 		return d.denied(e, refusal.From(err))
+	}
+	if r.line = r.rewritten(a.Line); len(r.line) > maxLine {
+		return d.deny(e, refusal.New(refusal.InvalidArguments, "With its quotes escaped the line is too long for the client's shell. Write a script file and run that."))
 	}
 	go func() {
 		defer close(r.finished)
@@ -75,6 +80,9 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 			return engine.Run(context.WithoutCancel(ctx), call.tool, request).Refusal
 		})
 		r.recorded()
+		d.mu.Lock()
+		delete(d.commands, r.id)
+		d.mu.Unlock()
 	}()
 	select {
 	case <-r.passed:
@@ -105,38 +113,45 @@ func (r *running) recorded() {
 		}
 	case let:
 		r.desk.note(r.event, "lapsed", "let through, and not begun")
+	case r.refusal != nil: // the hook may have answered
+		r.desk.refuseJob(r.id, Text(r.refusal))
 	}
+}
+
+// pass is tools.Client.Passed: the hook answers, and the job comes while the client starts the line. Of a line that is put
+// to somebody twice the second time counts.
+func (r *running) pass() error {
+	if err := r.desk.announceJob(r.id); err != nil {
+		return err
+	}
+	r.desk.mu.Lock()
+	r.desk.commands[r.id] = r
+	r.desk.mu.Unlock()
+	r.once.Do(func() { close(r.passed) })
+	return nil
 }
 
 // run is tools.Client.Run: the client runs it.
 func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, error) {
 	d, spec, began := r.desk, as.Spec, time.Now()
-	tells := movesAbout(spec.Command)
 	dir, err := filepath.EvalSymlinks(filepath.Join(d.Tools.Files.Workspace.Dir(), filepath.FromSlash(as.Call.Effects.Command.Cwd)))
 	if err != nil {
 		return command.Result{}, err
 	}
 	job := Job{
-		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: tells,
-		Anywhere: r.event.Client == clienthook.Codex && spec.Level != sandbox.None, // whose events leave out the directory
-		Level:    spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: r.tells,
+		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+	}
+	defer d.dropJob(r.id)
+	r.mu.Lock()
+	lapsed := r.over
+	r.mu.Unlock()
+	if lapsed {
+		return command.Result{}, command.ErrNotStarted
 	}
 	if err := d.putJob(r.id, job); err != nil {
 		return command.Result{}, err
 	}
-	defer d.dropJob(r.id)
-	if r.line = r.rewritten(spec.Command, tells); len(r.line) > maxLine {
-		return command.Result{}, fmt.Errorf("%w: with its quotes escaped the line is too long for the client's shell; write a script file and run that", command.ErrInvalidSpec)
-	}
-	d.mu.Lock()
-	d.commands[r.id] = r
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		delete(d.commands, r.id)
-		d.mu.Unlock()
-	}()
-	close(r.passed)
 	expires := time.NewTimer(JobLife)
 	defer expires.Stop()
 	for waiting := true; waiting; {
@@ -158,10 +173,10 @@ const maxLine = 128<<10 - 1
 
 // rewritten is what the client runs in the place of a line. One that can change the shell's directory is followed by what
 // takes the change over.
-func (r *running) rewritten(line string, tells bool) string {
+func (r *running) rewritten(line string) string {
 	program := shellword.Show(r.desk.Program)
 	run := fmt.Sprintf("%s exec %s -- %s", program, r.id, shellword.Quote(line))
-	if !tells {
+	if !r.tells {
 		return run
 	}
 	return fmt.Sprintf(`%s; orchestra_status=$?; cd -- "$(%s exec --last-dir %s)" 2>/dev/null; (exit $orchestra_status)`, run, program, r.id)
@@ -326,11 +341,15 @@ func (d *Desk) rules(e clienthook.Event, line string) (answer clienthook.Answer,
 	case clientrules.Allow:
 		return clienthook.Answer{Verdict: clienthook.Allow}, nil
 	case clientrules.Ask:
-		if e.Client.CanAsk(e.Mode) && !e.Client.Abilities(e.Mode).RewriteAllows {
+		if canAsk(e) {
 			return clienthook.Answer{Verdict: clienthook.Ask, Reason: "The user's own settings ask about this command: " + why}, nil
 		}
 		return answer, refusal.Newf(refusal.ApprovalRequired, "The user's own settings of %s ask about this command: %s.", e.Client, why)
 	case clientrules.None:
+		if canAsk(e) && e.Mode != "plan" {
+			// The client would ask. Asked by us it does not offer a rule for the line that we wrote, which would allow all.
+			return clienthook.Answer{Verdict: clienthook.Ask, Reason: "In the sandbox of the intent: " + line}, nil
+		}
 		return answer, nil
 	}
 	if e.Client == clienthook.VSCode {

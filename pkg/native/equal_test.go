@@ -98,3 +98,25 @@ func TestOutsideOfTheWorkspace(t *testing.T) {
 	}
 	check.Equal(t, w.pre("Read", args{"file_path": "/etc/hostname"}).code(), "")
 }
+
+// The client's own search does not leave out what is secret.
+func TestSearching(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		tool  string
+		input args
+		want  string
+	}{
+		{"Grep", args{"pattern": "x"}, "INTENTIGNORE_PATH_BLOCKED"},
+		{"Grep", args{"pattern": "x", "path": w.at("keys")}, "INTENTIGNORE_PATH_BLOCKED"},
+		{"Grep", args{"pattern": "x", "path": w.at("keys/k")}, "INTENTIGNORE_PATH_BLOCKED"},
+		{"Grep", args{"pattern": "x", "path": w.at("src/a.txt")}, ""},
+		{"Grep", args{"pattern": "x", "path": "/etc"}, ""},
+		{"Glob", args{"pattern": "**/*.txt"}, ""},
+	} {
+		check.Equal(t, w.pre(c.tool, c.input).code(), c.want, c.tool, c.input)
+	}
+	w.write(".intentignore", "")
+	check.Equal(t, w.pre("Grep", args{"pattern": "x"}).code(), "", "without secrets")
+}

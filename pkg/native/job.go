@@ -27,7 +27,9 @@ import (
 const (
 	jobsDir    = "jobs"
 	jobClaimed = ".claimed"
+	jobPart    = ".part"
 	jobEnded   = ".ended"
+	jobComing  = ".coming" // the job will be there, or its refusal
 	maxJob     = 64 << 20
 	// JobLife is how long a job waits for a person who is asked about it by the client.
 	JobLife = time.Hour
@@ -39,12 +41,12 @@ var ErrJob = errors.New("this id is unknown, was used already, has expired, or i
 
 // Job is one command as it was judged.
 type Job struct {
-	Version int       `json:"version"`
+	Version int `json:"version"`
+	// Refused is why the line does not run after all.
+	Refused string    `json:"refused,omitempty"`
 	Line    string    `json:"line"`
 	Dir     string    `json:"dir"` // absolute
 	Expires time.Time `json:"expires"`
-	// Anywhere: the client may run it in another directory of the workspace than it has said.
-	Anywhere bool `json:"anywhere,omitempty"`
 	// Tells: the shell's last directory is wanted.
 	Tells bool `json:"tells"`
 
@@ -68,18 +70,50 @@ func jobFile(id string) string {
 	return hex.EncodeToString(sum[:]) + callSuffix
 }
 
+// announceJob says that a job will be there.
+func (d *Desk) announceJob(id string) error {
+	return d.inJobs(func(dir *os.Root) error {
+		_ = dir.Remove(jobFile(id) + jobComing)
+		return durable.WriteNew(dir, jobFile(id)+jobComing, nil, d.Clock(), false)
+	})
+}
+
 // putJob writes a job, which exec finds by its id.
 func (d *Desk) putJob(id string, j Job) error {
 	data, err := json.Marshal(j)
 	if err != nil {
 		return err
 	}
-	return d.inJobs(func(dir *os.Root) error { return durable.WriteNew(dir, jobFile(id), data, d.Clock(), false) })
+	return d.inJobs(func(dir *os.Root) error {
+		if err := durable.WriteNew(dir, jobFile(id)+jobPart, data, d.Clock(), false); err != nil {
+			return err
+		}
+		if err := dir.Rename(jobFile(id)+jobPart, jobFile(id)); err != nil {
+			return err
+		}
+		return dir.Remove(jobFile(id) + jobComing)
+	})
+}
+
+// refuseJob puts a refusal in the place of a job that was announced, for a minute.
+func (d *Desk) refuseJob(id, why string) {
+	announced := false
+	_ = d.inJobs(func(dir *os.Root) error {
+		_, err := dir.Lstat(jobFile(id) + jobComing)
+		announced = err == nil
+		return err
+	})
+	if !announced {
+		return
+	}
+	if err := d.putJob(id, Job{Version: 1, Refused: why}); err == nil {
+		time.AfterFunc(time.Minute, func() { d.dropJob(id) })
+	}
 }
 
 func (d *Desk) dropJob(id string) {
 	_ = d.inJobs(func(dir *os.Root) error {
-		for _, suffix := range []string{"", jobClaimed, jobEnded} {
+		for _, suffix := range []string{"", jobClaimed, jobEnded, jobComing, jobPart} {
 			_ = dir.Remove(jobFile(id) + suffix)
 		}
 		return nil
@@ -132,6 +166,17 @@ func (d *Desk) inJobs(work func(*os.Root) error) error {
 	})
 }
 
+// removeOld removes jobs that nobody can run any more.
+func (d *Desk) removeOld(dir *os.Root) error {
+	names, err := fs.ReadDir(dir.FS(), ".")
+	for _, name := range names {
+		if info, err := name.Info(); err == nil && d.Clock().Sub(info.ModTime()) > JobLife {
+			_ = dir.Remove(name.Name())
+		}
+	}
+	return err
+}
+
 // jobHeld reports whether a process has a job, by its lock, and whether one has had it.
 func (d *Desk) jobHeld(id string) (held, claimed bool) {
 	_ = d.inJobs(func(dir *os.Root) error {
@@ -166,7 +211,7 @@ func ClaimJob(workspace, id, line, dir string, now time.Time) (*Job, *os.File, e
 		return nil, nil, err
 	}
 	defer jobs.Close()
-	file, _, err := durable.OpenRegularIn(jobs, jobFile(id), os.O_RDONLY)
+	file, err := await(jobs, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, ErrJob
 	}
@@ -182,6 +227,22 @@ func ClaimJob(workspace, id, line, dir string, now time.Time) (*Job, *os.File, e
 		return nil, nil, err
 	}
 	return job, file, nil
+}
+
+// awaitTime bounds the waiting for a job that is on its way: its server may have been killed.
+const awaitTime = 30 * time.Second
+
+// await opens a job, which may be on its way.
+func await(jobs *os.Root, id string) (*os.File, error) {
+	until := time.Now().Add(awaitTime)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		_, coming := jobs.Lstat(jobFile(id) + jobComing)
+		file, _, err := durable.OpenRegularIn(jobs, jobFile(id), os.O_RDONLY)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || coming != nil || time.Now().After(until) {
+			return file, err
+		}
+		time.Sleep(pause)
+	}
 }
 
 func claim(jobs *os.Root, file *os.File, id string) (*Job, error) {
@@ -207,12 +268,12 @@ func claim(jobs *os.Root, file *os.File, id string) (*Job, error) {
 }
 
 func (j *Job) fits(line, dir string, now time.Time) error {
+	if j.Refused != "" {
+		return errors.New(j.Refused)
+	}
 	here, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
-	}
-	if j.Anywhere {
-		j.Dir = filepath.ToSlash(here) // below the workspace, where the job was found
 	}
 	if j.Line != line || !now.Before(j.Expires) || path.Clean(j.Dir) != filepath.ToSlash(here) {
 		return ErrJob

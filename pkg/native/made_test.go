@@ -10,6 +10,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/server"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 func created(w *world, name, content string) args {
@@ -139,8 +141,17 @@ func TestPatch(t *testing.T) {
 	w.idle()
 	first, second := w.changed("src/n.txt"), w.changed("src/a.txt")
 	check.Must(t, len(first) == 1 && len(second) == 1 && first[0].ID == second[0].ID, "%+v %+v", first, second)
-	b := w.pre("apply_patch", patch("*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n-one\n+eins\n"))
+	move := patch("*** Update File: src/a.txt\n*** Move to: src/b.txt\n@@\n-one\n+eins\n")
+	check.Equal(t, w.pre("apply_patch", move).code(), "")
+	w.idle() // it was not made
+	check.Equal(t, len(w.changed("src/b.txt")), 0, "records of a move that was not made")
+	b := w.pre("apply_patch", move)
 	check.Equal(t, b.code(), "")
+	check.OK(t, os.Remove(w.at("src/a.txt")))
+	w.write("src/b.txt", "eins\nzwei\nthree\n")
+	w.idle()
+	moved := w.changed("src/b.txt")
+	check.Must(t, len(moved) == 1 && moved[0].Changes[0].Op == change.Moved && moved[0].Changes[0].From == "src/a.txt", "%+v", moved)
 }
 
 // What is read counts as seen, if it was let through, is what stands there, and was shown.
@@ -229,6 +240,19 @@ func TestAsking(t *testing.T) {
 	b := w.pre("Write", args{"file_path": w.at(".envrc"), "content": "x\n"})
 	check.Equal(t, b.code(), "APPROVAL_REQUIRED")
 	check.That(t, strings.Contains(b.reason, "approval_id: "), "%s", b.reason)
+}
+
+// A choice that hangs on the branch, which an agent can change, is put to the operator where selections are.
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	for byBranch, want := range map[bool]string{false: "", true: "MISSING_OR_INVALID_INTENT"} {
+		w := newWorld(t, func(o *server.Options) {
+			o.Settings.Approvals.SelectIntent = settings.Ask
+			o.Chosen = func(string) (string, bool) { return "INT-001", byBranch }
+		})
+		w.alone = true
+		check.Equal(t, w.pre("Write", args{"file_path": w.at("src/x.txt"), "content": "x\n"}).code(), want, byBranch)
+	}
 }
 
 // What cannot be read is denied in the client's form, and recorded.

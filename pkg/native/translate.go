@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/clienthook"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -47,11 +48,37 @@ func (d *Desk) translate(e clienthook.Event) ours {
 		call.beyond = d.outside(e, a.Path)
 		return call
 	case clienthook.Look:
-		call := named("list_files", map[string]any{"path": d.path(e, a.Path)})
+		tool := "list_files"
+		if d.isFile(e, a.Path) {
+			tool = "read_file"
+		}
+		call := named(tool, map[string]any{"path": d.path(e, a.Path)})
 		call.beyond = d.outside(e, a.Path)
 		return call
 	}
 	return ours{}
+}
+
+func (d *Desk) isFile(e clienthook.Event, path string) bool {
+	t, err := d.Tools.Files.Workspace.ResolveDir(d.path(e, path))
+	if err != nil {
+		return false
+	}
+	defer t.Close()
+	return t.Kind() == workspace.Regular
+}
+
+// showsSecrets refuses a search of contents that could show what is secret: the client does not leave it out, as search_files does.
+func (d *Desk) showsSecrets(e clienthook.Event) *refusal.Refusal {
+	a, is := e.Action.(clienthook.Look)
+	if !is || !a.Contents || d.isFile(e, a.Path) {
+		return nil
+	}
+	if ignore, err := d.Tools.Intents.Store.Ignore(); err == nil && !ignore.Kinds().Secrets {
+		return nil
+	}
+	return refusal.New(refusal.IntentignorePathBlocked, "This workspace has paths that are secret (.intentignore), and a search by the client itself would show what stands in them.").
+		WithHint(refusal.HintFollowConstraints).Suggest("Call search_files of the MCP server orchestra, which leaves them out; or search in one file.")
 }
 
 // edit is one of several replacements, or the ordinary one; a text put in the place of nothing makes the file.

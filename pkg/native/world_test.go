@@ -45,6 +45,9 @@ type world struct {
 	id     string // the client's session
 	mode   string
 	agent  string
+	alone  bool // nobody is there to answer the client
+
+	connection string // of calls of our tools
 
 	options server.Options
 	server  *server.Server
@@ -56,8 +59,7 @@ func newWorld(t *testing.T, changes ...func(*server.Options)) *world {
 	t.Helper()
 	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	agenttest.Workspace(t, dir)
-	check.Write(t, dir, ".intentignore", "secret:keys/**\nsrc/closed.txt\n")
-	check.Write(t, dir, "keys/k", "secret\n")
+	furnish(t, dir)
 	w := &world{t: t, dir: dir, client: clienthook.ClaudeCode, id: "s1", mode: "default"}
 	w.options = server.Options{
 		Dir: dir, Settings: settings.Defaults(), Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
@@ -73,6 +75,16 @@ func newWorld(t *testing.T, changes ...func(*server.Options)) *world {
 		agenttest.Verify(t, dir, false)
 	})
 	return w
+}
+
+// furnish makes what stands in a world beside what agenttest makes.
+func furnish(t *testing.T, dir string) {
+	t.Helper()
+	for name, content := range map[string]string{
+		".intentignore": "secret:keys/**\nsrc/closed.txt\n", "keys/k": "secret\n", "src/a.txt": "one\ntwo\nthree\n", "docs/other.md": "# Other\n",
+	} {
+		check.Write(t, dir, name, content)
+	}
 }
 
 // start starts a server, which also answers hooks.
@@ -124,7 +136,7 @@ func (w *world) at(name string) string { return filepath.Join(w.dir, filepath.Fr
 func (w *world) tool(name string, a args) hooks.Result {
 	w.t.Helper()
 	raw := check.Value(json.Marshal(a))(w.t)
-	return w.server.Do(w.t.Context(), hooks.Request{Tool: name, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "mcp"}})
+	return w.server.Do(w.t.Context(), hooks.Request{Tool: name, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "mcp" + w.connection}})
 }
 
 // answer is what Claude Code makes of a hook's output.
@@ -150,11 +162,17 @@ func (w *world) send(event args) answer {
 	return w.raw(check.Value(json.Marshal(event))(w.t))
 }
 
-func (w *world) raw(event []byte) answer {
+// ask gives a hook's output.
+func (w *world) ask(event []byte) hookdoor.Reply {
 	w.t.Helper()
 	conn := check.Value(hookdoor.Find(os.Getenv).Dial(w.dir))(w.t)
 	defer conn.Close()
-	reply := check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event}))(w.t)
+	return check.Value(conn.Ask(hookdoor.Request{Op: "event", Client: string(w.client), Event: event, Attended: !w.alone}))(w.t)
+}
+
+func (w *world) raw(event []byte) answer {
+	w.t.Helper()
+	reply := w.ask(event)
 	var out struct {
 		Specific struct {
 			Decision string         `json:"permissionDecision"`

@@ -56,6 +56,11 @@ func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time
 			cancel()
 			break
 		}
+		if !s.stands() { // who calls is of the one that stands there now, and another server's
+			_ = l.Close()
+			_ = conn.Close()
+			break
+		}
 		h.calls.Go(func() { h.serve(ctx, conn) })
 	}
 	_ = l.Close() // the next server may listen
@@ -64,6 +69,16 @@ func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time
 	h.desk.Close(ending)
 	h.calls.Wait()
 	return nil
+}
+
+// stands reports whether the workspace is still the directory at its path.
+func (s *Server) stands() bool {
+	ours, err := s.workspace.Root().Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(s.workspace.Dir())
+	return err == nil && os.SameFile(ours, there)
 }
 
 type hookServer struct {
@@ -129,6 +144,10 @@ func (h *hookServer) serve(ctx context.Context, conn *hookdoor.Conn) {
 // event answers a hook.
 func (h *hookServer) event(ctx context.Context, conn *hookdoor.Conn, r hookdoor.Request) {
 	e, err := clienthook.Parse(clienthook.Client(r.Client), r.Event)
+	e.Attended = r.Attended
+	if r.Problem != "" {
+		err = errors.New(r.Problem)
+	}
 	var answer clienthook.Answer
 	follow := func() {}
 	if err != nil {

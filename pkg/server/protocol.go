@@ -152,7 +152,8 @@ func protocolText(available []*intent.Intent) string {
 	b.WriteString("This workspace is governed. Nothing can be changed in it before an intent is selected.\n" +
 		"1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n" +
 		"2. Pass the returned `session` on every further call.\n" +
-		"3. Read a file with read_file before you change it; use write_to_file, apply_diff, edit_file, apply_patch and execute_command of this server for every change.\n" +
+		"3. Read a file with read_file before you change it; use write_to_file, apply_diff, edit_file, apply_patch and execute_command of this server for every change. " +
+		"Your client's own tools are held to the same where its hooks ask this server: a refusal of one says how to go on.\n" +
 		"4. Stay inside the intent's owned_scope. If it is too narrow, call request_scope_expansion; if no intent fits, call propose_intent.\n" +
 		"5. A refusal names its reason and the next step: follow its action_hint.\n")
 	if len(available) == 0 {

@@ -174,6 +174,9 @@ func (c *touchingCall) Plan(context.Context) (hooks.Planned, error) {
 		}
 		now := change.Version{Hash: string(content.Hash), Bytes: content.Bytes}
 		if c.made {
+			if effect.From != "" && now.Hash == "" { // what was to be moved there is gone
+				effect.Path, effect.From = effect.From, ""
+			}
 			effect.After, effect.Op = now, opOf(effect, now.Hash)
 			effect.Hunks = hooks.HunksOf(effect.Before.Bytes, now.Bytes)
 		} else {

@@ -45,35 +45,6 @@ type commandTool struct {
 	client  Client // of a client's own command
 }
 
-// Client is what is different where a client runs the command, in a shell of its own.
-type Client struct {
-	// Run has the command run, and returns when it has ended. Nil: this server runs it.
-	Run func(ctx context.Context, r *ClientRun) (command.Result, error)
-	// Asks is what the operator has to say yes to; nil for nothing.
-	Asks *refusal.Refusal
-	// Lasting: it may run for hours. Nested: the client may run it in a sandbox of its own.
-	Lasting, Nested bool
-}
-
-// ClientRun is how a client is to run a command.
-type ClientRun struct {
-	Call *hooks.Call
-	Spec command.Spec
-	// Own is what the profile sets in the environment.
-	Own []string
-	// Weaker is for a client whose own sandbox does not let the level of Spec be made: the level landlock. Nil where the settings
-	// want no less.
-	Weaker *sandbox.Profile
-	// Ran is the level at which it ran in the end; Run sets it where that is another one.
-	Ran sandbox.Level
-}
-
-// ClientCommand is execute_command for a command that a client runs.
-func ClientCommand(commands *Commands, engine *hooks.Engine, client Client) hooks.Tool {
-	t := &commandTool{Commands: commands, engine: engine, client: client}
-	return define[commandArgs, commandResult](hooks.Spec{Name: "execute_command", Class: hooks.Destructive}, t.targets, schema.Numbers{"line": commandBytes, "timeout": 1})
-}
-
 func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
@@ -170,6 +141,11 @@ func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
 func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if c.Runner == nil {
 		return nil, refusal.New(refusal.CommandBlocked, "This machine has no shell that commands could run in.").WithHint(refusal.HintAskUser)
+	}
+	if c.client.Passed != nil {
+		if err := c.client.Passed(); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := c.dir.OpenDir()
 	if err != nil {
@@ -311,27 +287,6 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
 	}
 	return outcome, nil
-}
-
-func (c *commandCall) run(ctx context.Context, spec command.Spec) (command.Result, error) {
-	if c.client.Run == nil {
-		return c.Runner.Run(ctx, spec)
-	}
-	r := &ClientRun{Call: c.call, Spec: spec, Own: c.profile.Environment(nil)}
-	if c.git.Changes {
-		r.Own = append(r.Own, gitSettings()...)
-	}
-	weaker, err := c.weaker(ctx)
-	if err != nil {
-		return command.Result{}, err
-	}
-	if weaker != nil {
-		defer weaker.Close()
-		r.Weaker = weaker.Sandbox
-	}
-	result, err := c.client.Run(ctx, r)
-	c.profile.Level = cmp.Or(r.Ran, c.profile.Level)
-	return result, err
 }
 
 func commandProblem(err error) error {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,7 +60,7 @@ type protector struct {
 func (p *protector) add(name string) {
 	folded := fold(name)
 	p.strictest = max(p.strictest, protectName(folded))
-	if p.parent == ".github" && (folded == "agents" || folded == "chatmodes" || folded == "hooks") {
+	if p.parent == ".github" && slices.Contains([]string{"agents", "chatmodes", "hooks", "mcp.json", "copilot"}, folded) {
 		p.strictest = max(p.strictest, ProtectProgramConfig)
 	}
 	p.parent = folded
@@ -73,7 +74,8 @@ func protectName(folded string) Protection {
 	switch folded {
 	case ".git", ".orchestration", ".intentignore":
 		return ProtectNever
-	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc", ".roomodes":
+	case ".mcp.json", ".cursor", ".roo", ".vscode", ".claude", ".envrc", ".roomodes",
+		".codex", ".gemini", ".devin", ".windsurf", ".cline", ".clinerules", ".opencode", "opencode.json", "opencode.jsonc":
 		return ProtectProgramConfig
 	}
 	switch stem, digits, ok := strings.Cut(folded, "~"); {
@@ -81,7 +83,7 @@ func protectName(folded string) Protection {
 		return ProtectNone
 	case stem == "git" || stem == "orches" || stem == "intent":
 		return ProtectNever
-	case stem == "mcp" || stem == "cursor" || stem == "roo" || stem == "vscode" || stem == "claude" || stem == "envrc":
+	case slices.Contains(strings.Fields("mcp cursor roo vscode claude envrc codex gemini devin windsu cline cliner openco"), stem):
 		return ProtectProgramConfig
 	}
 	return ProtectNone

@@ -22,6 +22,8 @@ func TestProtect(t *testing.T) {
 		workspace.ProtectProgramConfig: {
 			".mcp.json", ".MCP.json", "sub/.mcp.json", ".cursor/rules", ".cursor", ".Roo/mcp.json", ".vscode/tasks.json", ".VSCODE/settings.json",
 			".v\u017fcode/x", ".claude/settings.json", ".envrc", "a/b/.envrc", "vscode~1/tasks.json",
+			".codex/hooks.json", ".gemini/settings.json", ".devin/hooks.v1.json", ".windsurf/hooks.json", ".clinerules/hooks/PreToolUse", ".cline/hooks/x",
+			".opencode/plugins/orchestra.js", "opencode.json", "OpenCode.jsonc", ".github/mcp.json", ".github/hooks/orchestra.json", ".github/copilot/settings.json", "openco~1.jso",
 		},
 		workspace.ProtectNone: {
 			"a", ".", "src/git", ".gitignore", ".github/workflows/x.yml", ".gitattributes", "x.git", "git", "orchestration/x", "mcp.json",

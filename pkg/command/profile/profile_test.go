@@ -90,6 +90,7 @@ func TestScopes(t *testing.T) {
 		{"everything", []string{"a", "b/c"}, []string{"**"}, ". " + absent, "a b"},
 		{"no scope", []string{"a", "b/c", "d/.vscode/x", "d/e/f"}, nil, "-d/.vscode/ . " + absent, "a b d/e"},
 		{"a nested repository", []string{"src/a", "src/mod/.git/config", "src/mod/f"}, []string{"src/**"}, "-src/mod/.git/ src", "src/a src/mod/f"},
+		{"program configuration without a dot", []string{"src/a", "src/opencode.json"}, []string{"src/**"}, "-src/opencode.json src", "src/a"},
 		{"a glob at any depth", []string{"a.ts", "b.go", "x/c.ts", "y/d.go", "z/e/f.ts"}, []string{"**/*.ts"},
 			"-b.go -y/d.go . " + absent, "a.ts x z"},
 		{"a writable place in a frozen one", []string{"lib/x/gen/a", "lib/x/b", "main.ts"}, []string{"*.ts", "lib/x/gen/**"},

@@ -193,7 +193,7 @@ func lastNames(dir, name string) string { return path.Join(path.Base(dir), name)
 
 // suspicious reports whether Protect could know a name. It is asked for every file of a workspace.
 func suspicious(dir, name string) bool {
-	if name[0] == '.' || strings.EqualFold(path.Base(dir), ".github") {
+	if name[0] == '.' || name[0]|0x20 == 'o' || strings.EqualFold(path.Base(dir), ".github") { // opencode.json
 		return true
 	}
 	for i := range len(name) {

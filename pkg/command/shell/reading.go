@@ -16,6 +16,7 @@ const (
 	maxTotal    = 512 << 10 // of all texts together, those inside of others included
 	maxOpeners  = 10_000    // of what can nest
 	maxDepth    = 16        // of texts inside of texts, and of programs that run programs
+	maxNodes    = 1_000     // of the parsed text, one in another: what a command reads and writes is asked at each
 	maxPrograms = 20_000
 	maxPlaces   = 16 // of directories that a command can run in
 )
@@ -193,7 +194,11 @@ func openers(text string) (n int) {
 
 func (r *reader) parse(text string, lang syntax.LangVariant, s scope) flow {
 	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	if err == nil {
+	switch {
+	case err == nil && nested(file) > maxNodes:
+		r.unjudged("commands are nested too deeply to be read")
+		return lost
+	case err == nil:
 		return r.stmts(file.Stmts, s)
 	}
 	r.unjudged("the line cannot be parsed to its end, and the shell runs what stands before: %s", clip(err.Error()))
@@ -201,6 +206,21 @@ func (r *reader) parse(text string, lang syntax.LangVariant, s scope) flow {
 	_ = syntax.NewParser(syntax.Variant(lang)).Stmts(strings.NewReader(text), func(s *syntax.Stmt) bool { before = append(before, s); return true })
 	r.stmts(before, s)
 	return lost
+}
+
+// nested is how many nodes of a file stand in one another.
+func nested(file *syntax.File) (most int) {
+	depth := 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		depth++
+		most = max(most, depth)
+		return true
+	})
+	return most
 }
 
 func (r *reader) unjudged(format string, args ...any) {

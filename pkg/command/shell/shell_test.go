@@ -182,6 +182,10 @@ func TestHostileLines(t *testing.T) {
 			}
 		}
 	}
+	for _, deep := range []int{400, 4_900} { // the parser reads it; what is in it is not asked at each level
+		r := shell.Read(strings.Repeat("echo $(", deep)+"rm x"+strings.Repeat(")", deep), shell.Bash)
+		check.Equal(t, strings.Join(r.Unjudged, ", "), "commands are nested too deeply to be read")
+	}
 	nested := "rm x"
 	for range 40 {
 		nested = "sh -c '" + strings.ReplaceAll(nested, "'", `'\''`) + "'"

@@ -1,8 +1,9 @@
-package agents
+package scripted
 
 import (
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // messages is Anthropic's Messages.
@@ -41,7 +42,11 @@ func (m *Model) responses(w http.ResponseWriter, body []byte) {
 			item(object{"type": "custom_tool_call", "call_id": callID(n, i), "name": c.Name, "input": c.text()})
 			continue
 		}
-		item(object{"type": "function_call", "call_id": callID(n, i), "name": c.Name, "arguments": c.text()})
+		call := object{"type": "function_call", "call_id": callID(n, i), "name": c.Name, "arguments": c.text()}
+		if space, name, in := strings.Cut(c.Name, "/"); in {
+			call["namespace"], call["name"] = space, name
+		}
+		item(call)
 	}
 	if turn.Text != "" {
 		item(object{"type": "message", "role": "assistant", "id": "msg_" + id, "content": []object{{"type": "output_text", "text": turn.Text}}})

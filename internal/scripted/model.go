@@ -1,4 +1,9 @@
-package agents
+// Package scripted plays the model for coding agents: it speaks what they speak, on loopback, and answers with the calls of a
+// script, whatever it is told. With it they run without a login.
+//
+// It promises that a run's model is the script alone, and that what an agent told it is kept. What else an agent asks for is
+// its own affair: of what it asks the proxy of its environment for, nothing is let through, and the host is named.
+package scripted
 
 import (
 	"bytes"
@@ -6,16 +11,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // Call is a call of a tool, in the words of the client that has it. A text instead of an input is what tools without a
-// schema take, as Codex' apply_patch.
+// schema take, as Codex' apply_patch. A slash in the name stands behind a namespace of Codex.
 type Call struct {
 	Name  string
 	Input any
@@ -33,7 +37,8 @@ func Calling(calls ...Call) Turn { return Turn{Calls: calls} }
 // Model is a model on loopback. It answers each request that offers tools with the next turn of its script, and with a
 // closing text behind the last; a request without tools, such as that for a title, gets a text and takes no turn.
 type Model struct {
-	server *httptest.Server
+	server http.Server
+	url    string
 
 	mu        sync.Mutex
 	turns     []Turn
@@ -42,16 +47,23 @@ type Model struct {
 	strangers []string
 }
 
-// NewModel serves a script until the test ends.
-func NewModel(t testing.TB, turns ...Turn) *Model {
-	m := &Model{turns: turns}
-	m.server = httptest.NewServer(m)
-	t.Cleanup(m.server.Close)
-	return m
+// Serve serves a script until it is closed.
+func Serve(turns ...Turn) (*Model, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{turns: turns, url: "http://" + listener.Addr().String()}
+	m.server.Handler = m
+	go m.server.Serve(listener)
+	return m, nil
 }
 
+// Close ends it at once.
+func (m *Model) Close() error { return m.server.Close() }
+
 // URL is where the model listens, without a path. It is a proxy as well, which lets nothing through.
-func (m *Model) URL() string { return m.server.URL }
+func (m *Model) URL() string { return m.url }
 
 // Requests has the bodies of the requests that offered tools, in their order.
 func (m *Model) Requests() []json.RawMessage {
@@ -60,34 +72,48 @@ func (m *Model) Requests() []json.RawMessage {
 	return slices.Clone(m.requests)
 }
 
-// Told has every text of the last request, in which clients repeat the whole conversation.
-func (m *Model) Told() string {
-	requests := m.Requests()
-	if len(requests) == 0 {
-		return ""
-	}
-	var said any
-	if err := json.Unmarshal(requests[len(requests)-1], &said); err != nil {
-		return err.Error()
-	}
-	var b strings.Builder
-	texts(said, &b)
-	return b.String()
+// Opening has the texts of the first request: what the agent was given to begin with, its tools among it.
+func (m *Model) Opening() []string {
+	return m.told(func(all []json.RawMessage) json.RawMessage { return all[0] })
 }
 
-func texts(v any, b *strings.Builder) {
+// Told has the texts of the last request, in which clients repeat the whole conversation.
+func (m *Model) Told() []string {
+	return m.told(func(all []json.RawMessage) json.RawMessage { return all[len(all)-1] })
+}
+
+// Answers has what was not told at the beginning: the calls, and what became of them.
+func (m *Model) Answers() []string {
+	opening := m.Opening()
+	return slices.DeleteFunc(m.Told(), func(told string) bool { return slices.Contains(opening, told) })
+}
+
+func (m *Model) told(which func([]json.RawMessage) json.RawMessage) []string {
+	requests := m.Requests()
+	if len(requests) == 0 {
+		return nil
+	}
+	var said any
+	if err := json.Unmarshal(which(requests), &said); err != nil {
+		return []string{err.Error()}
+	}
+	return texts(said, nil)
+}
+
+func texts(v any, found []string) []string {
 	switch v := v.(type) {
 	case string:
-		fmt.Fprintln(b, v)
+		return append(found, v)
 	case []any:
 		for _, e := range v {
-			texts(e, b)
+			found = texts(e, found)
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			texts(v[k], b)
+			found = texts(v[k], found)
 		}
 	}
+	return found
 }
 
 // Strangers are the hosts beyond loopback that a client asked for.
