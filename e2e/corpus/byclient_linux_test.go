@@ -25,13 +25,14 @@ func triedByClient(i int, level sandbox.Level, user bool) bool {
 }
 
 // byClients are the results, at none, that can be others in a client's shell than in the document.
-func byClients() map[string]string {
-	return map[string]string{
+func byClients() map[string][]string {
+	return map[string][]string{
+		// No hook is answered in a workspace that is another directory.
+		"the workspace, parent of .orchestration, is renamed": {killed, stopped},
 		// What cannot be recorded the client is told of with its next call.
-		"the workspace, parent of .orchestration, is renamed":                                stopped,
-		"the directory of the ledger is renamed":                                             stopped,
-		"the directory of the ledger is renamed and a copy without records put in its place": stopped,
+		"the directory of the ledger is renamed":                                             {stopped},
+		"the directory of the ledger is renamed and a copy without records put in its place": {stopped},
 		// The parent is the process that runs the command, not the server.
-		"kill -9 of the parent": held,
+		"kill -9 of the parent": {held},
 	}
 }

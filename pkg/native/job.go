@@ -220,7 +220,9 @@ func ClaimJob(workspace, id, line, dir string, now time.Time) (*Job, *os.File, e
 	}
 	job, err := claim(jobs, file, id)
 	if err == nil {
-		err = job.fits(line, dir, now)
+		if err = job.fits(line, dir, now); err != nil {
+			_ = jobs.Remove(jobFile(id) + jobClaimed) // which would say that it was begun
+		}
 	}
 	if err != nil {
 		file.Close()
