@@ -26,7 +26,9 @@ func measureHooks(s *suite) {
 		cold = append(cold, h.before("Write", args{"file_path": h.at("cold.txt"), "content": "x\n"}))
 	}
 	taken := s.interleave(n,
-		func() time.Duration { return h.before("Write", args{"file_path": h.at("a.txt"), "content": strconv.Itoa(h.calls)}) },
+		func() time.Duration {
+			return h.before("Write", args{"file_path": h.at("a.txt"), "content": strconv.Itoa(h.calls)})
+		},
 		func() time.Duration {
 			took := h.before("Bash", args{"command": "true"})
 			h.tell(args{"hook_event_name": "Stop"}) // it is not run
