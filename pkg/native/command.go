@@ -140,7 +140,7 @@ func (r *running) run(_ context.Context, as *tools.ClientRun) (command.Result, e
 	}
 	job := Job{
 		Version: 1, Line: spec.Command, Dir: filepath.ToSlash(dir), Expires: d.Clock().Add(JobLife), Tells: r.tells,
-		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: command.DefaultMaxProcesses,
+		Level: spec.Level, Profile: spec.Profile, Weaker: as.Weaker, Env: as.Own, KeepEnv: d.Tools.Commands.KeepEnv, MaxProcesses: d.Tools.Commands.Runner.MaxProcesses(),
 	}
 	defer d.dropJob(r.id)
 	r.mu.Lock()
@@ -228,7 +228,7 @@ func (r *running) lapse() {
 }
 
 // stop ends it.
-func (r *running) stop(string) {
+func (r *running) stop() {
 	r.lapse()
 	r.mu.Lock()
 	defer r.mu.Unlock()

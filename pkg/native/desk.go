@@ -192,7 +192,7 @@ func (d *Desk) Close(ctx context.Context) {
 	}
 	d.mu.Unlock()
 	for _, r := range commands {
-		r.stop("the server ends")
+		r.stop()
 	}
 	for _, r := range commands {
 		select {
