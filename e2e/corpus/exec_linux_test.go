@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -193,6 +194,8 @@ print('REA' 'CHED', s.recv(1000))`)
 // TestExecKilled: however the process ends that runs a command, nothing of the command is left, and one record says so.
 func TestExecKilled(t *testing.T) {
 	program := clientProgram(t)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else what runs the tests could have its children ignore it (nohup)
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
 	for _, level := range levels(t) {
 		for name, end := range map[string]func(w *world, pid int){
 			"SIGTERM":                       func(_ *world, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) },
