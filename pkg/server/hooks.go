@@ -41,12 +41,9 @@ func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time
 	defer cancel()
 	h := &hookServer{Server: s, desk: s.newDesk(), listener: l, lull: &lull{patience: idle, end: cancel}}
 	h.lull.leave()
-	if s.presence.transport == "" {
-		s.presence.transport = "hooks"
-	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	s.settleLeft()
-	s.appear()
+	s.appear("hooks")
 	for {
 		conn, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {

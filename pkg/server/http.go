@@ -47,13 +47,13 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 
 // ServeHTTP serves on a listener, which may be a TLS one, until ctx is done.
 func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, o HTTPOptions) error {
-	handler, err := s.httpHandler(o)
-	if err != nil {
-		return err
-	}
 	s.presence.transport, s.presence.address = "http", listener.Addr().String()
 	if o.SSE {
 		s.presence.transport = "sse"
+	}
+	handler, err := s.httpHandler(o)
+	if err != nil {
+		return err
 	}
 	return handler.Serve(ctx, listener)
 }

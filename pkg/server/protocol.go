@@ -78,7 +78,7 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 	})
 	return func(ctx context.Context) mcpbridge.Result {
 		defer turn.Done()
-		s.appear()
+		s.appear("")
 		if !turn.Ready() {
 			call.Behind(func() { _ = turn.Wait(ctx) }) // which says it again below
 		}

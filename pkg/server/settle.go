@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -102,9 +103,11 @@ type presenceOf struct {
 }
 
 // appear marks this process as one that serves a client, at the first call of a tool: a server that nobody calls makes
-// nothing. In a workspace that is not initialised there is no place for a mark.
-func (s *Server) appear() {
-	if s.presence.transport == "" {
+// nothing. In a workspace that is not initialised there is no place for a mark. otherwise is the transport of a caller for whom
+// none was begun.
+func (s *Server) appear(otherwise string) {
+	transport := cmp.Or(s.presence.transport, otherwise)
+	if transport == "" {
 		return // nobody is served
 	}
 	s.presence.once.Do(func() {
@@ -114,7 +117,7 @@ func (s *Server) appear() {
 		}
 		defer state.Close()
 		s.presence.mark, err = presence.Register(state, presence.Server{
-			ID: s.presence.id, Transport: s.presence.transport, Address: s.presence.address, Version: s.options.Version,
+			ID: s.presence.id, Transport: transport, Address: s.presence.address, Version: s.options.Version,
 			StartedAt: s.options.Clock().UTC(),
 		})
 		if err == nil && s.options.UserDir != "" {
