@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
@@ -54,6 +55,7 @@ func (k *Keeper) GitStore() *GitStore {
 	defer top.release()
 	s := &GitStore{keeper: k, start: fileclock.Now(), dirs: map[string]stat{}, packs: map[string]stat{}}
 	left := []string{"objects", "logs", "refs/remotes"}
+	var newest int64
 	for len(left) > 0 && len(s.files)+len(s.dirs) < maxStored {
 		dir := left[0]
 		left = left[1:]
@@ -70,6 +72,7 @@ func (k *Keeper) GitStore() *GitStore {
 				left = append(left, at)
 			default:
 				s.files = append(s.files, at)
+				newest = max(newest, of.ctime)
 				if dir == "objects/pack" && of.links > 1 {
 					s.packs[at] = of
 				}
@@ -78,6 +81,10 @@ func (k *Keeper) GitStore() *GitStore {
 	}
 	if s.Short = len(left) > 0 || len(s.files) > maxStored; s.Short {
 		s.files = s.files[:min(len(s.files), maxStored)]
+	}
+	// What somebody changed within the clock's last tick must not look as if it came after.
+	for until := time.Now().Add(grain); s.start <= newest && time.Now().Before(until); s.start = fileclock.Now() {
+		time.Sleep(time.Millisecond)
 	}
 	return s
 }
