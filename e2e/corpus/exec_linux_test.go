@@ -113,12 +113,15 @@ func TestLinesThatNoHookMade(t *testing.T) {
 	check.OK(t, w.server.end())
 }
 
-// TestTheClientIsToldOfViolations: with the first answer that its model reads.
+// TestTheClientIsToldOfViolations: with the first answer that its model reads once they are known.
 func TestTheClientIsToldOfViolations(t *testing.T) {
 	w := attackedWorld(t, sandbox.None, false, false, true, clientProgram(t))
-	w.byClient("SRC", "echo x | tee docs/other.md")
-	told := w.tellsHook("SRC", "PostToolUse", args{"tool_name": "Read", "tool_use_id": "r", "tool_input": args{"file_path": filepath.Join(w.ws, "src/a.txt")}, "tool_response": args{}})
-	check.That(t, strings.Contains(told.Note, "COMMAND_OUT_OF_SCOPE") && strings.Contains(told.Note, "docs/other.md"), "it is told %q", told.Note)
+	made := w.lets("echo x | tee docs/other.md")
+	check.OK(t, w.shell(made).Run())
+	first := w.tellsHook("SRC", "PostToolUse", args{"tool_name": "Bash", "tool_use_id": "x", "tool_input": args{"command": made}, "tool_response": args{}})
+	next := w.tellsHook("SRC", "PostToolUse", args{"tool_name": "Read", "tool_use_id": "r", "tool_input": args{"file_path": filepath.Join(w.ws, "src/a.txt")}, "tool_response": args{}})
+	told := first.Note + next.Note
+	check.That(t, strings.Contains(told, "COMMAND_OUT_OF_SCOPE") && strings.Contains(told, "docs/other.md"), "it is told %q", told)
 	check.OK(t, w.server.end())
 }
 
