@@ -150,7 +150,9 @@ func TestKilledProcessLosesNoAcknowledgedRecord(t *testing.T) {
 			}
 			w.wantEach(acknowledged)
 			for l := w.open(ledger.Options{SegmentSize: c.segment}); c.segment > 0 && len(w.archives()) == 0; { // one in the background is not waited for
-				check.OK(t, l.Rotate(context.Background()))
+				if err := l.Rotate(context.Background()); len(w.archives()) == 0 { // else that one left it too little
+					check.OK(t, err)
+				}
 			}
 			check.That(t, (len(w.archives()) != 0) == (c.segment > 0), "archives %v", w.archives())
 		})
