@@ -187,19 +187,23 @@ func (l *Listener) Accept() (*Conn, error) {
 // Conn is a connection.
 type Conn struct {
 	net.Conn
-	in *bufio.Reader
+	// Pid is of the process that called, once its request was received; 0 where the system does not tell.
+	Pid int
+	in  *bufio.Reader
 }
 
-func newConn(c net.Conn) *Conn { return &Conn{c, bufio.NewReader(c)} }
+func newConn(c net.Conn) *Conn { return &Conn{Conn: c, in: bufio.NewReader(c)} }
 
 // maxMessage bounds one message, in bytes: an event of 16 MB in base64.
 const maxMessage = 24 << 20
 
 // Receive reads what a caller asks for. The error says that it may not ask.
 func (c *Conn) Receive(l *Listener) (r Request, err error) {
-	if !ownPeer(c.Conn) {
+	pid, own := peerOf(c.Conn)
+	if !own {
 		return r, errors.New("a process of another user")
 	}
+	c.Pid = pid
 	if err := c.read(&r); err != nil {
 		return r, err
 	}

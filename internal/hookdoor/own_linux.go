@@ -7,20 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownPeer asks the kernel whose process is at the other end.
-func ownPeer(c net.Conn) bool {
+// peerOf asks the kernel which process is at the other end, and whether it is of this user.
+func peerOf(c net.Conn) (pid int, own bool) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return false
+		return 0, false
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return false
+		return 0, false
 	}
-	own := false
 	err = raw.Control(func(fd uintptr) {
 		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		own = err == nil && int(peer.Uid) == os.Getuid()
+		if own = err == nil && int(peer.Uid) == os.Getuid(); own {
+			pid = int(peer.Pid)
+		}
 	})
-	return err == nil && own
+	return pid, err == nil && own
 }

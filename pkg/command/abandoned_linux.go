@@ -81,6 +81,13 @@ func (f *family) endAbandoned() (ended []int) {
 	return ended
 }
 
+// awaitEnd waits until a process has died, other than this one; 0 is none.
+func awaitEnd(pid int) {
+	if process, err := readStat(pid); pid != 0 && pid != os.Getpid() && err == nil {
+		awaitDeath([]stat{process}, killGrace)
+	}
+}
+
 // abandonedMarkers are the markers of dead makers on the processes that can be read.
 func abandonedMarkers() map[string]bool {
 	found, judged := map[string]bool{}, map[string]bool{}

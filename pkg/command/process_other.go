@@ -25,6 +25,8 @@ func (p *process) tooMany() <-chan struct{} { return nil }
 
 func (f *family) endAbandoned() []int { return nil }
 
+func awaitEnd(int) {}
+
 func (p *process) busy() bool { return false }
 
 func (p *process) sweep(time.Duration) []int { return nil }

@@ -58,6 +58,8 @@ func makerName() string { return strconv.Itoa(os.Getpid()) }
 
 func (f *family) endAbandoned() []int { return nil }
 
+func awaitEnd(int) {}
+
 func closeInherited() { closeInheritedOneByOne() }
 
 // tree has nothing to remember: the process group is all that is known.

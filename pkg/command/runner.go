@@ -205,6 +205,12 @@ func lingers(shell *process) bool {
 // so is one in another container.
 func (r *Runner) EndAbandoned() []int { return r.family.endAbandoned() }
 
+// EndAbandonedBy does so when a process has died that is about to: it has closed its files, and may still count as alive.
+func (r *Runner) EndAbandonedBy(pid int) []int {
+	awaitEnd(pid)
+	return r.EndAbandoned()
+}
+
 // within reports whether done is closed before the grace is over.
 func within(grace time.Duration, done <-chan struct{}) bool {
 	select {

@@ -255,37 +255,28 @@ func (d *Desk) Begins(id string, hangUp func()) bool {
 	return true
 }
 
-// Ended is told by the same process how it ended; nil is that it was killed itself.
-func (d *Desk) Ended(id string, e *Ending) {
+// Ended is told by the same process how it ended.
+func (d *Desk) Ended(id string, e Ending) {
 	d.mu.Lock()
 	r := d.commands[id]
 	d.mu.Unlock()
-	if r == nil {
-		return
-	}
-	if e == nil {
-		d.endAbandoned(abandonedTime)
-		e = &Ending{ExitCode: -1}
-	}
-	r.end(e, nil)
-}
-
-// endAbandoned ends what is left of a command whose process was killed, of which the system knows after a time.
-func (d *Desk) endAbandoned(after time.Duration) {
-	for pause := time.Millisecond; ; pause *= 2 {
-		if ended := d.Tools.Commands.Runner.EndAbandoned(); len(ended) > 0 {
-			d.Logger.Warn().Ints("pids", ended).Msg("ended what was left of a client's command")
-			return
-		}
-		if pause > after {
-			return
-		}
-		time.Sleep(pause)
+	if r != nil {
+		r.end(&e, nil)
 	}
 }
 
-// abandonedTime is after how long it does.
-const abandonedTime = 100 * time.Millisecond
+// Abandoned is told that this process hung up, for it was killed itself. Its id is 0 where that is not known.
+func (d *Desk) Abandoned(id string, pid int) {
+	d.endAbandoned(pid)
+	d.Ended(id, Ending{ExitCode: -1})
+}
+
+// endAbandoned ends what is left of a command whose process, with that id, was killed.
+func (d *Desk) endAbandoned(pid int) {
+	if ended := d.Tools.Commands.Runner.EndAbandonedBy(pid); len(ended) > 0 {
+		d.Logger.Warn().Ints("pids", ended).Msg("ended what was left of a client's command")
+	}
+}
 
 // commandMade takes the client's word that a command has ended, where the process that ran it could not say so.
 func (d *Desk) commandMade(e clienthook.Event) {

@@ -167,8 +167,8 @@ func (h *hookServer) command(conn *hookdoor.Conn, r hookdoor.Request) {
 	}
 	end, err := conn.Receive(h.listener)
 	if err != nil || end.Op != "ended" || end.Job != r.Job || end.ExitCode == nil {
-		h.desk.Ended(r.Job, nil)
+		h.desk.Abandoned(r.Job, conn.Pid)
 		return
 	}
-	h.desk.Ended(r.Job, &native.Ending{ExitCode: *end.ExitCode, Level: sandbox.Level(end.Level)})
+	h.desk.Ended(r.Job, native.Ending{ExitCode: *end.ExitCode, Level: sandbox.Level(end.Level)})
 }
