@@ -17,12 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 )
 
 // Only is the intent of a choice of whatever intent is the only one.
@@ -89,20 +89,7 @@ func Put(userDir, workspace string, c Choice) error {
 	if err != nil {
 		return err
 	}
-	at := name(userDir, workspace)
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(at), ".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(append(text, '\n'))
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), at)
+	return privatefile.Replace(name(userDir, workspace), string(text)+"\n")
 }
 
 // For is the choice that counts on a branch, in a terminal; both may be "".

@@ -1,6 +1,6 @@
-// Package privatefile keeps small secrets of a user, such as keys, outside of every workspace.
+// Package privatefile keeps small files of a user, such as keys, outside of every workspace.
 //
-// It promises that a file appears whole and flushed to disk or not at all, that one that stands is never replaced, and
+// It promises that a file appears whole and flushed to disk or not at all, that Create never replaces one that stands, and
 // that one that others than its owner can read or write is not used, where the system has permission bits. It does not
 // keep a program of the same user from reading it.
 package privatefile
@@ -53,7 +53,12 @@ func read(name string) ([]byte, fs.FileInfo, error) {
 
 // Create makes a file of mode 0600 with this content, and its directory where that is missing; a file that is there
 // already stays, and is no error. Whoever needs to know reads it then.
-func Create(name, content string) error {
+func Create(name, content string) error { return write(name, content, publish) }
+
+// Replace is Create for a file that may stand already, whose content this one takes the place of.
+func Replace(name, content string) error { return write(name, content, os.Rename) }
+
+func write(name, content string, place func(temp, name string) error) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func Create(name, content string) error {
 	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	return publish(temp.Name(), name)
+	return place(temp.Name(), name)
 }
 
 // publish gives the file its name unless another process was faster.
