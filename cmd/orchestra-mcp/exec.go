@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/native"
 )
@@ -131,7 +132,7 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 	defer dir.Close()
 	spec := command.Spec{
 		Command: job.Line, Dir: dir, Level: job.Level, Profile: job.Profile, Timeout: command.MaxJobTime,
-		Env: overlaid(command.FilterEnv(a.environ(), job.KeepEnv...), job.Env),
+		Env: profile.Overlay(command.FilterEnv(a.environ(), job.KeepEnv...), job.Env),
 	}
 	if job.Tells {
 		last, err := os.CreateTemp(tempOf(job), "last-dir-*")
@@ -149,7 +150,7 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 		if errors.Is(err, sandbox.ErrUnavailable) && job.Weaker != nil {
 			a.warn("the sandbox is at the level landlock here, for the client runs this command in one of its own that lets no more be made")
 			job.Level, job.Profile = sandbox.Landlock, job.Weaker
-			spec.Level, spec.Profile, spec.Env = job.Level, job.Profile, overlaid(spec.Env, tempIn(job.Weaker))
+			spec.Level, spec.Profile, spec.Env = job.Level, job.Profile, profile.Overlay(spec.Env, profile.TempVariables(job.Weaker.Temp))
 			result, err = runner.Run(ctx, spec)
 		}
 		return err
@@ -164,27 +165,6 @@ func (a *app) runJob(ctx context.Context, workspace, id string, job *native.Job)
 		a.warn("what the line left running (&) has ended with it; to keep it, have the client itself run the command in the background")
 	}
 	return result.ExitCode, nil
-}
-
-// overlaid is an environment with other values for some names.
-func overlaid(env, over []string) []string {
-	named := map[string]bool{}
-	for _, entry := range over {
-		name, _, _ := strings.Cut(entry, "=")
-		named[name] = true
-	}
-	var all []string
-	for _, entry := range env {
-		if name, _, _ := strings.Cut(entry, "="); !named[name] {
-			all = append(all, entry)
-		}
-	}
-	return append(all, over...)
-}
-
-// tempIn are the variables that name a profile's own directory for temporary files.
-func tempIn(p *sandbox.Profile) []string {
-	return []string{"TMPDIR=" + p.Temp, "TMP=" + p.Temp, "TEMP=" + p.Temp}
 }
 
 // tempOf is a directory that the command can write.

@@ -67,6 +67,11 @@ func (m *Builder) Make(req Request) (*Profile, error) {
 	})
 }
 
+// TempVariables are the variables by which programs find a directory for temporary files.
+func TempVariables(dir string) []string {
+	return []string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
+}
+
 // begin makes a profile with a private temporary directory, and takes all back where it cannot be filled.
 func (m *Builder) begin(level sandbox.Level, fill func(r *Profile) error) (*Profile, error) {
 	temp, err := makeTemp()
@@ -74,7 +79,7 @@ func (m *Builder) begin(level sandbox.Level, fill func(r *Profile) error) (*Prof
 		return nil, fmt.Errorf("private temporary directory: %w", err)
 	}
 	m.swept.Do(func() { go sweepTemps(filepath.Dir(temp.path)) }) // which can be much
-	r := &Profile{Level: level, temp: temp, env: []string{"TMPDIR=" + temp.path, "TMP=" + temp.path, "TEMP=" + temp.path}}
+	r := &Profile{Level: level, temp: temp, env: TempVariables(temp.path)}
 	if err := fill(r); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -257,7 +262,7 @@ func (m *Builder) operatorPlaces(r *Profile, req Request) {
 }
 
 // Environment is what the command gets: env with the private directories in place of the user's.
-func (r *Profile) Environment(env []string) []string { return replaced(env, r.env) }
+func (r *Profile) Environment(env []string) []string { return Overlay(env, r.env) }
 
 // InPlace reports whether a workspace-relative path is build output.
 func (r *Profile) InPlace(path string) bool { return withinAny(r.Places, path) }

@@ -135,8 +135,8 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// replaced is env with the entries of over in place of those of the same name.
-func replaced(env, over []string) []string {
+// Overlay is env with the entries of over in place of those of the same name.
+func Overlay(env, over []string) []string {
 	names := map[string]bool{}
 	for _, entry := range over {
 		name, _, _ := strings.Cut(entry, "=")
