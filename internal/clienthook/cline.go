@@ -1,10 +1,11 @@
 package clienthook
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // clineForm is of Cline of August 2026: of its extension, whose events have a tool's input as a map of texts, and of its SDK,
@@ -124,14 +125,15 @@ func takeFilesCline(in *object) Action {
 	return all
 }
 
+var searchReplace = lazy.Regexp(`(?ms)^(?:-{3,}|<{3,}) SEARCH\r?\n(.*?)^={5,}\r?\n(.*?)^(?:\+{3,}|>{3,}) REPLACE\r?(?:\n|\z)`)
+
 // takeSearchReplace reads blocks of lines to search and lines to put there. Where they cannot be told apart, the change is one
 // that the event does not tell.
 func takeSearchReplace(in *object) Action {
 	to, diff := path(in), in.need("diff")
-	block := regexp.MustCompile(`(?ms)^(?:-{3,}|<{3,}) SEARCH\r?\n(.*?)^={5,}\r?\n(.*?)^(?:\+{3,}|>{3,}) REPLACE\r?(?:\n|\z)`)
 	var all []Replace
-	told := strings.TrimSpace(block.ReplaceAllString(diff, "")) == ""
-	for _, parts := range block.FindAllStringSubmatch(diff, -1) {
+	told := strings.TrimSpace(searchReplace().ReplaceAllString(diff, "")) == ""
+	for _, parts := range searchReplace().FindAllStringSubmatch(diff, -1) {
 		all = append(all, Replace{Old: parts[1], New: parts[2]})
 		told = told && parts[1] != "" && !strings.Contains(parts[1]+parts[2], " SEARCH")
 	}

@@ -2,11 +2,11 @@ package clientrules
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -104,7 +104,7 @@ func actsInFind(a shell.Arg) bool {
 }
 
 // gitReads are the options with which git only reads; the commands are those that have no others in this list.
-var gitReads = regexp.MustCompile(`^(-[0-9]+|-n|-[spbz]|--oneline|--short|--stat|--porcelain|--name-only|--name-status|--cached|--staged|--all|--graph|--branch|--no-color|--abbrev-ref|--show-toplevel|--)$`)
+var gitReads = lazy.Regexp(`^(-[0-9]+|-n|-[spbz]|--oneline|--short|--stat|--porcelain|--name-only|--name-status|--cached|--staged|--all|--graph|--branch|--no-color|--abbrev-ref|--show-toplevel|--)$`)
 
 // readOnly knows some of the commands that Claude Code runs without asking in every mode ("Read-only commands" of the page on
 // permissions): those whose options can write nothing, on literal paths inside the workspace.
@@ -116,7 +116,7 @@ func readOnly(p shell.Program, q Question) bool {
 			return false
 		}
 		args = args[1:]
-		if slices.ContainsFunc(args, func(a shell.Arg) bool { return a.Begins("-") && !gitReads.MatchString(a.Text) }) {
+		if slices.ContainsFunc(args, func(a shell.Arg) bool { return a.Begins("-") && !gitReads().MatchString(a.Text) }) {
 			return false
 		}
 	case p.Path == "find" && slices.ContainsFunc(args, actsInFind), p.Path == "cd" && len(args) != 1:

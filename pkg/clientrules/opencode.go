@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 )
 
@@ -181,10 +181,12 @@ func (o openCode) config(content []byte, file string) error {
 	return err
 }
 
+var frontMatter = lazy.Regexp(`(?s)^---\r?\n(.*?)\r?\n---`)
+
 // markdown reads an agent's file, which has its settings in front.
 func (o openCode) markdown(file string) error {
 	content, err := read(file)
-	front := regexp.MustCompile(`(?s)^---\r?\n(.*?)\r?\n---`).FindSubmatch(content)
+	front := frontMatter().FindSubmatch(content)
 	if err != nil || front == nil {
 		return err
 	}
