@@ -28,11 +28,8 @@ type document struct {
 
 // parseDocument reads a file. An empty one becomes an empty object.
 func parseDocument(text []byte) (*document, error) {
-	doc := &document{newline: "\n", unit: "  "}
+	doc := &document{newline: newlineOf(text), unit: "  "}
 	text, doc.bom = bytes.CutPrefix(text, utf8BOM)
-	if bytes.Contains(text, []byte("\r\n")) {
-		doc.newline = "\r\n"
-	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}" + doc.newline)
 	}
