@@ -72,7 +72,7 @@ type Action interface{ action() }
 // Write gives a file its whole content.
 type Write struct{ Path, Content string }
 
-// Edit replaces texts of a file, one after the other.
+// Edit replaces texts of a file, one after the other. None of them is empty: that would be a Write.
 type Edit struct {
 	Path     string
 	Replaces []Replace

@@ -51,15 +51,16 @@ func (d *Desk) command(ctx context.Context, e clienthook.Event, a clienthook.Com
 		return d.deny(e, refusal.Newf(refusal.CommandBlocked, "%s lets no hook put a command into the sandbox, so its own shell is not let through.", e.Client).
 			WithHint(refusal.HintFollowConstraints).Suggest("Call execute_command of the MCP server orchestra with the same line."))
 	}
+	reading := shell.Read(a.Line, shell.Bash)
 	r := &running{
-		desk: d, event: e, id: newJobID(), tells: movesAbout(a.Line),
+		desk: d, event: e, id: newJobID(), tells: movesAbout(&reading),
 		passed: make(chan struct{}), ended: make(chan struct{}), finished: make(chan struct{}),
 	}
 	cwd := e
 	if a.Cwd != "" {
 		cwd.Cwd = d.path(e, a.Cwd)
 	}
-	own, asks := d.rules(e, a.Line)
+	own, asks := d.rules(e, a.Line, &reading)
 	if own.Verdict == clienthook.Deny {
 		return d.deny(e, asks)
 	}
@@ -183,8 +184,7 @@ func (r *running) rewritten(line string) string {
 }
 
 // movesAbout reports whether a line can leave its shell in another directory.
-func movesAbout(line string) bool {
-	reading := shell.Read(line, shell.Dialect("bash"))
+func movesAbout(reading *shell.Reading) bool {
 	return slices.ContainsFunc(reading.Programs, func(p shell.Program) bool {
 		return p.Name == "cd" || p.Name == "pushd" || p.Name == "popd"
 	})
@@ -318,9 +318,9 @@ const patience = 2 * time.Second
 
 // rules are the user's own for commands, in the client's settings, to which the client cannot hold a line that we write in the
 // place of another: the answer by them, and what the operator has to say yes to, or why it is denied.
-func (d *Desk) rules(e clienthook.Event, line string) (answer clienthook.Answer, asks *refusal.Refusal) {
+func (d *Desk) rules(e clienthook.Event, line string, reading *shell.Reading) (answer clienthook.Answer, asks *refusal.Refusal) {
 	own := clientrules.Judge(clientrules.Question{
-		Client: e.Client, Mode: e.Mode, Home: d.Home, Workspace: d.Dir, Cwd: d.cwd(e), SystemRoot: "/", Line: line, Lookup: os.LookupEnv,
+		Client: e.Client, Mode: e.Mode, Home: d.Home, Workspace: d.Dir, Cwd: d.cwd(e), SystemRoot: "/", Line: line, Reading: reading, Lookup: os.LookupEnv,
 	})
 	why := own.Why
 	if own.Rule != "" {

@@ -20,7 +20,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -186,10 +188,7 @@ func keyOf(e clienthook.Event) string {
 // Close ends the commands that run, and puts what is open on record as far as it has happened.
 func (d *Desk) Close(ctx context.Context) {
 	d.mu.Lock()
-	commands := make([]*running, 0, len(d.commands))
-	for _, r := range d.commands {
-		commands = append(commands, r)
-	}
+	commands := slices.Collect(maps.Values(d.commands))
 	d.mu.Unlock()
 	for _, r := range commands {
 		r.stop()

@@ -27,7 +27,6 @@ import (
 const (
 	jobsDir    = "jobs"
 	jobClaimed = ".claimed"
-	jobPart    = ".part"
 	jobEnded   = ".ended"
 	jobComing  = ".coming" // the job will be there, or its refusal
 	maxJob     = 64 << 20
@@ -85,10 +84,7 @@ func (d *Desk) putJob(id string, j Job) error {
 		return err
 	}
 	return d.inJobs(func(dir *os.Root) error {
-		if err := durable.WriteNew(dir, jobFile(id)+jobPart, data, d.Clock(), false); err != nil {
-			return err
-		}
-		if err := dir.Rename(jobFile(id)+jobPart, jobFile(id)); err != nil {
+		if err := d.place(dir, jobFile(id), data); err != nil {
 			return err
 		}
 		return dir.Remove(jobFile(id) + jobComing)
@@ -113,7 +109,7 @@ func (d *Desk) refuseJob(id, why string) {
 
 func (d *Desk) dropJob(id string) {
 	_ = d.inJobs(func(dir *os.Root) error {
-		for _, suffix := range []string{"", jobClaimed, jobEnded, jobComing, jobPart} {
+		for _, suffix := range []string{"", jobClaimed, jobEnded, jobComing, partSuffix} {
 			_ = dir.Remove(jobFile(id) + suffix)
 		}
 		return nil

@@ -19,6 +19,7 @@ import (
 const (
 	callsDir   = "native"
 	callSuffix = ".json"
+	partSuffix = ".part"
 	maxCall    = 256 << 20
 	// callLife is after how long a call that has changed nothing counts as not made: a person may have been asked about it.
 	callLife = 24 * time.Hour
@@ -70,14 +71,7 @@ func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Ef
 func (d *Desk) keep(l *letThrough) error {
 	data, err := json.Marshal(l)
 	if err == nil {
-		err = d.inCalls(func(dir *os.Root) error {
-			temporary := l.key + ".tmp"
-			_ = dir.Remove(temporary)
-			if err := durable.WriteNew(dir, temporary, data, l.Began, false); err != nil {
-				return err
-			}
-			return dir.Rename(temporary, l.key+callSuffix)
-		})
+		err = d.inCalls(func(dir *os.Root) error { return d.place(dir, l.key+callSuffix, data) })
 	}
 	if err != nil {
 		return err
@@ -86,6 +80,15 @@ func (d *Desk) keep(l *letThrough) error {
 	defer d.mu.Unlock()
 	d.calls[l.key] = l
 	return nil
+}
+
+// place writes a file that is there whole or not at all.
+func (d *Desk) place(dir *os.Root, name string, data []byte) error {
+	_ = dir.Remove(name + partSuffix) // of a server that was killed
+	if err := durable.WriteNew(dir, name+partSuffix, data, d.Clock(), false); err != nil {
+		return err
+	}
+	return dir.Rename(name+partSuffix, name)
 }
 
 // inCalls works in the directory of the calls.

@@ -81,14 +81,11 @@ func (d *Desk) showsSecrets(e clienthook.Event) *refusal.Refusal {
 		WithHint(refusal.HintFollowConstraints).Suggest("Call search_files of the MCP server orchestra, which leaves them out; or search in one file.")
 }
 
-// edit is one of several replacements, or the ordinary one; a text put in the place of nothing makes the file.
+// edit is one of several replacements, or the ordinary one.
 func (d *Desk) edit(e clienthook.Event, a clienthook.Edit) ours {
 	path := d.path(e, a.Path)
 	if len(a.Replaces) == 1 {
 		r := a.Replaces[0]
-		if r.Old == "" {
-			return ours{tool: d.files["write_to_file"], args: map[string]any{"path": path, "content": r.New}}
-		}
 		return ours{tool: d.files["edit_file"], args: map[string]any{"path": path, "old_string": r.Old, "new_string": r.New, "replace_all": r.All}}
 	}
 	edits := []map[string]any{}
