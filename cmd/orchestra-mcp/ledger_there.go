@@ -71,11 +71,11 @@ func (q *question) nothingFound(ctx context.Context) error {
 		return err
 	}
 	if !some {
-		report, err := verify.Verify(ctx, q.root)
+		report, err := verify.Verify(ctx, q.Root)
 		if err != nil {
 			return err
 		}
-		if lost := history.CheckLost(ctx, q.root, report); len(lost) > 0 {
+		if lost := history.CheckLost(ctx, q.Root, report); len(lost) > 0 {
 			return foundf("%s; orchestra-mcp ledger restore brings back what a commit has", lost[0].Detail)
 		}
 	}
@@ -99,7 +99,7 @@ func (q *question) nothingFound(ctx context.Context) error {
 // has tells whether any record matches.
 func (q *question) has(ctx context.Context, filter record.Filter) (bool, error) {
 	filter.Newest, filter.Limit = true, 1
-	found, err := q.records.Query(ctx, filter)
+	found, err := q.Ledger.Query(ctx, filter)
 	return len(found.Entries) > 0, err
 }
 
@@ -122,7 +122,7 @@ func (q *question) knownIntent(ctx context.Context, id string) error {
 
 // knownPath is an error unless the path exists, or a record is about it.
 func (q *question) knownPath(ctx context.Context, path, given string) error {
-	if _, err := q.root.Lstat(strings.TrimSuffix(path, "/")); err == nil {
+	if _, err := q.Root.Lstat(strings.TrimSuffix(path, "/")); err == nil {
 		return nil
 	}
 	for _, form := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
@@ -130,7 +130,7 @@ func (q *question) knownPath(ctx context.Context, path, given string) error {
 			return err
 		}
 	}
-	return mistakef("there is no %s, and no record is about it%s", given, didYouMean(nearestPath(q.root, path)))
+	return mistakef("there is no %s, and no record is about it%s", given, didYouMean(nearestPath(q.Root, path)))
 }
 
 // nearestPath is the path that exists and that was probably meant: the first part that does not exist is put right, and

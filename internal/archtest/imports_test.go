@@ -49,6 +49,8 @@ func layers() [][]string {
 		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
 		{"pkg/native"},
 		{"pkg/server"},
+		{"pkg/operator"},
+		{"pkg/console"},
 	}
 }
 
