@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,36 +12,11 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
-	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
-
-// A check of a ledger that is not there must not look like one that found nothing. Without a workspace it could not run; a
-// ledger that was lost is a problem; one that nothing was written to yet passes, with this note.
-const nothingRecorded = "the ledger is empty: nothing has been recorded in this workspace yet, so there was nothing to check"
-
-// checkThere looks behind a report without problems: is there a ledger at all? note is a sentence for people, or "".
-func checkThere(ctx context.Context, root *os.Root, report verify.Report) (lost []ledger.Problem, note string, err error) {
-	if report.Records+report.Foreign > 0 {
-		return nil, "", nil
-	}
-	if lost = history.CheckLost(ctx, root, report); len(lost) > 0 || len(report.Problems) > 0 {
-		return lost, "", nil
-	}
-	if !intent.Open(root).Initialized() {
-		return nil, "", noWorkspace(root)
-	}
-	return nil, nothingRecorded, nil
-}
-
-func noWorkspace(root *os.Root) error {
-	return fmt.Errorf("%s is no governed workspace: there is no ledger, and no .orchestration/active_intents.yaml, here or above; run orchestra-mcp init there, or give --workspace DIR",
-		printable.Text(root.Name()))
-}
 
 // verifiedLedger is the ledger's report for commands that mend it.
 func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
@@ -50,7 +24,7 @@ func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	lost, _, err := checkThere(ctx, root, report)
+	lost, _, err := operator.CheckThere(ctx, root, report)
 	report.Problems = append(report.Problems, lost...)
 	return report, err
 }
@@ -58,7 +32,7 @@ func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
 // requireWorkspace ends a question where there is nothing that could answer it.
 func requireWorkspace(root *os.Root) error {
 	if _, err := root.Lstat(".orchestration"); errors.Is(err, fs.ErrNotExist) {
-		return noWorkspace(root)
+		return operator.NoWorkspace(root)
 	}
 	return nil
 }

@@ -98,6 +98,11 @@ func (w *Workspace) Status(ctx context.Context) (status.Report, error) {
 	return status.Of(ctx, status.Options{Dir: w.Dir, UserDir: w.UserDir(), Now: w.Now, Current: w.currentCheck()})
 }
 
+// Happening is Status without the check of the ledger.
+func (w *Workspace) Happening(ctx context.Context) (status.Report, error) {
+	return status.Of(ctx, status.Options{Dir: w.Dir, UserDir: w.UserDir(), Now: w.Now, Current: w.currentCheck(), Unchecked: true})
+}
+
 // currentCheck tells which checks stand in the settings; those of settings that cannot be read all do.
 func (w *Workspace) currentCheck() func(external.Finding) bool {
 	loaded, err := w.Settings()

@@ -39,6 +39,8 @@ type Options struct {
 	Now     func() time.Time
 	// Current tells whether a check stands in the settings still; nil: all do.
 	Current func(external.Finding) bool
+	// Unchecked leaves the check of the ledger out, for who asks again and again.
+	Unchecked bool
 }
 
 // Report is what Of found.
@@ -136,7 +138,9 @@ func Of(ctx context.Context, o Options) (Report, error) {
 	l.waiting()
 	l.records(ctx, set)
 	l.findings()
-	l.ledger(ctx)
+	if !l.Unchecked {
+		l.ledger(ctx)
+	}
 	return l.report, nil
 }
 
