@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
@@ -140,19 +141,26 @@ func functions() template.FuncMap {
 	clock := func(time.Time) string { return "" }
 	return template.FuncMap{
 		"age": clock, "left": clock, "when": clock,
-		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"short":  brief.ShortID,
-		"line":   brief.Line,
-		"who":    who,
-		"name":   operator.NameOf,
-		"at":     at,
-		"hue":    hue,
-		"encode": url.PathEscape,
-		"query":  query,
-		"clip":   printable.Clip,
-		"count":  count,
-		"join":   strings.Join,
-		"base":   path.Base,
+		"iso":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"short":      brief.ShortID,
+		"line":       brief.Line,
+		"who":        who,
+		"name":       operator.NameOf,
+		"at":         at,
+		"hue":        hue,
+		"encode":     url.PathEscape,
+		"query":      query,
+		"clip":       printable.Clip,
+		"count":      count,
+		"join":       strings.Join,
+		"subject":    operator.GrantSubject,
+		"tabs":       func() []string { return []string{"intents", "timeline", "files", "ledger", "insight"} },
+		"tabName":    func(tab string) string { return strings.ToUpper(tab[:1]) + tab[1:] },
+		"goTo":       goTo,
+		"statuses":   statuses,
+		"statusName": statusName,
+		"classes":    func() []string { return []string{"AST_REFACTOR", "INTENT_EVOLUTION"} },
+		"pair":       func(p page, entries []record.Entry) found { return found{p, entries} },
 	}
 }
 
@@ -197,4 +205,22 @@ func who(e record.Entry) string {
 		model = path.Base(e.Contributor.ModelID)
 	}
 	return cmp.Or(model, e.Client.Name, e.Contributor.Type)
+}
+
+// found is a list of records with the page that it stands on.
+type found struct {
+	Page    page
+	Entries []record.Entry
+}
+
+// goTo is where the choice of a workspace leads: to the same view there, else to its records.
+func goTo(p *place, tab string) string {
+	if tab == "now" || tab == "approvals" {
+		tab = "timeline"
+	}
+	return at(p, tab)
+}
+
+func statusName(s intent.Status) string {
+	return map[intent.Status]string{intent.Todo: "To do", intent.InProgress: "In progress", intent.Blocked: "Blocked", intent.Done: "Done"}[s]
 }

@@ -20,6 +20,10 @@ func (p *place) intentNames() map[string]string {
 	return names
 }
 
+func statuses() []intent.Status {
+	return []intent.Status{intent.Todo, intent.InProgress, intent.Blocked, intent.Done}
+}
+
 // column is the intents of one status.
 type column struct {
 	Status  intent.Status
@@ -36,7 +40,10 @@ func (c *Console) intents(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, &problem{http.StatusConflict, err.Error()}
 	}
-	columns := []column{{Status: intent.Todo, Title: "To do"}, {Status: intent.InProgress, Title: "In progress"}, {Status: intent.Blocked, Title: "Blocked"}, {Status: intent.Done, Title: "Done"}}
+	var columns []column
+	for _, status := range statuses() {
+		columns = append(columns, column{Status: status, Title: statusName(status)})
+	}
 	for _, in := range set.All() {
 		for i := range columns {
 			if columns[i].Status == in.Status {
