@@ -33,7 +33,7 @@ func (c *Console) newRoutes() *http.ServeMux {
 		"w/{place}/intents": c.intents, "w/{place}/intents/{id}": c.intent,
 		"w/{place}/timeline": c.timeline, "w/{place}/records/{id}": c.record, "w/{place}/records/{id}/after": c.recordAfter, "w/{place}/undo": c.undo,
 		"w/{place}/files": c.files, "w/{place}/file": c.file, "w/{place}/why": c.why,
-		"w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
+		"w/{place}/output/{id}": c.output, "w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
 	} {
 		m.HandleFunc("GET /view/"+path, c.admitted(c.show(v)))
 	}

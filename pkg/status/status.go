@@ -76,6 +76,7 @@ type Running struct {
 	Session  string    `json:"session,omitempty"`
 	What     string    `json:"what"` // the command without what looks like a secret, or the files
 	Began    time.Time `json:"began"`
+	Artifact string    `json:"artifact,omitempty"` // the id of a command's output
 }
 
 // Waiting is a request to the operator.
@@ -180,6 +181,9 @@ func running(e journal.Entry) Running {
 	if draft, err := ledger.ParseDraft(e.Lines); err == nil {
 		rec := draft.Record()
 		r.Tool, r.IntentID, r.Session, r.What = rec.Call, rec.IntentID, rec.Session, subject(rec)
+		if rec.Command != nil {
+			r.Artifact = rec.Command.Artifact
+		}
 	}
 	if r.What == "" {
 		var paths []string

@@ -253,6 +253,22 @@ function ring(now) {
   }
 }
 
+// ---- Output of what runs
+
+async function poll() {
+  if (key !== null && document.visibilityState === "visible") {
+    for (const element of document.querySelectorAll("[data-poll]")) {
+      const answer = await ask("/view" + element.dataset.poll).catch(() => null);
+      if (!answer?.ok) continue;
+      const text = new DOMParser().parseFromString(await answer.text(), "text/html").body.textContent;
+      const below = element.scrollTop + element.clientHeight > element.scrollHeight - 8;
+      if (text.length > 0) element.textContent = text;
+      if (below) element.scrollTop = element.scrollHeight;
+    }
+  }
+  setTimeout(poll, 1000);
+}
+
 // ---- Times
 
 function clocks() {
@@ -274,4 +290,5 @@ function length(seconds) {
 }
 
 setInterval(clocks, 1000);
+poll();
 enter();
