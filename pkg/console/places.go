@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -86,6 +87,7 @@ func (ps *places) opened(dir string) (*place, error) {
 	}
 	p := &place{Workspace: w, ID: id, Inbox: inbox, beside: locate.Beside(dir)}
 	ps.open[id] = p
+	go p.warm()
 	return p, nil
 }
 
@@ -97,6 +99,11 @@ func (ps *places) get(id string) (*place, bool) {
 		return nil, false
 	}
 	return all[at], true
+}
+
+// warm has the ledger's index brought up to date, which takes seconds once on a long ledger, before a person asks.
+func (p *place) warm() {
+	_, _ = p.Ledger.Query(context.Background(), record.Filter{IntentID: "-", Newest: true, Limit: 1})
 }
 
 func (ps *places) close() error {

@@ -4,6 +4,7 @@ let key = null; // in memory alone
 let shown = null; // the address of the view that is shown
 let waiting = []; // the requests that wait for an answer
 let rung = null; // the ids of those that were rung for
+let left = new AbortController(); // ends what the view asked for, once a person goes on
 
 // ---- The key
 
@@ -85,6 +86,8 @@ async function load(address, {fresh = true} = {}) {
   shown = address;
   const view = new DOMParser().parseFromString(text, "text/html").body;
   if (fresh || old === null) {
+    left.abort();
+    left = new AbortController();
     document.body.replaceChildren(...view.childNodes);
   } else {
     Idiomorph.morph(document.body, view.innerHTML, morphing);
@@ -108,11 +111,11 @@ function complete(root) {
     const from = element.dataset.load;
     element.removeAttribute("data-load");
     element.setAttribute("data-kept", "");
-    ask("/view" + from).then(async answer => {
+    ask("/view" + from, {signal: left.signal}).then(async answer => {
       element.innerHTML = await answer.text();
       element.setAttribute("aria-busy", "false");
       complete(element);
-    });
+    }).catch(() => {});
   }
   for (const more of root.querySelectorAll("[data-more]")) nearing.observe(more);
   document.title = (waiting.length ? `(${waiting.length}) ` : "") + (document.querySelector("main")?.dataset.title ?? "") + " · orchestra-mcp";
