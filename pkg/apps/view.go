@@ -11,13 +11,14 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 )
 
-// Bounds of what a view has: the rest is in the terminal and in the console.
+// Bounds of what a view has: the rest is in the terminal and in the console. maxBytes is of the diff, the lines of a file, or
+// all intents, as they are shown: what is made visible in a hostile text is several times as long.
 const (
-	maxIntents   = 200
-	maxGlobs     = 20
-	maxDiffBytes = 64 << 10
-	maxLines     = 2000
-	maxChars     = 400
+	maxBytes   = 128 << 10
+	maxIntents = 200
+	maxGlobs   = 20
+	maxLines   = 2000
+	maxChars   = 400
 )
 
 // View is what the page shows; exactly one of Approval, Board and Blame is set.
@@ -55,7 +56,7 @@ func Approval(r approval.Request) *View {
 	}
 	more, size := shown.DiffCut, 0
 	for i, line := range shown.Diff {
-		if size += len(line.Text); size > maxDiffBytes {
+		if size += len(line.Text); size > maxBytes {
 			more = strings.TrimSuffix(fmt.Sprintf("%d of %d lines of the diff are not shown here; %s", len(shown.Diff)-i, len(shown.Diff), more), "; ")
 			break
 		}
@@ -75,35 +76,40 @@ type card struct {
 	Agent    string   `json:"agent,omitempty"`
 	Scope    []string `json:"scope"` // empty: every path
 	Selected bool     `json:"selected,omitempty"`
-	// Changed is when something was last done under it, RFC 3339; "" if nothing was.
+	// Changed is when something was last done under it, RFC 3339; "" if that is not known.
 	Changed string `json:"changed,omitempty"`
 }
 
 // Board shows the intents, in the order of their file. selected is the id of the one that the caller works under, "" for none;
-// changed tells when something was last done under one, the zero time for never.
-func Board(set *intent.Set, selected string, changed func(id string) time.Time) *View {
-	v, all := &boardView{Intents: []card{}}, set.All()
-	for _, in := range all[:min(len(all), maxIntents)] {
-		c := card{
-			ID: in.ID, Name: shown(in.Name), Status: string(in.Status), Agent: shown(in.Agent), Scope: []string{}, Selected: in.ID == selected,
-		}
-		for i, glob := range in.OwnedScope {
-			if i == maxGlobs {
-				c.Scope = append(c.Scope, fmt.Sprintf("… and %d more", len(in.OwnedScope)-i))
-				break
-			}
-			c.Scope = append(c.Scope, shown(glob))
-		}
-		if at := changed(in.ID); !at.IsZero() {
+// changed has when something was last done under an intent, as far as it is known.
+func Board(set *intent.Set, selected string, changed map[string]time.Time) *View {
+	v, more, size := &boardView{Intents: []card{}}, "", 0
+	all := set.All()
+	for i, in := range all {
+		c := newCard(in)
+		c.Selected = in.ID == selected
+		if at, known := changed[in.ID]; known {
 			c.Changed = at.UTC().Format(time.RFC3339)
+		}
+		if size += len(c.Name) + len(c.Agent) + len(strings.Join(c.Scope, "")); i == maxIntents || size > maxBytes {
+			more = fmt.Sprintf("%d more intents: orchestra-mcp intents list", len(all)-i)
+			break
 		}
 		v.Intents = append(v.Intents, c)
 	}
-	more := ""
-	if len(all) > maxIntents {
-		more = fmt.Sprintf("%d more intents: orchestra-mcp intents list", len(all)-maxIntents)
-	}
 	return &View{Board: v, More: more}
+}
+
+func newCard(in *intent.Intent) card {
+	c := card{ID: in.ID, Name: shown(in.Name), Status: string(in.Status), Agent: shown(in.Agent), Scope: []string{}}
+	for i, glob := range in.OwnedScope {
+		if i == maxGlobs {
+			c.Scope = append(c.Scope, fmt.Sprintf("… and %d more", len(in.OwnedScope)-i))
+			break
+		}
+		c.Scope = append(c.Scope, shown(glob))
+	}
+	return c
 }
 
 type blameView struct {
@@ -125,17 +131,18 @@ type block struct {
 
 // Blame shows which intent each line of a file comes from, and how sure that is.
 func Blame(path string, lines []blame.Line) *View {
-	v := &blameView{Path: shown(path), Blocks: []block{}}
-	for i, l := range lines[:min(len(lines), maxLines)] {
+	v, more, size := &blameView{Path: shown(path), Blocks: []block{}}, "", 0
+	for i, l := range lines {
+		text := codeLine(l.Text)
+		if size += len(text); i == maxLines || size > maxBytes {
+			more = fmt.Sprintf("%d more lines: orchestra-mcp blame FILE", len(lines)-i)
+			break
+		}
 		if i == 0 || l.Record != lines[i-1].Record || l.Confidence != lines[i-1].Confidence {
 			v.Blocks = append(v.Blocks, newBlock(l))
 		}
 		last := &v.Blocks[len(v.Blocks)-1]
-		last.Lines = append(last.Lines, codeLine(l.Text))
-	}
-	more := ""
-	if len(lines) > maxLines {
-		more = fmt.Sprintf("%d more lines: orchestra-mcp blame FILE", len(lines)-maxLines)
+		last.Lines = append(last.Lines, text)
 	}
 	return &View{Blame: v, More: more}
 }

@@ -21,6 +21,9 @@ import (
 // viewTime bounds what a result waits for its view: one that takes longer has none.
 const viewTime = time.Second
 
+// recentChanges are the records that the board looks at: to look for the last of each intent is slow where there is none.
+const recentChanges = 100
+
 // appOf is the app that clients show beside a tool's results: the tools are those that can end in APPROVAL_REQUIRED, and
 // those that show intents or the origin of files. The protocol knows no app of one result alone.
 func appOf(spec hooks.Spec) string {
@@ -95,15 +98,16 @@ func (s *incoming) boardView(ctx context.Context, caller session.Caller) *apps.V
 	if at, err := s.sessions.Resolve(caller, s.common.Session, ""); err == nil {
 		selected = at.IntentID()
 	}
-	return apps.Board(set, selected, func(id string) time.Time {
-		last, err := s.ledger.Query(ctx, record.Filter{
-			IntentID: id, Kinds: []record.Kind{record.KindMutation, record.KindCommand, record.KindRecovered}, Limit: 1, Newest: true,
-		})
-		if err != nil || len(last.Entries) == 0 {
-			return time.Time{}
-		}
-		return last.Entries[0].Time
+	changed := map[string]time.Time{}
+	last, err := s.ledger.Query(ctx, record.Filter{
+		Kinds: []record.Kind{record.KindMutation, record.KindCommand, record.KindRecovered}, Limit: recentChanges, Newest: true,
 	})
+	if err == nil { // else the board tells no times
+		for _, e := range slices.Backward(last.Entries) {
+			changed[e.IntentID] = e.Time
+		}
+	}
+	return apps.Board(set, selected, changed)
 }
 
 // blameView shows a file that the caller could read, and nothing of any other. Where reads are recorded it shows none: this
