@@ -10,12 +10,10 @@ import (
 
 // MCP Apps (the extension io.modelcontextprotocol/ui of 2026-01-26): HTML that clients show inside of themselves, in a frame
 // that they confine, beside the results of tools.
-const (
-	appsExtension = "io.modelcontextprotocol/ui"
-	// AppMIMEType is that of a resource which is an app, AppScheme how the URI of one begins.
-	AppMIMEType = "text/html;profile=mcp-app"
-	AppScheme   = "ui://"
-)
+const appsExtension = "io.modelcontextprotocol/ui"
+
+// AppMIMEType is that of a resource which is an app.
+const AppMIMEType = "text/html;profile=mcp-app"
 
 // declaresApps tells whether a client shows apps of the one kind that there is.
 func declaresApps(capabilities json.RawMessage) bool {
@@ -46,7 +44,7 @@ func (s *Server) toolsFor(caller Caller) ([]mcp.Tool, error) {
 }
 
 // isApp tells whether a resource is for clients that show apps alone.
-func (r *Resource) isApp() bool { return strings.HasPrefix(r.URI, AppScheme) }
+func (r *Resource) isApp() bool { return strings.HasPrefix(r.URI, "ui://") }
 
 // appResourceMeta has clients confine an app to itself: it may reach no other origin in any way.
 func appResourceMeta() map[string]any {

@@ -35,7 +35,6 @@ func (p *peer) initialize(said Caller) {
 		said.ShowsApps = said.ShowsApps && p.said.ShowsApps
 		said.ProtocolVersion = min(said.ProtocolVersion, p.said.ProtocolVersion)
 	}
-	said.Connection = p.connection
 	p.initialized, p.said = true, said
 }
 
@@ -43,7 +42,9 @@ func (p *peer) initialize(said Caller) {
 func (p *peer) caller() (Caller, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said, p.initialized
+	said := p.said
+	said.Connection = p.connection
+	return said, p.initialized
 }
 
 // begin enters a request as in flight; two of one id are an error.

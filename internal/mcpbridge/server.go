@@ -269,7 +269,7 @@ type Prompt struct {
 type PromptArgument = mcp.PromptArgument
 
 // Resource is a text that the server offers under a fixed URI, or a family of them under an RFC 6570 template. One whose URI
-// begins with [AppScheme] is an app: it is listed for clients that show apps, and has them let it reach nothing.
+// begins with ui:// is an app: it is listed for clients that show apps, and has them let it reach nothing.
 type Resource struct {
 	URI, Name, Title, Description, MIMEType string
 	// Read returns the present text; variables are those of a template as they were matched in the URI.
