@@ -24,14 +24,15 @@ const viewTime = time.Second
 // recentChanges are the records that the board looks at: to look for the last of each intent is slow where there is none.
 const recentChanges = 100
 
-// appOf is the app that clients show beside a tool's results: the tools are those that can end in APPROVAL_REQUIRED, and
-// those that show intents or the origin of files. The protocol knows no app of one result alone.
+// appOf is the app that clients show beside a tool's results: of tools that show intents or the origin of files, and that go
+// on with an approval. The protocol knows no app of one result alone: of every edit and command it would be an empty one
+// nearly each time, and the agent calls resume_approval next where one waits.
 func appOf(spec hooks.Spec) string {
 	shows := []string{
 		"select_active_intent", "get_active_intent", "list_intents", "query_trace",
 		"propose_intent", "request_scope_expansion", "update_intent", "resume_approval",
 	}
-	if spec.Class == hooks.Destructive || spec.Class == "" || slices.Contains(shows, spec.Name) {
+	if slices.Contains(shows, spec.Name) {
 		return apps.URI
 	}
 	return ""

@@ -54,8 +54,8 @@ func (b *bench) listed() (served bool, tools []*mcp.Tool, ui map[string]any, pag
 func TestAppsAreForThoseWhoShowThem(t *testing.T) {
 	t.Parallel()
 	withApp := []string{
-		"apply_diff", "apply_patch", "edit_file", "execute_command", "get_active_intent", "list_intents", "propose_intent",
-		"query_trace", "request_scope_expansion", "resume_approval", "select_active_intent", "update_intent", "write_to_file",
+		"get_active_intent", "list_intents", "propose_intent", "query_trace", "request_scope_expansion", "resume_approval",
+		"select_active_intent", "update_intent",
 	}
 	for _, era := range []string{legacy, modern} {
 		t.Run(era, func(t *testing.T) {
