@@ -272,7 +272,7 @@ func TestResume(t *testing.T) {
 		c.Session, _, _ = sessions.Select(t.Context(), session.Caller{Connection: "c"}, "", "I", "")
 	}
 	resume := func(c *hooks.Call) string {
-		if _, err := w.Resume(t.Context(), c, w.asked); err != nil {
+		if _, _, err := w.Resume(t.Context(), c, w.asked); err != nil {
 			return string(refusal.From(err).Code())
 		}
 		return "goes on"
