@@ -49,6 +49,7 @@ type Settings struct {
 		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
 		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED."`
 		Lifetime       time.Duration `default:"15m" order:"less" range:"1s..168h" doc:"How long an approval for one call can be used after it was given."`
+		Notify         []Notice      `order:"programs" check:"notify" doc:"Who is told of each new request: command, a shell line, gets it as one JSON document on standard input, url (https, or http on this machine) by POST. APPROVAL_ID, APPROVAL_TOOL, APPROVAL_INTENT and APPROVAL_TITLE are in the command's environment." example:"{command: \"notify-send \\\"$APPROVAL_TITLE\\\"\"}"`
 	}
 	Sandbox    Choice `before:"commands.network" default:"best" choices:"off, best, require-landlock, require" order:"off<best<require-landlock<require" doc:"How commands are confined: best takes the highest level that works here, require refuses commands below the full level, require-landlock below Landlock."`
 	Commands   Commands
@@ -222,6 +223,15 @@ type Check struct {
 	Paths   string `required:"true"` // a scope glob
 	Command string `required:"true"` // a shell line
 }
+
+// Notice is who is told of a request: a program or a webhook.
+type Notice struct {
+	Command string // a shell line
+	URL     URL
+}
+
+// URL is an address that may have a secret in it: shown is only where it leads.
+type URL string
 
 // Hook is a program that is asked before, or told after, a call.
 type Hook struct {
