@@ -144,7 +144,8 @@ func stands(r, made approval.Request) bool {
 	}
 	for _, now := range made.Effects {
 		for _, was := range r.Effects {
-			if now.Path == was.Path && now.Path != "" && now.Before != was.Before {
+			same := now.Path == was.Path && (now.Kind == approval.KindContent) == (was.Kind == approval.KindContent)
+			if same && now.Path != "" && now.Before != was.Before {
 				return false
 			}
 		}
