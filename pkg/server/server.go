@@ -220,12 +220,16 @@ func (s *Server) assemble() error {
 	if err != nil {
 		return err
 	}
+	notify, err := s.notifies(runner)
+	if err != nil {
+		return err
+	}
 	recorder := trace.NewRecorder(s.recording())
 	asks := ask.New(ask.Options{
 		Store: approval.Open(root, approval.Options{
 			UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
 		}),
-		Recorder: recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
+		Recorder: recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Notify: notify, Logger: s.log,
 	})
 	maps, fresh := trace.NewMapKeeper(s.writeMap, o.Clock, s.log), gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	agents := &gate.Gate{

@@ -338,6 +338,7 @@ type commandResult struct {
 	GitChanges []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
 	Packages   map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
 	Denied     []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
+	editedByOperator
 }
 
 type changedFile struct {
@@ -359,7 +360,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	result := commandResult{
 		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
 		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
-		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit),
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit), editedByOperator: editedByOperator{o.Edited},
 	}
 	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
 	var b strings.Builder
@@ -380,7 +381,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	listGit(&b, result.GitChanges)
 	listPackages(&b, result.Packages)
 	listDenied(&b, result.Denied)
-	b.WriteString(warned(result.Warnings))
+	b.WriteString(editedText(o) + warned(result.Warnings))
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)
 	}
