@@ -17,8 +17,9 @@ type Edit struct {
 	Version string
 
 	Name, Description, Agent *string
-	// The lists are whole. An entry that stays keeps its text, and the comments on its line and above it; one that gets another
-	// text without any being added or removed keeps the comments. With one that goes goes the comment on its line, not those above.
+	// The lists are whole. An entry that stays keeps its text, and the comments on its line and above it; those above the first
+	// are the list's. One that gets another text, with as many entries as before, keeps them too. Where an entry goes, the comment
+	// on its line goes with it, and those above stay.
 	OwnedScope, Constraints, AcceptanceCriteria, Verify *[]string
 	Commands                                            *CommandRules
 }
@@ -40,7 +41,7 @@ func (s *Store) PlanEdit(id string, e Edit) (*Plan, error) {
 		if was.Version() != e.Version {
 			return candidates{}, fmt.Errorf("%s: %w", id, ErrChanged)
 		}
-		want := e.applied(*was)
+		want := e.Applied(*was)
 		if len(want.OwnedScope) == 0 && !was.scope.Unrestricted() {
 			return candidates{}, fmt.Errorf(`%w: without owned_scope %s may change any path: write "**" if that is meant`, ErrInvalid, id)
 		}
@@ -48,8 +49,8 @@ func (s *Store) PlanEdit(id string, e Edit) (*Plan, error) {
 	})
 }
 
-// applied is the intent as the edit makes it.
-func (e Edit) applied(in Intent) Intent {
+// Applied is an intent as the edit makes it, but for what is compiled of it.
+func (e Edit) Applied(in Intent) Intent {
 	set(&in.Name, e.Name)
 	set(&in.Description, e.Description)
 	set(&in.Agent, e.Agent)
@@ -69,7 +70,7 @@ func set[T any](field, to *T) {
 
 // check refuses what could not be read back, and control characters, which no person types.
 func (e Edit) check() error {
-	after := e.applied(Intent{})
+	after := e.Applied(Intent{})
 	c := after.Commands
 	for name, texts := range map[string][]string{
 		"name": {after.Name}, "description": {after.Description}, "agent": {after.Agent}, "owned_scope": after.OwnedScope,
