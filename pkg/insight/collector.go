@@ -1,7 +1,6 @@
 package insight
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -82,9 +81,6 @@ func newCounts(o Options) *counts {
 // overlap is how much older than the tail a record can say to be that comes behind it.
 const overlap = time.Hour
 
-// counted are the kinds of records that count.
-func counted() []record.Kind { return append(record.ChangeKinds(), record.KindDecision) }
-
 // Update counts the records that came since the last one: at first all, of which a million take some ten seconds. After an
 // error the next one begins anew. It must always be given the same ledger.
 func (c *Collector) Update(ctx context.Context, l *ledger.Ledger) error {
@@ -93,7 +89,7 @@ func (c *Collector) Update(ctx context.Context, l *ledger.Ledger) error {
 	if c.tail == nil {
 		return c.readAll(ctx, l)
 	}
-	err := c.tail.Next(ctx, record.Filter{Kinds: counted()}, func(e record.Entry) error {
+	err := c.tail.Next(ctx, record.Filter{}, func(e record.Entry) error {
 		if _, known := c.lately[e.Hash]; !known {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -113,14 +109,8 @@ func (c *Collector) readAll(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil {
 		return err
 	}
-	var wanted [][]byte
-	for _, kind := range counted() {
-		wanted = append(wanted, []byte(`"kind":"`+string(kind)+`"`))
-	}
 	fresh, lately := newCounts(c.opts), map[string]struct{}{}
-	_, err = l.ScanLines(ctx, func(line []byte) bool {
-		return slices.ContainsFunc(wanted, func(kind []byte) bool { return bytes.Contains(line, kind) })
-	}, func(e record.Entry) error {
+	_, err = l.Scan(ctx, func(e record.Entry) error {
 		if fresh.add(e); !e.Time.Before(since) {
 			lately[e.Hash] = struct{}{}
 		}

@@ -15,6 +15,8 @@ const (
 	few = 3
 	// mostGlobs is the length above which a list is made of larger parts.
 	mostGlobs = 12
+	// mostRounds bounds the rounds after which a proposal proposes itself.
+	mostRounds = 10
 )
 
 // Narrow gives globs, sorted, that match all the touched paths and reach nothing that the scope does not. files has the
@@ -33,7 +35,24 @@ func Narrow(scope *intent.Scope, files map[string]int, touched []string) []strin
 		d.touched = append(d.touched, name)
 	}
 	root.sum()
-	var globs []string
+	globs := narrowed(scope, root)
+	for range mostRounds {
+		scope, err := intent.CompileScope(globs)
+		if err != nil {
+			break
+		}
+		next := narrowed(scope, root)
+		if slices.Equal(next, globs) {
+			break
+		}
+		globs = next
+	}
+	return globs
+}
+
+// narrowed is one round of Narrow. What it gives can be narrowed once more where one path was matched by several globs. The
+// numbers of files hold for a narrower scope too: they count only where that has all of a directory.
+func narrowed(scope *intent.Scope, root *directory) (globs []string) {
 	for _, part := range []int{2, 4, 10, 0} { // 0: any part is enough
 		n := narrowing{part: part}
 		n.visit(root, scope.Top())

@@ -14,7 +14,7 @@ import (
 const (
 	// leastRecords is the history below which nothing is proposed.
 	leastRecords = 5
-	// worth is how many tenths of the files a proposal covers at most; what saves less is not worth a change.
+	// worth: a proposal covers less than so many tenths of the files, or it is not worth a change.
 	worth = 9
 )
 
@@ -59,7 +59,7 @@ func (c *Collector) Scopes(ctx context.Context, store *intent.Store) ([]ScopeUse
 	}
 	list := []ScopeUse{}
 	for _, s := range all {
-		if s.narrow != nil && s.Proposed*10 > s.Files*worth {
+		if s.narrow != nil && s.Proposed*10 >= s.Files*worth {
 			s.refuse("it has used nearly all that its scope covers")
 		}
 		list = append(list, s.ScopeUse)
@@ -98,7 +98,7 @@ func (c *Collector) usedOf(in *intent.Intent) *scopeUse {
 	case u.full:
 		s.refuse("it has touched too many different paths")
 	case s.Records < leastRecords:
-		s.refuse(fmt.Sprintf("only %d records changed files: at least %d are needed to tell", s.Records, leastRecords))
+		s.refuse(fmt.Sprintf("only %d of the %d changes that are needed to tell", s.Records, leastRecords))
 	case s.Touched == 0:
 		s.refuse("nothing that it touched is in its scope now")
 	}
