@@ -57,6 +57,8 @@ type CommandOutcome struct {
 	TimedOut   bool
 	DurationMS int64
 	OutputHash string
+	// Artifact is the id of the kept output, which can be read while the command runs.
+	Artifact string
 	// Output is what the agent gets of it: head and tail, cleaned. It is in no record.
 	Output string
 	// Sandbox is the effective level of SPEC 10.

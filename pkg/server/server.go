@@ -42,6 +42,9 @@ import (
 // Name is how the server calls itself.
 const Name = "orchestra-mcp"
 
+// OutputDir is where the output of commands is kept, in the workspace.
+const OutputDir = ".orchestration/cache/output"
+
 // Options are what a Server is made of.
 type Options struct {
 	// Dir is the workspace.
@@ -206,7 +209,7 @@ func (s *Server) assemble() error {
 	}
 	policy.Sandbox = o.Settings.Confinement(o.Ability)
 	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
-	artifacts := command.NewArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
+	artifacts := command.NewArtifacts(root, OutputDir, int64(o.Settings.Commands.OutputTotal))
 	runner, err := command.NewRunner(command.Options{
 		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
 	})
