@@ -111,17 +111,22 @@ function complete(root) {
     const from = element.dataset.load;
     element.removeAttribute("data-load");
     element.setAttribute("data-kept", "");
-    ask("/view" + from, {signal: left.signal}).then(async answer => {
-      element.innerHTML = await answer.text();
-      element.setAttribute("aria-busy", "false");
-      complete(element);
-    }).catch(() => {});
+    show(element, from);
   }
   for (const more of root.querySelectorAll("[data-more]")) nearing.observe(more);
   document.title = (waiting.length ? `(${waiting.length}) ` : "") + (document.querySelector("main")?.dataset.title ?? "") + " · orchestra-mcp";
   const bell = document.getElementById("bell");
   if (bell) bell.hidden = !("Notification" in window) || Notification.permission !== "default";
   clocks();
+}
+
+// show puts a part of a view in its place.
+async function show(element, from) {
+  const answer = await ask("/view" + from, {signal: left.signal}).catch(() => null);
+  if (!answer) return; // a person went on
+  element.innerHTML = await answer.text();
+  element.setAttribute("aria-busy", "false");
+  complete(element);
 }
 
 // The next page of a list is asked for before a person is at its end.
@@ -156,6 +161,8 @@ document.addEventListener("click", event => {
       go(link.pathname + link.search);
     }
   }
+  const directory = event.target.closest("button[data-tree]");
+  if (directory) show(document.getElementById("tree"), directory.dataset.tree);
   const button = event.target.closest("button[data-do]");
   if (button?.dataset.do === "ring") Notification.requestPermission().then(() => complete(document.body));
   if (button?.dataset.do === "leave") ask("/logout", {method: "POST"}).then(() => { keep(null); closed("You are logged out."); });
