@@ -171,6 +171,13 @@ document.addEventListener("submit", async event => {
     for (const [name, value] of [...fields]) if (value === "") fields.delete(name);
     return go(form.getAttribute("action") + "?" + fields);
   }
+  const into = event.submitter?.dataset.into;
+  if (into) {
+    const answer = await ask("/view" + event.submitter.dataset.from, {method: "POST", body: fields});
+    const place = document.getElementById(into);
+    place.innerHTML = await answer.text();
+    return complete(place);
+  }
   const buttons = [...form.querySelectorAll("button"), ...document.querySelectorAll(`button[form="${CSS.escape(form.id)}"]`)];
   buttons.forEach(button => { button.disabled = true; });
   say("Working …");
@@ -264,9 +271,10 @@ async function poll() {
       const answer = await ask("/view" + element.dataset.poll).catch(() => null);
       if (!answer?.ok) continue;
       const text = new DOMParser().parseFromString(await answer.text(), "text/html").body.textContent;
-      const below = element.scrollTop + element.clientHeight > element.scrollHeight - 8;
+      const below = element.scrollTop === 0 && !element.dataset.seen || element.scrollTop + element.clientHeight > element.scrollHeight - 8;
       if (text.length > 0) element.textContent = text;
       if (below) element.scrollTop = element.scrollHeight;
+      element.dataset.seen = "yes"; // from here on a person may scroll
     }
   }
   setTimeout(poll, 1000);
