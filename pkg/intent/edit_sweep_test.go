@@ -250,7 +250,7 @@ func (w *writer) edit(in *intent.Intent) (e intent.Edit, moves bool) {
 // went are still there, and all that was not edited is as it was.
 func TestEditsKeepTheRest(t *testing.T) {
 	refused := 0
-	rounds := check.Rounds(300, 20_000)
+	rounds := check.Rounds(150, 20_000)
 	w := newWorkspace(t, "")
 	for seed := range rounds {
 		g := writer{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), owner: map[string]string{}}
