@@ -56,7 +56,7 @@ func (w *rewrite) replace(mapping, key, old, value *yaml.Node) error {
 		at.end, ok = w.source.fieldEnd(key, old)
 		at.start = at.end
 	}
-	if !ok || old.Kind == yaml.MappingNode && old.Style&yaml.FlowStyle == 0 {
+	if !ok || old.Kind == yaml.MappingNode && strings.Contains(string(w.source.data[at.start:at.end]), "#") { // one without keys
 		return layoutError(old, key.Value)
 	}
 	head, body := text, ""

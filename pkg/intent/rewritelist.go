@@ -19,7 +19,7 @@ func (w *rewrite) list(key, list, value *yaml.Node) error {
 	for _, item := range value.Content {
 		want = append(want, item.Value)
 	}
-	l := listRewrite{rewrite: w, was: was, want: want, at: places(was, want), becomes: slices.Repeat([]int{-1}, len(was))}
+	l := listRewrite{rewrite: w, items: list.Content, was: was, want: want, at: places(was, want), becomes: slices.Repeat([]int{-1}, len(was))}
 	for i, at := range l.at {
 		if at >= 0 {
 			l.becomes[at] = i
@@ -70,6 +70,7 @@ func places(was, want []string) []int {
 // listRewrite is a rewrite of one list.
 type listRewrite struct {
 	*rewrite
+	items     []*yaml.Node // the old entries
 	was, want []string
 	at        []int  // of each wanted entry, which of the old ones it is; -1 for a new one
 	becomes   []int  // of each old entry, which of the wanted ones it is; -1 for one that goes
@@ -147,10 +148,17 @@ func (l *listRewrite) blockEntries(list *yaml.Node) (entries []entry, indent int
 
 // entryText is the text from one offset to another around an old entry, with the new text where that has another.
 func (l *listRewrite) entryText(i, start, end int) string {
-	if to := l.becomes[i]; to >= 0 && l.want[to] != l.was[i] {
-		return string(l.source.data[start:l.values[i].start]) + quote(l.want[to]) + string(l.source.data[l.values[i].end:end])
+	data, value := l.source.data, l.values[i]
+	to := l.becomes[i]
+	if to < 0 || l.want[to] == l.was[i] {
+		return string(data[start:end])
 	}
-	return string(l.source.data[start:end])
+	text := string(data[start:value.start]) + quote(l.want[to])
+	if isBlockScalar(l.items[i]) { // a comment can stand behind its indicators
+		header := l.source.blockHeader(value.start)
+		text += string(data[header:l.source.lineEnd(header)])
+	}
+	return text + string(data[value.end:end])
 }
 
 // flow puts new entries behind those that they follow, and cuts out what goes.
