@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 func (a *app) newApprovalsListCommand() *cobra.Command {
@@ -85,30 +85,30 @@ func newGrantRecord(g approval.Grant) grantRecord {
 
 // list lists all, or the answers only, or the grants only.
 func (b *inbox) list(all, answeredOnly bool) error {
-	s, err := b.standing()
-	if err == nil && len(s.pending)+len(s.answered)+len(s.grants) == 0 {
-		err = requireWorkspace(b.root)
+	s, err := b.Standing()
+	if err == nil && len(s.Pending)+len(s.Answered)+len(s.Grants) == 0 {
+		err = requireWorkspace(b.Root)
 	}
 	switch {
 	case err != nil:
 		return err
 	case b.json && all:
-		b.JSON(records(s.pending, newPendingRecord))
+		b.JSON(records(s.Pending, newPendingRecord))
 	case b.json && answeredOnly:
-		b.JSON(records(s.answered, newAnsweredRecord))
+		b.JSON(records(s.Answered, newAnsweredRecord))
 	case b.json:
-		b.JSON(records(s.grants, newGrantRecord))
+		b.JSON(records(s.Grants, newGrantRecord))
 	case answeredOnly:
-		b.printAnswered(s.answered)
+		b.printAnswered(s.Answered)
 	case !all:
-		b.printGrants(s.grants)
+		b.printGrants(s.Grants)
 	default:
-		b.printPending(s.pending)
-		if len(s.answered) > 0 {
-			b.printAnswered(s.answered)
+		b.printPending(s.Pending)
+		if len(s.Answered) > 0 {
+			b.printAnswered(s.Answered)
 		}
-		if len(s.grants) > 0 {
-			b.printGrants(s.grants)
+		if len(s.Grants) > 0 {
+			b.printGrants(s.Grants)
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func (b *inbox) printPending(pending []approval.Request) {
 	}
 	printer.Table(b.Printer, "ID|AGE|TOOL|INTENT|WHY|ABOUT|EXPIRES IN", pending, func(r approval.Request) []any {
 		return []any{r.ID[:idLength], b.age(r.CreatedAt), printer.Cell(r.Tool, maxCell), printer.Cell(r.IntentID, maxCell),
-			printer.Cell(whyOf(r), maxCell), printer.Cell(r.Subject(), maxSubject), b.left(r.ExpiresAt)}
+			printer.Cell(operator.WhyOf(r), maxCell), printer.Cell(r.Subject(), maxSubject), b.left(r.ExpiresAt)}
 	})
 }
 
@@ -150,7 +150,7 @@ func (b *inbox) printAnswered(answered []approval.Answered) {
 	printer.Table(b.Printer, "ID|AGE|TOOL|INTENT|ANSWER|ABOUT|HOLDS FOR", answered, func(one approval.Answered) []any {
 		r, answer := one.Request, one.Answer
 		return []any{r.ID[:idLength], b.age(answer.AnsweredAt), printer.Cell(r.Tool, maxCell), printer.Cell(r.IntentID, maxCell),
-			decisionText[answer.Decision], printer.Cell(r.Subject(), maxSubject), b.left(answer.ExpiresAt)}
+			operator.DecisionText(answer.Decision), printer.Cell(r.Subject(), maxSubject), b.left(answer.ExpiresAt)}
 	})
 }
 
@@ -162,31 +162,10 @@ func (b *inbox) printGrants(grants []approval.Grant) {
 	b.Printf("\nGranted until the intent ends, or you run orchestra-mcp approvals revoke:\n")
 	printer.Table(b.Printer, "GRANT|AGE|INTENT|LETS PASS|AT|BY", grants, func(g approval.Grant) []any {
 		return []any{g.ID[:idLength], b.age(g.CreatedAt), printer.Cell(g.IntentID, maxCell), printer.Cell(g.ErrorType, maxCell),
-			printer.Cell(grantSubject(g), maxSubject), printer.Cell(g.By, maxCell)}
+			printer.Cell(operator.GrantSubject(g), maxSubject), printer.Cell(g.By, maxCell)}
 	})
 }
 
 // age says how long ago a time was, and left how far off it is.
 func (a *app) age(t time.Time) string  { return printable.Age(a.now().Sub(t)) }
 func (a *app) left(t time.Time) string { return printable.Age(t.Sub(a.now())) }
-
-// whyOf is the code of what stopped a call, or what is asked for besides calls.
-func whyOf(r approval.Request) string {
-	switch {
-	case r.Tool == "propose_intent":
-		return "new intent"
-	case r.Tool == "request_scope_expansion":
-		return "wider scope"
-	}
-	if more := len(r.Checks) - 1; more > 0 {
-		return fmt.Sprintf("%s +%d", r.ErrorType(), more)
-	}
-	return r.ErrorType()
-}
-
-func grantSubject(g approval.Grant) string {
-	if g.Line != "" {
-		return g.Line
-	}
-	return g.Path
-}

@@ -2,19 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
-	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 func (a *app) newApprovalsShowCommand() *cobra.Command {
@@ -56,11 +48,11 @@ type answerRecord struct {
 
 func (b *inbox) document(r approval.Request) requestRecord {
 	record := requestRecord{
-		pendingRecord: newPendingRecord(r), Kind: whyOf(r), Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
-		Checks: orEmpty(r.Checks), Effects: orEmpty(r.Effects), Diffs: orEmpty(r.Diffs), Changed: orEmpty(b.changedMeanwhile(r)),
+		pendingRecord: newPendingRecord(r), Kind: operator.WhyOf(r), Client: r.Client, Name: r.Name, Reason: r.Reason, Paths: orEmpty(r.Paths),
+		Checks: orEmpty(r.Checks), Effects: orEmpty(r.Effects), Diffs: orEmpty(r.Diffs), Changed: orEmpty(b.Changed(r)),
 		Answers: records(approval.FullViewOf(r).Answers, func(a approval.AnswerView) answerRecord { return answerRecord{a.Decision, a.Means} }),
 	}
-	if answer, err := b.store.AnswerOf(r.ID); err == nil {
+	if answer, err := b.Store.AnswerOf(r.ID); err == nil {
 		record.Answered = &answer
 	}
 	return record
@@ -90,56 +82,11 @@ func (b *inbox) printRequest(r approval.Request) {
 	for _, answer := range view.Answers {
 		b.Printf("%s allows %s.\n", b.Bold(answer.Title), answer.Means)
 	}
-	if answer, err := b.store.AnswerOf(r.ID); err == nil {
-		b.Println(b.Amber("It was answered: " + answerText(answer) + "."))
+	if answer, err := b.Store.AnswerOf(r.ID); err == nil {
+		b.Println(b.Amber("It was answered: " + operator.AnswerText(answer) + "."))
 	}
-	for _, path := range b.changedMeanwhile(r) {
+	for _, path := range b.Changed(r) {
 		b.Println(b.Amber(path + " has changed since: to approve this once would let nothing pass."))
 	}
 	b.Println()
-}
-
-// changedMeanwhile are the paths whose content is not what it was when the agent asked, and the intent if it is another
-// by now. The server looks again, and lets nothing pass then; this is to tell the operator before they answer.
-func (b *inbox) changedMeanwhile(r approval.Request) []string {
-	var changed []string
-	for _, e := range r.Effects {
-		if e.Path == "" || e.Line != "" || e.Kind == "select" || e.Kind == "read" && e.Before == "" {
-			continue
-		}
-		if now, known := hashNow(b.root, e.Path); known && now != e.Before && !slices.Contains(changed, e.Path) {
-			changed = append(changed, e.Path)
-		}
-	}
-	if b.intentChanged(r) {
-		changed = append(changed, "the intent "+r.IntentID)
-	}
-	return changed
-}
-
-// intentChanged: the intent says something else than when the agent asked, or is gone. What cannot be read is not known.
-func (b *inbox) intentChanged(r approval.Request) bool {
-	if r.IntentVersion == "" {
-		return false
-	}
-	set, err := intent.Open(b.root).Load()
-	if err != nil {
-		return false
-	}
-	in, found := set.Get(r.IntentID)
-	return !found || in.Version() != r.IntentVersion
-}
-
-// hashNow is the hash of a file as it is, "" if there is none. What cannot be read is not known.
-func hashNow(root *os.Root, path string) (hash string, known bool) {
-	file, _, err := durable.OpenRegularIn(root, path, os.O_RDONLY)
-	if err != nil {
-		return "", errors.Is(err, fs.ErrNotExist)
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", false
-	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), true
 }

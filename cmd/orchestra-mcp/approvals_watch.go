@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/watch"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 func (a *app) newApprovalsWatchCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func (b *inbox) watch(ctx context.Context, bell bool) error {
 		}
 	}()
 	model := watch.New(&watched{inbox: b, ctx: ctx}, watch.Options{
-		Title: b.root.Name(), Color: noColor == "", Bell: bell, Now: b.now,
+		Title: b.Root.Name(), Color: noColor == "", Bell: bell, Now: b.now,
 	})
 	_, err := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(b.in), tea.WithOutput(b.Screen()), tea.WithEnvironment(b.environ())).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
@@ -71,12 +72,12 @@ var _ watch.Source = (*watched)(nil)
 
 // Items implements watch.Source.
 func (w *watched) Items() ([]watch.Item, error) {
-	pending, err := w.store.Pending()
+	pending, err := w.Store.Pending()
 	if err != nil {
 		return nil, err
 	}
 	w.recordExpired(w.ctx)
-	grants, err := w.store.Grants()
+	grants, err := w.Store.Grants()
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func requestItem(r approval.Request) watch.Item {
 	view := approval.FullViewOf(r)
 	item := watch.Item{
 		ID: r.ID, Created: r.CreatedAt, Expires: r.ExpiresAt, Tool: r.Tool, IntentID: r.IntentID, Subject: r.Subject(),
-		OnlyOnce: onlyOnce(r), Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
+		OnlyOnce: operator.OnlyOnce(r), Body: []watch.Line{{Text: view.Title, Style: watch.Heading}},
 	}
 	for _, row := range view.Rows {
 		item.Body = append(item.Body, watch.Line{Text: row.Label + ": " + row.Text})
@@ -119,7 +120,7 @@ var diffStyles = map[byte]watch.Style{'+': watch.Added, '-': watch.Removed, '@':
 
 func grantItem(g approval.Grant) watch.Item {
 	item := watch.Item{
-		ID: g.ID, Grant: true, Created: g.CreatedAt, Tool: g.ErrorType, IntentID: g.IntentID, Subject: grantSubject(g),
+		ID: g.ID, Grant: true, Created: g.CreatedAt, Tool: g.ErrorType, IntentID: g.IntentID, Subject: operator.GrantSubject(g),
 		Body: []watch.Line{{Text: "Granted until " + g.IntentID + " ends, or you revoke it", Style: watch.Heading}},
 	}
 	for _, line := range [][2]string{
@@ -137,14 +138,14 @@ func grantItem(g approval.Grant) watch.Item {
 func (w *watched) Answer(id string, decision watch.Decision, reason string) (string, error) {
 	if decision == watch.Revoke {
 		done, err := w.revoke(w.ctx, id)
-		return done.text, err
+		return done.Text, err
 	}
 	r, err := w.request(id)
 	if err != nil {
 		return "", err
 	}
-	done, err := w.decide(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
-	return done.text, err
+	done, err := w.Inbox.Answer(w.ctx, r, approval.Answer{Decision: decisions[decision], Reason: reason})
+	return done.Text, err
 }
 
 var decisions = map[watch.Decision]approval.Decision{

@@ -12,7 +12,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -32,11 +31,11 @@ sure that is: exact, shifted, reformatted or moved by somebody else since; untra
 // askBlame opens what blame needs, and hands it to about with the path as the ledger has it.
 func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Workspace, path string) ([]ledger.Problem, error)) error {
 	return a.ask(ctx, nil, func(q *question) error {
-		path, err := q.workspacePath(q.root, file)
+		path, err := q.workspacePath(q.Root, file)
 		if err != nil {
 			return err
 		}
-		problems, err := about(blame.Workspace{Root: q.root, Ledger: q.records, Kept: kept.Open(q.root, kept.Options{}).Get}, path)
+		problems, err := about(q.Blame(), path)
 		if err != nil {
 			return q.blameError(err, path)
 		}
@@ -46,8 +45,8 @@ func (a *app) askBlame(ctx context.Context, file string, about func(w blame.Work
 
 func (q *question) blameError(err error, path string) error {
 	switch {
-	case errors.Is(err, blame.ErrNotAFile) && nearestPath(q.root, path) != path:
-		return mistakef("%s%s", err.Error(), didYouMean(nearestPath(q.root, path)))
+	case errors.Is(err, blame.ErrNotAFile) && nearestPath(q.Root, path) != path:
+		return mistakef("%s%s", err.Error(), didYouMean(nearestPath(q.Root, path)))
 	case errors.Is(err, workspace.ErrBinary):
 		return fmt.Errorf("%w; ask `orchestra-mcp log --path %s` for its records", err, printable.Text(path))
 	case errors.Is(err, blame.ErrNotAFile), errors.Is(err, blame.ErrNoSuchLine):

@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 const (
@@ -23,7 +24,7 @@ func (a *app) newest(cmd *cobra.Command, filter record.Filter) []record.Entry {
 	var found ledger.Result
 	_ = a.ask(cmd.Context(), nil, func(q *question) (err error) {
 		filter.Newest, filter.Limit = true, maxCompleted
-		found, err = q.records.Query(cmd.Context(), filter)
+		found, err = q.Ledger.Query(cmd.Context(), filter)
 		return err
 	})
 	return found.Entries
@@ -34,7 +35,7 @@ func (a *app) completeRecord(wanted func(record.Entry) bool) cobra.CompletionFun
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
 		for _, e := range a.newest(cmd, record.Filter{}) {
-			id := nameOf(e)
+			id := operator.NameOf(e)
 			if len(typed) <= len(brief.ShortID(id)) {
 				id = brief.ShortID(id)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/agenttrace"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 type exportCommand struct {
@@ -101,7 +102,7 @@ var errIncomplete = errors.New("a part of the ledger could not be read")
 
 func (x *exporter) write(to io.Writer) error {
 	out := bufio.NewWriterSize(to, 256<<10)
-	problems, err := x.records.Each(x.ctx, x.filter, func(e record.Entry) error { return x.line(out, e) })
+	problems, err := x.Ledger.Each(x.ctx, x.filter, func(e record.Entry) error { return x.line(out, e) })
 	x.problems = problems
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -120,7 +121,7 @@ func (x *exporter) line(out *bufio.Writer, e record.Entry) error {
 	}
 	line, err := agenttrace.Line(e, x.strict)
 	if err != nil {
-		x.warn("left out: record %s: %s", printable.Clip(nameOf(e), 80), printable.Clip(err.Error(), 300))
+		x.warn("left out: record %s: %s", printable.Clip(operator.NameOf(e), 80), printable.Clip(err.Error(), 300))
 		return nil
 	}
 	x.written++
@@ -143,7 +144,7 @@ type exportPlace struct {
 func (q *question) exportPlace(output string) (p exportPlace, err error) {
 	if output == "" {
 		p = exportPlace{name: filepath.Base(agentTraceFile), shown: agentTraceFile}
-		if p.dir, err = durable.OpenOwn(q.root, filepath.Dir(agentTraceFile), 0o755); err != nil {
+		if p.dir, err = durable.OpenOwn(q.Root, filepath.Dir(agentTraceFile), 0o755); err != nil {
 			err = fmt.Errorf("write %s: %w", agentTraceFile, err)
 		}
 		return p, err

@@ -57,7 +57,7 @@ func (c *addCommand) run(ctx context.Context, _ []string) error {
 		return explainIntentError(err)
 	})
 	if err == nil {
-		err = c.withServer(func(srv *server.Server) error {
+		err = c.withServer(ctx, func(srv *server.Server) error {
 			in.ID, err = srv.AddIntent(ctx, in)
 			return err
 		})
@@ -181,7 +181,7 @@ func (a *app) addScope(ctx context.Context, id string, globs []string) error {
 		return explainIntentError(err)
 	})
 	if err == nil {
-		err = a.withServer(func(srv *server.Server) error { return srv.AddScope(ctx, id, globs) })
+		err = a.withServer(ctx, func(srv *server.Server) error { return srv.AddScope(ctx, id, globs) })
 	}
 	if err != nil {
 		return fmt.Errorf("add to the scope of %s: %w", printable.Text(id), err)

@@ -35,7 +35,7 @@ ledger. What stands around the markers stays. Servers keep the map too; this mak
 
 func (a *app) writeMap(ctx context.Context, _ []string) error {
 	var entries []intentmap.Entry
-	if err := a.withServer(func(srv *server.Server) (err error) {
+	if err := a.withServer(ctx, func(srv *server.Server) (err error) {
 		entries, err = srv.WriteIntentMap(ctx)
 		return err
 	}); err != nil {

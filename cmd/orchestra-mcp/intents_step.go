@@ -60,7 +60,7 @@ func (c *stepCommand) run(ctx context.Context, args []string) error {
 		step.Progress = func(message string) { fmt.Fprint(c.err, printer.Lines(message)) }
 	}
 	var taken server.StepTaken
-	if err := c.withServer(func(srv *server.Server) (err error) {
+	if err := c.withServer(ctx, func(srv *server.Server) (err error) {
 		taken, err = srv.UpdateIntent(ctx, step)
 		return err
 	}); err != nil {

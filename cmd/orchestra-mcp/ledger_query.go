@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 // recordFlags say which records a question is about. Each question offers those that it can mean.
@@ -75,10 +76,9 @@ func (f *recordFlags) filter(a *app) (record.Filter, error) {
 // question is a ledger that is being asked.
 type question struct {
 	*app
-	root    *os.Root
-	records *ledger.Ledger
-	filter  record.Filter // the records that are meant
-	path    string        // as it was given for the filter
+	*operator.Workspace
+	filter record.Filter // the records that are meant
+	path   string        // as it was given for the filter
 }
 
 // ask opens the ledger for the time of body. flags, if they are not nil, say which records are meant.
@@ -91,16 +91,12 @@ func (a *app) ask(ctx context.Context, flags *recordFlags, body func(q *question
 		}
 		q.path = flags.path
 	}
-	return a.withWorkspace(func(root *os.Root) (err error) {
-		if err := requireWorkspace(root); err != nil {
+	return a.withOperator(ctx, func(w *operator.Workspace) (err error) {
+		if err := requireWorkspace(w.Root); err != nil {
 			return err
 		}
-		a.bringRecords(ctx, root)
-		q.root = root
-		if q.records, err = ledger.Open(root, ledger.Options{}); err != nil {
-			return err
-		}
-		defer q.records.Close(ctx)
+		a.bringRecords(ctx, w.Root)
+		q.Workspace = w
 		if q.filter.Path, err = q.pathFilter(q.path); err != nil {
 			return err
 		}
@@ -110,11 +106,11 @@ func (a *app) ask(ctx context.Context, flags *recordFlags, body func(q *question
 
 // pathFilter is workspacePath for a filter: a directory means what is below it, the workspace itself everything.
 func (q *question) pathFilter(path string) (string, error) {
-	rel, err := q.workspacePath(q.root, path)
+	rel, err := q.workspacePath(q.Root, path)
 	if err != nil || rel == "" || rel == "." || rel == "./" {
 		return "", err
 	}
-	if info, err := q.root.Stat(rel); err == nil && info.IsDir() && !strings.HasSuffix(rel, "/") {
+	if info, err := q.Root.Stat(rel); err == nil && info.IsDir() && !strings.HasSuffix(rel, "/") {
 		rel += "/"
 	}
 	return rel, nil
@@ -130,7 +126,7 @@ func (q *question) reportUnread(ctx context.Context, problems []ledger.Problem) 
 		return nil
 	}
 	q.Flush()
-	q.printUnread(q.records.NumberProblems(ctx, problems))
+	q.printUnread(q.Ledger.NumberProblems(ctx, problems))
 	unreadable := 0
 	for _, p := range problems {
 		if p.Kind == ledger.ProblemUnreadable {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,36 +12,11 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
-	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
-
-// A check of a ledger that is not there must not look like one that found nothing. Without a workspace it could not run; a
-// ledger that was lost is a problem; one that nothing was written to yet passes, with this note.
-const nothingRecorded = "the ledger is empty: nothing has been recorded in this workspace yet, so there was nothing to check"
-
-// checkThere looks behind a report without problems: is there a ledger at all? note is a sentence for people, or "".
-func checkThere(ctx context.Context, root *os.Root, report verify.Report) (lost []ledger.Problem, note string, err error) {
-	if report.Records+report.Foreign > 0 {
-		return nil, "", nil
-	}
-	if lost = history.CheckLost(ctx, root, report); len(lost) > 0 || len(report.Problems) > 0 {
-		return lost, "", nil
-	}
-	if !intent.Open(root).Initialized() {
-		return nil, "", noWorkspace(root)
-	}
-	return nil, nothingRecorded, nil
-}
-
-func noWorkspace(root *os.Root) error {
-	return fmt.Errorf("%s is no governed workspace: there is no ledger, and no .orchestration/active_intents.yaml, here or above; run orchestra-mcp init there, or give --workspace DIR",
-		printable.Text(root.Name()))
-}
 
 // verifiedLedger is the ledger's report for commands that mend it.
 func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
@@ -50,7 +24,7 @@ func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	lost, _, err := checkThere(ctx, root, report)
+	lost, _, err := operator.CheckThere(ctx, root, report)
 	report.Problems = append(report.Problems, lost...)
 	return report, err
 }
@@ -58,7 +32,7 @@ func verifiedLedger(ctx context.Context, root *os.Root) (verify.Report, error) {
 // requireWorkspace ends a question where there is nothing that could answer it.
 func requireWorkspace(root *os.Root) error {
 	if _, err := root.Lstat(".orchestration"); errors.Is(err, fs.ErrNotExist) {
-		return noWorkspace(root)
+		return operator.NoWorkspace(root)
 	}
 	return nil
 }
@@ -71,11 +45,11 @@ func (q *question) nothingFound(ctx context.Context) error {
 		return err
 	}
 	if !some {
-		report, err := verify.Verify(ctx, q.root)
+		report, err := verify.Verify(ctx, q.Root)
 		if err != nil {
 			return err
 		}
-		if lost := history.CheckLost(ctx, q.root, report); len(lost) > 0 {
+		if lost := history.CheckLost(ctx, q.Root, report); len(lost) > 0 {
 			return foundf("%s; orchestra-mcp ledger restore brings back what a commit has", lost[0].Detail)
 		}
 	}
@@ -99,7 +73,7 @@ func (q *question) nothingFound(ctx context.Context) error {
 // has tells whether any record matches.
 func (q *question) has(ctx context.Context, filter record.Filter) (bool, error) {
 	filter.Newest, filter.Limit = true, 1
-	found, err := q.records.Query(ctx, filter)
+	found, err := q.Ledger.Query(ctx, filter)
 	return len(found.Entries) > 0, err
 }
 
@@ -122,7 +96,7 @@ func (q *question) knownIntent(ctx context.Context, id string) error {
 
 // knownPath is an error unless the path exists, or a record is about it.
 func (q *question) knownPath(ctx context.Context, path, given string) error {
-	if _, err := q.root.Lstat(strings.TrimSuffix(path, "/")); err == nil {
+	if _, err := q.Root.Lstat(strings.TrimSuffix(path, "/")); err == nil {
 		return nil
 	}
 	for _, form := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
@@ -130,7 +104,7 @@ func (q *question) knownPath(ctx context.Context, path, given string) error {
 			return err
 		}
 	}
-	return mistakef("there is no %s, and no record is about it%s", given, didYouMean(nearestPath(q.root, path)))
+	return mistakef("there is no %s, and no record is about it%s", given, didYouMean(nearestPath(q.Root, path)))
 }
 
 // nearestPath is the path that exists and that was probably meant: the first part that does not exist is put right, and

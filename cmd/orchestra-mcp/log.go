@@ -16,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 type logCommand struct {
@@ -83,7 +84,7 @@ func (c *logCommand) run(ctx context.Context, _ []string) error {
 
 func (q *question) log(ctx context.Context) error {
 	lines := newLogPrinter(q.app)
-	problems, err := q.records.Each(ctx, q.filter, lines.print)
+	problems, err := q.Ledger.Each(ctx, q.filter, lines.print)
 	if err == nil && lines.printed == 0 {
 		if err = q.nothingFound(ctx); err == nil && !q.json {
 			q.Println("No records.")
@@ -95,11 +96,11 @@ func (q *question) log(ctx context.Context) error {
 // followLog prints the last records, oldest first, then each new one at once, until the operator interrupts. The tail is
 // taken first, so that no record falls between the two.
 func (q *question) followLog(ctx context.Context) error {
-	tail, err := q.records.Tail(ctx)
+	tail, err := q.Ledger.Tail(ctx)
 	if err != nil {
 		return err
 	}
-	last, err := q.records.Query(ctx, q.filter)
+	last, err := q.Ledger.Query(ctx, q.filter)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (p *logPrinter) allColumns() []logColumn {
 		return func(e record.Entry) string { return e.Time.In(p.now().Location()).Format(layout) }
 	}
 	return []logColumn{
-		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e record.Entry) string { return brief.ShortID(nameOf(e)) }},
+		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e record.Entry) string { return brief.ShortID(operator.NameOf(e)) }},
 		{"KIND", 9, func(e record.Entry) string { return string(e.Kind) }}, {"INTENT", 12, func(e record.Entry) string { return e.IntentID }},
 		{"WHO", 22, who}, {"CLASS", 16, func(e record.Entry) string { return e.MutationClass }},
 		{"TIME", 11, when("01-02 15:04")},
@@ -195,9 +196,6 @@ func (p *logPrinter) print(e record.Entry) error {
 	err, _ := p.Failure()
 	return err
 }
-
-// nameOf is what show takes to find a record: its id, else the hash of its line.
-func nameOf(e record.Entry) string { return cmp.Or(e.ID, e.Hash) }
 
 // row pads the cells before what was done, and cuts the line where the terminal ends. An empty cell is shown as -, so that
 // columns can be told apart.

@@ -19,8 +19,10 @@ const maxAncestors = 256
 
 // belowGovernedServer looks at the ancestors of this process: one that carries the marker of a server's command, or is
 // a server, started us. What cannot be read (another user's process) belongs to nobody who could have marked it.
-func belowGovernedServer() bool {
-	pid := os.Getppid()
+func belowGovernedServer() bool { return belowGoverned(os.Getppid()) }
+
+// belowGoverned tells whether a process, or one of its ancestors, carries the marker, or is a server.
+func belowGoverned(pid int) bool {
 	for range maxAncestors {
 		if pid <= 1 {
 			return isSandbox(pid)

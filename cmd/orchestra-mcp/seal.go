@@ -14,6 +14,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -111,6 +112,6 @@ func outside(root *os.Root, dir string) error {
 }
 
 func userName() string {
-	name := operatorName()
+	name := operator.Name()
 	return name[strings.LastIndexByte(name, '\\')+1:] // without a Windows domain
 }

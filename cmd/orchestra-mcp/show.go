@@ -8,10 +8,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/blame"
-	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 func (a *app) newShowCommand() *cobra.Command {
@@ -40,36 +38,33 @@ With --json the record's lines are printed exactly as they stand in the ledger.`
 	return cmd
 }
 
-func (q *question) show(ctx context.Context, found []foundRecord, noDiff bool) error {
+func (q *question) show(ctx context.Context, found []operator.Record, noDiff bool) error {
 	if q.json {
 		for _, r := range found {
-			for _, e := range r.lines {
+			for _, e := range r.Lines {
 				q.Printf("%s\n", printer.Raw(printable.JSON(e.Raw)))
 			}
 		}
 		return nil
 	}
-	mentions, err := q.mentions(ctx, found)
+	mentions, err := q.Mentions(ctx, found)
 	if err != nil {
 		return err
 	}
-	files, err := workspace.Open(q.root.Name())
+	contents, err := q.Contents(ctx)
 	if err != nil {
 		return err
 	}
-	defer files.Close()
-	objects := blame.OpenObjects(ctx, q.root.Name())
-	defer objects.Close()
+	defer contents.Close()
 	v := &recordView{
 		question: q, ctx: ctx, names: q.intentNames(),
-		contents: contents{files: files, kept: kept.Open(q.root, kept.Options{}).Get, git: objects.Content},
-		noDiff:   noDiff,
+		contents: contents, noDiff: noDiff,
 	}
 	for i, r := range found {
 		if i > 0 {
 			v.Println()
 		}
-		v.record(r, mentions[r.first().Hash])
+		v.record(r, mentions[r.First().Hash])
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,14 +9,12 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
-	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
 	diffContext = 3
-	maxDiffLine = 1000    // characters
-	maxContent  = 8 << 20 // bytes of a file that is still compared
-	maxHunks    = 20      // that are listed
+	maxDiffLine = 1000 // characters
+	maxHunks    = 20   // that are listed
 )
 
 // change prints what happened to one file.
@@ -79,14 +76,9 @@ func (v *recordView) diff(c record.Change) {
 	if c.Op == change.Unchanged || c.Before.Hash == c.After.Hash {
 		return
 	}
-	before, err := v.contents.text(c.Before.Hash, c.Before.OID, cmp.Or(c.From, c.Path))
+	before, after, err := v.contents.Texts(c)
 	if err != nil {
-		v.field("  diff", fmt.Sprintf("not available: the content before %v", err))
-		return
-	}
-	after, err := v.contents.text(c.After.Hash, c.After.OID, c.Path)
-	if err != nil {
-		v.field("  diff", fmt.Sprintf("not available: the content after %v", err))
+		v.field("  diff", fmt.Sprintf("not available: %v", err))
 		return
 	}
 	oldName, newName := "a/"+cmp.Or(c.From, c.Path), "b/"+c.Path
@@ -100,55 +92,3 @@ func (v *recordView) diff(c record.Change) {
 		v.DiffLine(printable.Clip(strings.TrimRight(line, "\r\n"), maxDiffLine))
 	}
 }
-
-// contents finds what a file held at some time. Only bytes with the record's own hash are believed.
-type contents struct {
-	files     *workspace.Workspace
-	kept, git func(oid string) ([]byte, bool)
-}
-
-var (
-	errNotKept  = errors.New("is neither kept nor in git, and the file has changed since")
-	errNotText  = errors.New("is not text")
-	errTooLarge = errors.New("is too large")
-)
-
-// text gives the content with a hash as text. No hash is no file, which is empty.
-func (c contents) text(hash, oid, path string) (string, error) {
-	if hash == "" {
-		return "", nil
-	}
-	for _, source := range []func() ([]byte, bool){
-		func() ([]byte, bool) { return c.kept(oid) }, func() ([]byte, bool) { return c.now(path) }, func() ([]byte, bool) { return c.git(oid) },
-	} {
-		found, ok := source()
-		if !ok || !hasHash(found, hash) {
-			continue
-		}
-		if len(found) > maxContent {
-			return "", errTooLarge
-		}
-		text, err := workspace.Decode(found)
-		if err != nil {
-			return "", errNotText
-		}
-		return text.String, nil
-	}
-	return "", errNotKept
-}
-
-// now reads the file as it is, if it is one.
-func (c contents) now(path string) ([]byte, bool) {
-	target, err := c.files.Resolve(path)
-	if err != nil {
-		return nil, false
-	}
-	defer target.Close()
-	found, err := target.Read(maxContent)
-	if err != nil {
-		return nil, false
-	}
-	return found.Bytes, true
-}
-
-func hasHash(found []byte, hash string) bool { return string(workspace.HashOf(found)) == hash }

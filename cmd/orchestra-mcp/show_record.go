@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 // maxField bounds a text of a record that is shown to a person; --json has all of it.
@@ -22,16 +23,16 @@ type recordView struct {
 	*question
 	ctx      context.Context
 	names    map[string]string // of intents
-	contents contents
+	contents *operator.Contents
 	noDiff   bool
 }
 
 // field prints what a record has under a name; nothing if it has nothing.
 func (v *recordView) field(name, value string) { v.Field("", name, printable.Clip(value, maxField)) }
 
-func (v *recordView) record(r foundRecord, mentions []mention) {
-	e := r.first()
-	v.Println(v.Bold("record    " + printable.Clip(nameOf(e), maxField)))
+func (v *recordView) record(r operator.Record, mentions []operator.Mention) {
+	e := r.First()
+	v.Println(v.Bold("record    " + printable.Clip(operator.NameOf(e), maxField)))
 	v.field("time", v.when(e.Time))
 	v.field("kind", strings.TrimSuffix(fmt.Sprintf("%s by %s", e.Kind, e.Call), " by "))
 	v.field("intent", strings.TrimSpace(e.IntentID+"  "+v.names[e.IntentID]))
@@ -48,15 +49,15 @@ func (v *recordView) record(r foundRecord, mentions []mention) {
 	v.references(e, mentions)
 	v.detail(e.Detail)
 	v.field("follows", strings.Join(e.Prev, " "))
-	for _, part := range r.lines {
+	for _, part := range r.Lines {
 		v.place(part)
 	}
-	for _, part := range r.lines {
+	for _, part := range r.Lines {
 		for _, x := range part.Violations {
 			v.violation(x)
 		}
 	}
-	for _, part := range r.lines {
+	for _, part := range r.Lines {
 		for _, c := range part.Changes {
 			v.change(c)
 		}
@@ -158,14 +159,14 @@ func (v *recordView) decision(d record.Decision) {
 	v.field("answered", d.Principal)
 }
 
-func (v *recordView) references(e record.Entry, mentions []mention) {
+func (v *recordView) references(e record.Entry, mentions []operator.Mention) {
 	for _, key := range []string{brief.Undoes, brief.UndoesInPart, brief.Retracts} {
 		for _, id := range brief.References(e, key) {
 			v.field(key, id)
 		}
 	}
 	for _, m := range mentions {
-		v.Println(v.Amber(fmt.Sprintf("%s %s  %s  %s", m.how, printable.Clip(nameOf(m.entry), 80), v.when(m.entry.Time), brief.Line(m.entry))))
+		v.Println(v.Amber(fmt.Sprintf("%s %s  %s  %s", m.How, printable.Clip(operator.NameOf(m.Entry), 80), v.when(m.Entry.Time), brief.Line(m.Entry))))
 	}
 }
 
@@ -190,7 +191,7 @@ func (v *recordView) detail(detail map[string]any) {
 // place says where a line of the record stands, and its hash, which verify and the chain name.
 func (v *recordView) place(e record.Entry) {
 	where := ".orchestration/" + e.Segment
-	if n, err := v.records.LineNumber(v.ctx, e.Segment, e.Offset); err == nil {
+	if n, err := v.Ledger.LineNumber(v.ctx, e.Segment, e.Offset); err == nil {
 		where = fmt.Sprintf("%s:%d", where, n)
 	}
 	if e.Part != nil {

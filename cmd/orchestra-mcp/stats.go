@@ -47,7 +47,7 @@ func (c *statsCommand) run(ctx context.Context, _ []string) error {
 	}
 	return c.ask(ctx, &c.recordFlags, func(q *question) error {
 		collector := stats.New(stats.Options{Path: q.filter.Path, Top: c.top})
-		problems, err := q.records.Each(ctx, q.filter, func(e record.Entry) error { collector.Add(e); return nil })
+		problems, err := q.Ledger.Each(ctx, q.filter, func(e record.Entry) error { collector.Add(e); return nil })
 		if err != nil {
 			return err
 		}

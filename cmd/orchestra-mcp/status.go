@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/status"
 )
@@ -73,9 +72,7 @@ func (a *app) status(ctx context.Context, dirs []string) error {
 	reports := []status.Report{}
 	problems := 0
 	for _, dir := range dirs {
-		report, err := status.Of(ctx, status.Options{
-			Dir: dir, UserDir: settings.UserDir(a.environ()), Now: a.now, Current: a.currentCheck(dir),
-		})
+		report, err := a.statusOf(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -86,15 +83,12 @@ func (a *app) status(ctx context.Context, dirs []string) error {
 	return found(problems > 0)
 }
 
-// currentCheck tells which checks stand in the settings; those of settings that cannot be read all do.
-func (a *app) currentCheck(dir string) func(external.Finding) bool {
-	loaded, err := a.loadSettings(dir, nil)
-	if err != nil {
-		return nil
-	}
-	return func(f external.Finding) bool {
-		return slices.Contains(loaded.Settings.Checks, settings.Check{Paths: f.Paths, Command: f.Command})
-	}
+func (a *app) statusOf(ctx context.Context, dir string) (report status.Report, err error) {
+	err = a.withOperatorOf(ctx, dir, func(w *operator.Workspace) error {
+		report, err = w.Status(ctx)
+		return err
+	})
+	return report, err
 }
 
 func (a *app) printStatus(reports []status.Report) {

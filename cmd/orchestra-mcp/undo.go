@@ -60,7 +60,7 @@ func (c *undoCommand) run(ctx context.Context, records []string) error {
 			return err
 		}
 	}
-	return c.withServer(func(srv *server.Server) error {
+	return c.withServer(ctx, func(srv *server.Server) error {
 		return c.undo(ctx, srv, undo.Request{Records: records, IntentID: c.intent})
 	})
 }

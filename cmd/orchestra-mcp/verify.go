@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
-	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/doctor"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
@@ -21,7 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/history"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/seal"
-	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 )
 
 type verifyCommand struct {
@@ -63,10 +60,8 @@ give with --key. Keys that are in the repository only prove nothing: whoever rew
 
 // verifyResult is what verify prints for programs.
 type verifyResult struct {
-	seal.Report
+	operator.Verification
 	Git *gitResult `json:"git,omitzero"`
-	// Unsettled are changes that a killed server has left without a record.
-	Unsettled []doctor.Interrupted `json:"unsettled"`
 }
 
 type gitResult struct {
@@ -83,30 +78,16 @@ func (c *verifyCommand) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return c.withWorkspace(func(root *os.Root) error {
-		c.bringRecords(ctx, root)
-		opts.Elsewhere = history.Elsewhere(root)
+	return c.withOperator(ctx, func(w *operator.Workspace) error {
+		c.bringRecords(ctx, w.Root)
 		var result verifyResult
-		if result.Report, err = seal.Verify(ctx, root, opts); err != nil {
+		if result.Verification, err = w.Verify(ctx, opts); err != nil {
 			return err
-		}
-		lost, note, err := checkThere(ctx, root, result.Report.Report)
-		if err != nil {
-			return err
-		}
-		result.Problems = append(result.Problems, lost...)
-		if note != "" {
-			result.Unproven = append(result.Unproven, note)
 		}
 		if c.git {
-			if err := result.addHistory(ctx, root, c.base); err != nil {
+			if err := result.addHistory(ctx, w.Root, c.base); err != nil {
 				return err
 			}
-		}
-		result.Problems = append(result.Problems, untold(root)...)
-		if result.Unsettled, err = doctor.FindInterrupted(root); err != nil {
-			result.Unsettled = []doctor.Interrupted{}
-			result.Unproven = append(result.Unproven, fmt.Sprintf("what killed servers have left cannot be read (%v): changes may have no record yet", err))
 		}
 		c.answer(result, func() { c.printVerification(result) })
 		return found(slices.ContainsFunc(result.Problems, func(p ledger.Problem) bool { return !c.incomplete || p.Kind != ledger.ProblemIncomplete }))
@@ -127,8 +108,7 @@ func (a *app) sealKeys(given []string) (opts seal.VerifyOptions, err error) {
 		}
 		opts.Required = append(opts.Required, key)
 	}
-	opts.Trusted, err = seal.KnownKeys(settings.UserDir(a.environ()))
-	return opts, err
+	return opts, nil
 }
 
 func (r *verifyResult) addHistory(ctx context.Context, root *os.Root, base string) error {
@@ -213,25 +193,4 @@ func (a *app) printUnsettled(found []doctor.Interrupted) {
 		return []any{i.Began.UTC().Format(time.RFC3339), orNone(i.IntentID), printable.Clip(i.What(), 100)}
 	})
 	a.More(len(found), len(shown), "")
-}
-
-// untold are the notes of servers about calls and decisions without a record that no record tells of yet.
-func untold(root *os.Root) (found []ledger.Problem) {
-	const gaps = "state/gaps"
-	entries, err := durable.ReadDirectoryIn(root, path.Join(".orchestration", gaps))
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || path.Ext(e.Name()) != ".gap" {
-			continue
-		}
-		p := ledger.Problem{Kind: ledger.ProblemUnrecorded, Segment: path.Join(gaps, e.Name()),
-			Detail: "calls or decisions have no record; the next change through a server records how many"}
-		if content, err := durable.ReadRegularIn(root, path.Join(".orchestration", p.Segment), 16<<20); err == nil {
-			p.Detail = fmt.Sprintf("%d "+p.Detail, bytes.Count(content, []byte("\n")))
-		}
-		found = append(found, p)
-	}
-	return found
 }

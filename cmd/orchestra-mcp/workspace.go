@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
+	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -143,23 +144,25 @@ func (a *app) withWorkspace(body func(root *os.Root) error) error {
 	return body(root)
 }
 
-// withServer opens the workspace for a body as a server does, next to those that run. Only errors are logged: what a server
-// warns of is not about this command.
-func (a *app) withServer(body func(*server.Server) error) error {
+// withOperator opens the workspace for a body as its operator sees it.
+func (a *app) withOperator(ctx context.Context, body func(*operator.Workspace) error) error {
 	dir, err := a.workspaceDir()
 	if err != nil {
 		return err
 	}
-	loaded, err := a.loadSettings(dir, nil)
+	return a.withOperatorOf(ctx, dir, body)
+}
+
+// withOperatorOf is withOperator for the workspace in a directory.
+func (a *app) withOperatorOf(ctx context.Context, dir string, body func(*operator.Workspace) error) error {
+	w, err := operator.Open(operator.Options{Dir: dir, Environ: a.environ(), Now: a.now, Logger: a.logger(settings.LevelError)})
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(server.Options{
-		Dir: dir, Settings: loaded.Settings, Version: buildinfo.Read().Version, Logger: a.logger(settings.LevelError),
-		UserDir: settings.UserDir(a.environ()),
-	})
-	if err != nil {
-		return fmt.Errorf("open the workspace %s: %w", dir, err)
-	}
-	return errors.Join(body(srv), srv.Close())
+	return errors.Join(body(w), w.Close(context.WithoutCancel(ctx))) // an interrupt ends the body
+}
+
+// withServer opens the workspace for a body as a server does, next to those that run.
+func (a *app) withServer(ctx context.Context, body func(*server.Server) error) error {
+	return a.withOperator(ctx, func(w *operator.Workspace) error { return w.WithServer(body) })
 }

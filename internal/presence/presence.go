@@ -168,10 +168,15 @@ func sweep(dir *os.Root) {
 	}
 }
 
+// Name is a short name for a workspace: 16 hexadecimal digits of its path's SHA-256.
+func Name(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:8])
+}
+
 // Remember notes a workspace for its user.
 func Remember(userDir, workspace string) error {
-	sum := sha256.Sum256([]byte(workspace))
-	name := filepath.Join(userDir, workspacesDir, hex.EncodeToString(sum[:8]))
+	name := filepath.Join(userDir, workspacesDir, Name(workspace))
 	if _, err := os.Lstat(name); err == nil {
 		return nil
 	}

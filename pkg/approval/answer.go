@@ -22,6 +22,8 @@ const (
 const (
 	// Inbox: the operator's own command.
 	Inbox = "inbox"
+	// Console: the operator's page in a browser.
+	Console = "console"
 	// Elicitation: a form that the agent's client showed.
 	Elicitation = "elicitation"
 )
@@ -35,9 +37,12 @@ type Answer struct {
 	Decision Decision `json:"decision"`
 	// Reason is the operator's own, at most 1,000 characters; it reaches the agent.
 	Reason string `json:"reason,omitempty"`
-	// By is who answered, such as a user name; Via is Inbox or Elicitation.
+	// By is who answered, such as a user name; Via is Inbox, Console or Elicitation.
 	By  string `json:"by,omitempty"`
 	Via string `json:"via"`
+
+	// Edit is the call that a Once lets pass in the place of the one that was asked for; nil where it passes as it is.
+	Edit *Edit `json:"edit,omitempty"`
 
 	// Grants are the ids of what a ForIntent leaves; filled in by the store.
 	Grants []string `json:"grants,omitempty"`

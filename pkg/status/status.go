@@ -39,6 +39,8 @@ type Options struct {
 	Now     func() time.Time
 	// Current tells whether a check stands in the settings still; nil: all do.
 	Current func(external.Finding) bool
+	// Unchecked leaves the check of the ledger out, for who asks again and again.
+	Unchecked bool
 }
 
 // Report is what Of found.
@@ -74,6 +76,7 @@ type Running struct {
 	Session  string    `json:"session,omitempty"`
 	What     string    `json:"what"` // the command without what looks like a secret, or the files
 	Began    time.Time `json:"began"`
+	Artifact string    `json:"artifact,omitempty"` // the id of a command's output
 }
 
 // Waiting is a request to the operator.
@@ -136,7 +139,9 @@ func Of(ctx context.Context, o Options) (Report, error) {
 	l.waiting()
 	l.records(ctx, set)
 	l.findings()
-	l.ledger(ctx)
+	if !l.Unchecked {
+		l.ledger(ctx)
+	}
 	return l.report, nil
 }
 
@@ -176,6 +181,9 @@ func running(e journal.Entry) Running {
 	if draft, err := ledger.ParseDraft(e.Lines); err == nil {
 		rec := draft.Record()
 		r.Tool, r.IntentID, r.Session, r.What = rec.Call, rec.IntentID, rec.Session, subject(rec)
+		if rec.Command != nil {
+			r.Artifact = rec.Command.Artifact
+		}
 	}
 	if r.What == "" {
 		var paths []string

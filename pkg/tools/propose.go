@@ -30,6 +30,7 @@ type proposalResult struct {
 	Status     string   `json:"status" enum:"TODO,IN_PROGRESS,BLOCKED,DONE" doc:"Of the intent."`
 	OwnedScope []string `json:"owned_scope" doc:"Globs of the paths that it owns now; empty means every path."`
 	RecordID   string   `json:"record_id" doc:"The ledger record, empty if nothing had to be changed."`
+	editedByOperator
 }
 
 // proposing makes a tool that changes active_intents.yaml once the operator has said yes to the very difference.
@@ -83,8 +84,8 @@ func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result
 	if !ok {
 		return hooks.Result{}, refusal.Newf(refusal.Busy, "%s was changed in active_intents.yaml and has been taken out of it since.", p.intentID)
 	}
-	result := proposalResult{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID}
-	text := p.done
+	result := proposalResult{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID, editedByOperator{o.Edited}}
+	text := p.done + editedText(o)
 	if o.RecordID != "" {
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
 	}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package console
+
+import "net/netip"
+
+// processesOf finds none: other systems do not tell.
+func processesOf(netip.AddrPort, netip.AddrPort) []int { return nil }

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/intentgov/orchestra-mcp/pkg/status"
+)
+
+// nowPlace is what happens in a workspace.
+type nowPlace struct {
+	Place  *place
+	Report status.Report
+}
+
+// Busy: something is alive there.
+func (n nowPlace) Busy() bool {
+	r := n.Report
+	return len(r.Servers)+len(r.Agents)+len(r.Running)+len(r.Waiting)+len(r.Checks)+len(r.Problems) > 0
+}
+
+// now shows who works, what runs and what waits, in every workspace.
+func (c *Console) now(r *http.Request) (page, error) {
+	all, err := c.places.all()
+	var data struct {
+		Places  []nowPlace
+		Waiting []asked
+		Error   string
+	}
+	if err != nil {
+		data.Error = textOf(err)
+	}
+	for _, p := range all {
+		report, err := p.Happening(r.Context())
+		if err != nil {
+			report.Problems = append(report.Problems, err.Error())
+		}
+		data.Places = append(data.Places, nowPlace{p, report})
+	}
+	data.Waiting = c.asked(all)
+	return page{Template: "now", Title: "Now", Tab: "now", Live: []area{sessions, waiting, records, intents}, Data: data}, nil
+}
+
+// output is what a command that runs has printed so far.
+func (c *Console) output(r *http.Request) (page, error) {
+	p, err := c.place(r)
+	if err != nil {
+		return page{}, err
+	}
+	return page{Template: "output", Part: true, Place: p, Data: p.Output(r.PathValue("id"))}, nil
+}
