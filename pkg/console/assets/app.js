@@ -67,12 +67,15 @@ const ask = (address, options = {}) => fetch(address, {...options, headers: {...
 
 // ---- Views
 
-// What a person has typed, ticked and opened stays when a view is brought up to date.
+// What a person has typed, ticked, chosen and opened stays when a view is brought up to date. What a form sends by itself does
+// not: the name of a request, in a box or a button, goes with the request that stands there.
+const typed = "textarea, select, input:not([type=checkbox], [type=hidden])";
 const morphing = {
-  morphStyle: "innerHTML", ignoreActiveValue: true,
+  morphStyle: "innerHTML",
   callbacks: {
-    beforeAttributeUpdated: (name, element) => !(name === "open" || name === "value" || name === "checked" || element.id === "said"),
-    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset),
+    beforeAttributeUpdated: (name, element) =>
+      !(["open", "checked", "selected"].includes(name) || name === "value" && element.matches(typed)),
+    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset || element.id === "said"),
   },
 };
 
@@ -80,7 +83,7 @@ async function load(address, {fresh = true} = {}) {
   const answer = await ask("/view" + address);
   if (answer.status === 401) return closed("You were logged out. " + await answer.text());
   const text = await answer.text();
-  if (fresh && shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
+  if (shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
   const old = shown;
   shown = address;
   const view = new DOMParser().parseFromString(text, "text/html").body;
