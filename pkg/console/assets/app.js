@@ -87,6 +87,8 @@ async function load(address, {fresh = true} = {}) {
   const old = shown;
   shown = address;
   const view = new DOMParser().parseFromString(text, "text/html").body;
+  if (!fresh && address === grown) return say("There are newer records: show them by the button of the filters.");
+  grown = null;
   if (fresh || old === null) {
     document.body.replaceChildren(...view.childNodes);
   } else {
@@ -127,6 +129,9 @@ function complete(root) {
 // The next page of a list is asked for before a person is at its end.
 const nearing = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => more(e.target)), {rootMargin: "1500px"});
 
+// The address of the list that has more than its first page, which is what an update would bring it back to.
+let grown = null;
+
 async function more(link) {
   nearing.unobserve(link);
   const answer = await ask("/view" + link.getAttribute("href"));
@@ -135,6 +140,7 @@ async function more(link) {
   const rows = [...view.querySelectorAll("tr")];
   last.replaceWith(...rows);
   rows.forEach(complete);
+  grown = shown;
 }
 
 function go(address) {
