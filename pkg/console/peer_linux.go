@@ -1,7 +1,7 @@
 package console
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
@@ -15,10 +15,12 @@ import (
 // processesOf finds the processes that hold the socket at one end of a connection on this machine, by proc(5). Those that
 // hide what they have open are not found.
 func processesOf(at, to netip.AddrPort) (pids []int) {
-	link := socketOf("/proc/net/tcp", at, to)
-	if link == "" {
-		link = socketOf("/proc/net/tcp6", at, to)
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return nil
 	}
+	more, _ := os.ReadFile("/proc/net/tcp6") // a system without IPv6 has none
+	link := socketOf(slices.Concat(table, more), at, to)
 	if link == "" {
 		return nil
 	}
@@ -35,15 +37,9 @@ func processesOf(at, to netip.AddrPort) (pids []int) {
 }
 
 // socketOf is the link by which a process has a socket open, by the table of connections; "" if it is not there.
-func socketOf(table string, at, to netip.AddrPort) string {
-	file, err := os.Open(table)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+func socketOf(table []byte, at, to netip.AddrPort) string {
+	for line := range bytes.Lines(table) {
+		fields := strings.Fields(string(line))
 		if len(fields) > 9 && isAddress(fields[1], at) && isAddress(fields[2], to) {
 			return "socket:[" + fields[9] + "]"
 		}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
@@ -156,6 +155,8 @@ func functions() template.FuncMap {
 		"clip":       printable.Clip,
 		"count":      count,
 		"join":       strings.Join,
+		"under":      path.Join,
+		"add":        func(a, b int) int { return a + b },
 		"subject":    operator.GrantSubject,
 		"tabs":       func() []string { return []string{"intents", "timeline", "files", "ledger", "insight"} },
 		"tabName":    func(tab string) string { return strings.ToUpper(tab[:1]) + tab[1:] },
@@ -222,8 +223,4 @@ func goTo(p *place, tab string) string {
 		tab = "timeline"
 	}
 	return at(p, tab)
-}
-
-func statusName(s intent.Status) string {
-	return map[intent.Status]string{intent.Todo: "To do", intent.InProgress: "In progress", intent.Blocked: "Blocked", intent.Done: "Done"}[s]
 }
