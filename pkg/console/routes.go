@@ -29,7 +29,7 @@ func (c *Console) newRoutes() *http.ServeMux {
 	m.HandleFunc("POST /logout", c.admitted(c.logout))
 	m.HandleFunc("GET /events", c.admitted(c.events))
 	for path, v := range map[string]view{
-		"{$}": c.now, "approvals": c.approvals, "w/{place}/approvals/{id}": c.approval, "w/{place}/approvals/{id}/edit": c.edit,
+		"": nothing, "{$}": c.now, "approvals": c.approvals, "w/{place}/approvals/{id}": c.approval, "w/{place}/approvals/{id}/edit": c.edit,
 		"w/{place}/intents": c.intents, "w/{place}/intents/{id}": c.intent, "w/{place}/intents/{id}/scope": c.scope,
 		"w/{place}/timeline": c.timeline, "w/{place}/records/{id}": c.record, "w/{place}/records/{id}/after": c.recordAfter, "w/{place}/undo": c.undo,
 		"w/{place}/files": c.files, "w/{place}/file": c.file, "w/{place}/why": c.why,

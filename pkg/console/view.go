@@ -61,6 +61,9 @@ func at(p *place, parts ...string) string {
 	return address
 }
 
+// nothing is what stands at an address that no view has.
+func nothing(*http.Request) (page, error) { return page{}, notFound("There is no such view.") }
+
 // show renders a view. Whatever is in it, no character of it acts on what is around it.
 func (c *Console) show(v view) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
