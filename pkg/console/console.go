@@ -70,7 +70,7 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	c.door.at = l.Addr()
 	server := &http.Server{
 		Handler: c.guard(c.routes), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: c.withPeer,
 	}
 	watched := make(chan struct{})
 	go func() {

@@ -124,7 +124,8 @@ func (c *Console) file(r *http.Request) (page, error) {
 }
 
 func blameError(err error) error {
-	if errors.Is(err, blame.ErrNotAFile) || errors.Is(err, blame.ErrNoSuchLine) || errors.Is(err, workspace.ErrBinary) {
+	_, noPath := errors.AsType[*fs.PathError](err) // it leads out of the workspace, or there is nothing
+	if noPath || errors.Is(err, blame.ErrNotAFile) || errors.Is(err, blame.ErrNoSuchLine) || errors.Is(err, workspace.ErrBinary) {
 		return notFound(err.Error())
 	}
 	return err
