@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/console"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -185,4 +186,15 @@ func TestFilesOfTheWorkspaceAlone(t *testing.T) {
 		a := s.sends(request("GET", "/view/w/{ID}/files?path="+path, "", s.in.both()...))
 		check.That(t, a.status != 500 && (a.status == 200) == (path == "src"), "files at %s: %d", path, a.status)
 	}
+}
+
+// TestNoAddressOfTheLastConsole: what was left in the browser at the address of an earlier console meets no later one.
+func TestNoAddressOfTheLastConsole(t *testing.T) {
+	met := map[string]bool{}
+	for range 5 {
+		l := check.Value(console.Listen(t.Context()))(t)
+		met[l.Addr().String()] = true
+		check.OK(t, l.Close())
+	}
+	check.That(t, len(met) > 1, "each is at %v", met)
 }
