@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func processesOf(at, to netip.AddrPort) ([]int, error) {
 	case far.user != strconv.Itoa(os.Getuid()):
 		return nil, nil
 	}
-	pids := hiding()
+	pids := hiding(far.user)
 	if len(pids) == 0 {
 		return nil, errors.New("no process has the connection's other end open")
 	}
@@ -56,11 +57,13 @@ func holding(open, link string) (pids []int) {
 	return pids
 }
 
-// hiding are the processes that do not let us see what they have open.
-func hiding() (pids []int) {
+// hiding are the processes of a user that do not let us see what they have open.
+func hiding(user string) (pids []int) {
 	found, _ := filepath.Glob("/proc/[0-9]*/fd")
 	for _, name := range found {
-		if _, err := os.ReadDir(name); errors.Is(err, fs.ErrPermission) {
+		_, err := os.ReadDir(name)
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		if errors.Is(err, fs.ErrPermission) && bytes.Contains(status, []byte("\nUid:\t"+user+"\t")) {
 			pids = append(pids, processOf(name))
 		}
 	}
