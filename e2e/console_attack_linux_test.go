@@ -111,6 +111,8 @@ func answersItself(t *testing.T, m machine, user int) {
 	w.writeHome("config/orchestra-mcp/console-1.html", "")
 	w.givenTo(user)
 	a := w.startedOn(m, unjudged).agent()
+	check.OK(t, os.Chmod(filepath.Dir(w.dir), 0o755)) // landlock hides nothing below what its user cannot list
+	check.OK(t, os.Chmod(filepath.Dir(w.home), 0o755))
 	session := a.Selects("INT-001")
 	request := w.asks(a, session)
 	o := w.opensConsole(user)
