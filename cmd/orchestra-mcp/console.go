@@ -56,7 +56,9 @@ func (a *app) console(ctx context.Context, _ []string) error {
 		return text
 	}
 	a.Println("The console is at this link, which is good once:")
-	defer a.openPage(ctx, listener.Addr(), link())()
+	file := filepath.Join(settings.UserDir(a.environ()), fmt.Sprintf("console-%d.html", os.Getpid()))
+	defer os.Remove(file)
+	a.openPage(ctx, file, link())
 	if a.inTerminal {
 		a.Println("Press Enter for another link, Ctrl-C to end.")
 		a.Flush()
@@ -96,14 +98,12 @@ func (a *app) presentWorkspace() (string, bool) {
 }
 
 // openPage has the desktop open the link, where there is one. Arguments of programs can be read by others, so that the link
-// goes through a file in the user's own directory, which no command of an agent can read. What it returns removes the file.
-func (a *app) openPage(ctx context.Context, at net.Addr, link string) (remove func()) {
+// goes through a file in the user's own directory, which no command of an agent can read.
+func (a *app) openPage(ctx context.Context, file, link string) {
 	opener := a.desktopOpener()
 	if !a.inTerminal || opener == nil {
-		return func() {}
+		return
 	}
-	_, port, _ := net.SplitHostPort(at.String())
-	file := filepath.Join(settings.UserDir(a.environ()), "console-"+port+".html")
 	page := `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=` + link + `"><title>orchestra-mcp</title>`
 	open := exec.CommandContext(ctx, opener[0], append(opener[1:], file)...)
 	err := privatefile.Replace(file, page)
@@ -112,10 +112,9 @@ func (a *app) openPage(ctx context.Context, at net.Addr, link string) (remove fu
 	}
 	if err != nil {
 		a.warn("the page could not be opened by itself: %v", err)
-	} else {
-		go func() { _ = open.Wait() }()
+		return
 	}
-	return func() { _ = os.Remove(file) }
+	go func() { _ = open.Wait() }()
 }
 
 // desktopOpener is the program that opens files as a double click does, nil if there is no desktop.
