@@ -35,7 +35,7 @@ type Settings struct {
 	}
 	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a declared refactor that cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
 	Tools         struct {
-		RooAliases bool `order:"free" doc:"Also offer edit and search_replace, other names of edit_file in Roo Code."`
+		RooAliases bool `order:"free" doc:"Also offer edit_file as edit and search_replace, as Roo Code does."`
 	}
 	Results struct {
 		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text; structuredContent has all of it. short is for clients that show their model both."`
@@ -47,7 +47,7 @@ type Settings struct {
 		IgnoredPath    Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a path that .intentignore excludes."`
 		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and the like)."`
 		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
-		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED."`
+		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator before it returns APPROVAL_REQUIRED."`
 		Lifetime       time.Duration `default:"15m" order:"less" range:"1s..168h" doc:"How long an approval for one call can be used."`
 		Notify         []Notice      `order:"programs" check:"notify" doc:"What tells you of a new request: a command, which gets it as JSON on standard input, or a url (https, or local http), by POST." example:"{command: 'notify-send \"$APPROVAL_TITLE\"'}"`
 	}
@@ -79,7 +79,7 @@ type Settings struct {
 	Limits struct {
 		FileSize    Size `default:"32MiB" order:"less" range:"1KiB..1GiB" doc:"The largest file that the file tools read or write."`
 		RequestSize Size `default:"16MiB" order:"less" range:"64KiB..1GiB" doc:"The largest message of a client."`
-		ContextSize Size `default:"24KiB" order:"free" range:"1KiB..1MiB" doc:"The largest context that select_active_intent returns."`
+		ContextSize Size `default:"24KiB" order:"free" range:"1KiB..1MiB" doc:"The largest context of select_active_intent."`
 		Rate        int  `default:"100" order:"less" range:"1.." doc:"How many requests a second one client may send over HTTP."`
 	}
 	Log struct {
@@ -100,7 +100,7 @@ type Commands struct {
 	MaxTimeout       time.Duration `default:"30m" order:"less" range:"1s..24h" doc:"The longest timeout that an agent can ask for."`
 	OutputCap        Size          `default:"64MiB" order:"less" range:"64KiB..16GiB" doc:"How much of one command's output is kept for read_command_output."`
 	OutputTotal      Size          `default:"512MiB" order:"less" range:"1MiB..1024GiB" doc:"How much output is kept in all; the oldest goes first."`
-	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes one command can have at a time. Where the kernel counts them, threads count too."`
+	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes a command can have. Where the kernel counts them, threads count too."`
 	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
 	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
 	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them. Those of known toolchains are found." example:"\"build/\""`
