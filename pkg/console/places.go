@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/insight"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
@@ -21,6 +22,8 @@ type place struct {
 	*operator.Workspace
 	ID    string // presence.Name of its path
 	Inbox *operator.Inbox
+
+	counted *insight.Collector // of the ledger, once Insight was looked at
 
 	beside string // the directory of the ledger where it is not in the tree; see locate.Beside
 }
@@ -85,7 +88,7 @@ func (ps *places) opened(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close(context.Background()))
 	}
-	p := &place{Workspace: w, ID: id, Inbox: inbox, beside: locate.Beside(dir)}
+	p := &place{Workspace: w, ID: id, Inbox: inbox, beside: locate.Beside(dir), counted: insight.New(insight.Options{Now: ps.options.Now})}
 	ps.open[id] = p
 	go p.warm()
 	return p, nil
