@@ -153,6 +153,23 @@ func TestEditedCallIsAskedAboutAnew(t *testing.T) {
 	check.That(t, b.inbox().Spent(first.ID), "the answer of the first can still be used")
 }
 
+// A call that waits goes on waiting for what its edit needs besides.
+func TestWaitingCallIsAskedAboutAnew(t *testing.T) {
+	t.Parallel()
+	b, s := start(t, newWorkspace(t), asks, waits).under("INT-001")
+	done := make(chan reply, 1)
+	go func() {
+		done <- b.Call("apply_patch", args{"session": s, "patch": patch("*** Add File: docs/n", "+asked")})
+	}()
+	first := b.edits(b.pending(), patch("*** Add File: docs/n", "+made", "*** Add File: .envrc", "+made too"))
+	second := b.pending()
+	b.answers(second, approval.Once, "")
+	got := <-done
+	check.Must(t, !got.Error && second != first.ID && b.read("docs/n") == "made\n" && b.exists(".envrc"), "%s", got.Text)
+	check.That(t, strings.Contains(fmt.Sprint(told(got)["diff"]), "+made too"), "%v", told(got))
+	b.wantRecord(`"kind":"mutation"`, `"type":"mixed"`, `"edited":{"asked":"`+first.Digest, second)
+}
+
 // A command that the operator has made another one runs as that, and its record is the agent's.
 func TestEditedCommandRuns(t *testing.T) {
 	t.Parallel()

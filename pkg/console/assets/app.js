@@ -68,12 +68,15 @@ const ask = (address, options = {}) => fetch(address, {...options, headers: {...
 
 // ---- Views
 
-// What a person has typed, ticked and opened stays when a view is brought up to date.
+// What a person has typed, ticked, chosen and opened stays when a view is brought up to date. What a form sends by itself does
+// not: the name of a request, in a box or a button, goes with the request that stands there.
+const typed = "textarea, select, input:not([type=checkbox], [type=hidden])";
 const morphing = {
-  morphStyle: "innerHTML", ignoreActiveValue: true,
+  morphStyle: "innerHTML",
   callbacks: {
-    beforeAttributeUpdated: (name, element) => !(name === "open" || name === "value" || name === "checked" || element.id === "said"),
-    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset),
+    beforeAttributeUpdated: (name, element) =>
+      !(["open", "checked", "selected"].includes(name) || name === "value" && element.matches(typed)),
+    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset || element.id === "said"),
   },
 };
 
@@ -81,10 +84,12 @@ async function load(address, {fresh = true} = {}) {
   const answer = await ask("/view" + address);
   if (answer.status === 401) return closed("You were logged out. " + await answer.text());
   const text = await answer.text();
-  if (fresh && shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
+  if (shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
   const old = shown;
   shown = address;
   const view = new DOMParser().parseFromString(text, "text/html").body;
+  if (!fresh && address === grown) return say("There are newer records: show them by the button of the filters.");
+  grown = null;
   if (fresh || old === null) {
     left.abort();
     left = new AbortController();
@@ -132,6 +137,9 @@ async function show(element, from) {
 // The next page of a list is asked for before a person is at its end.
 const nearing = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => more(e.target)), {rootMargin: "1500px"});
 
+// The address of the list that has more than its first page, which is what an update would bring it back to.
+let grown = null;
+
 async function more(link) {
   nearing.unobserve(link);
   const answer = await ask("/view" + link.getAttribute("href"));
@@ -140,6 +148,7 @@ async function more(link) {
   const rows = [...view.querySelectorAll("tr")];
   last.replaceWith(...rows);
   rows.forEach(complete);
+  grown = shown;
 }
 
 function go(address) {
