@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -73,7 +74,7 @@ func (c *Console) insightCounts(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if err := p.counted.Update(r.Context(), p.Ledger); err != nil {
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
 		return page{}, err
 	}
 	t := p.counted.Timeline(insight.Range{Since: since, Top: insightTop})
@@ -157,7 +158,7 @@ func (c *Console) scopes(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if err := p.counted.Update(r.Context(), p.Ledger); err != nil {
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
 		return page{}, err
 	}
 	found, err := p.counted.Scopes(r.Context(), intent.Open(p.Root))
