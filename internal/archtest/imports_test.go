@@ -46,7 +46,8 @@ func layers() [][]string {
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/hooks/observe/outside", "pkg/clientrules"},
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
-		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
+		{"pkg/hooks/policies"},
+		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest", "pkg/backtest"},
 		{"pkg/native"},
 		{"pkg/server"},
 	}

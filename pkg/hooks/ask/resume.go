@@ -112,6 +112,7 @@ func (a *approved) Pass(_ context.Context, call *hooks.Call, questions []hooks.Q
 	if err != nil || standing.Approved == nil {
 		return nil, false, err
 	}
+	call.ApprovedBy(standing.Approved.ID)
 	return []string{approvedOnce(*standing.Approved)}, true, nil
 }
 

@@ -43,8 +43,11 @@ func base(call *hooks.Call) record.Record {
 	return rec
 }
 
-func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) record.Record {
+func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (record.Record, error) {
 	rec := base(call)
+	if err := r.judgedBy(call, &rec); err != nil && !r.lets(err) {
+		return rec, err
+	}
 	rec.Kind = record.KindMutation
 	rec.Changes = r.changes(ctx, outcome.Changed())
 	if len(rec.Changes) > 0 {
@@ -79,7 +82,9 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 			rec.IntentID = note.IntentID
 		}
 	}
-	return rec
+	asJudged(&rec, outcome)
+	compact(&rec)
+	return rec, nil
 }
 
 // maxReason bounds the reason of a class in a record, in bytes.

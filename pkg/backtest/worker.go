@@ -1,0 +1,238 @@
+package backtest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/mutation"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+)
+
+// Why it cannot be known how a call would be decided.
+const (
+	unknownOld     = "the record is of a version that did not keep what the call was judged on"
+	unknownPolicy  = "what the call was judged by is not kept any more"
+	unknownMany    = "the call touched more files than its record names"
+	unknownContent = "a rule looks at content that is not kept"
+	unknownSecret  = "a rule looks at a command line of which secrets were left out"
+	unknownClass   = "whether the change was a refactor was not looked at"
+)
+
+// worker judges calls, one after the other.
+type worker struct {
+	ctx    context.Context
+	o      *Options
+	laws   *laws
+	gate   gate.Gate
+	engine *hooks.Engine
+	lines  map[string]shell.Reading
+	secure func() sandbox.Ability
+
+	// Of the call that is judged:
+	entry    record.Entry
+	recorded Decision
+	law, own *law
+	ability  sandbox.Ability
+	lacks    map[string]bool // the files whose content is not here, by their paths
+	redacted bool            // the line is not whole
+	unknown  string
+}
+
+func newWorker(ctx context.Context, o *Options, ls *laws) *worker {
+	w := &worker{ctx: ctx, o: o, laws: ls, lines: map[string]shell.Reading{}}
+	w.secure = func() sandbox.Ability { return w.ability }
+	w.gate.Evaluate = w.evaluate
+	var steps []hooks.Step
+	for _, s := range gate.Steps() {
+		check := s.Agent
+		switch s.Name {
+		case "freshness", "ledger":
+			check = w.carried(s.Name)
+		case "class":
+			check = w.class(check)
+		}
+		steps = append(steps, hooks.Step{Stage: s.Stage, Hook: hooks.PreFunc(s.Name, func(ctx context.Context, c *hooks.Call) (hooks.Decision, error) {
+			return check(ctx, &w.gate, c), nil
+		})})
+	}
+	steps = append(steps, hooks.Step{Stage: hooks.AtPlan, Hook: hooks.PreFunc(others, w.others)})
+	w.engine = hooks.NewEngine(hooks.Options{Gate: steps, Asker: asker{}})
+	return w
+}
+
+// asker is the operator, who is asked, and answers nothing.
+type asker struct{ hooks.Asker }
+
+func (asker) CanAsk(call *hooks.Call, q hooks.Question) bool {
+	return q.Policy == hooks.PolicyAsk || call.CanElicit()
+}
+
+// call judges the call of a record, or says why that cannot be done.
+func (w *worker) call(e record.Entry) (c Change, unknown string) {
+	w.entry, w.recorded, w.unknown, w.redacted, w.lacks = e, recorded(e), "", false, nil
+	c = Change{Record: e.ID, Time: e.Time, Tool: e.Call, Intent: e.IntentID, Recorded: w.recorded}
+	if unknown := w.findLaws(); unknown != "" {
+		return c, unknown
+	}
+	files, command, ok := w.effects()
+	if !ok {
+		return c, unknownOld
+	}
+	if e.Judged != nil && e.Judged.More > 0 {
+		return c, unknownMany
+	}
+	call := w.made(files, command)
+	c.Paths, c.Command = pathsOf(call.Effects.Files), lineOf(command)
+	c.Now = w.judge(call)
+	return c, w.unknown
+}
+
+// findLaws finds what the call is judged by, and what it was.
+func (w *worker) findLaws() (unknown string) {
+	var err error
+	w.own, err = w.laws.own(w.entry.Policy)
+	w.law = w.laws.given
+	switch {
+	case err != nil:
+		return err.Error()
+	case w.law != nil:
+	case w.own == nil && w.entry.Policy == "":
+		return unknownOld
+	case w.own == nil:
+		return unknownPolicy
+	default:
+		w.law = w.own
+	}
+	w.gate.Intents, w.gate.Policy = w.law, w.law.policy
+	w.gate.Sandbox.Ability = w.secure
+	return ""
+}
+
+// judge puts a call through the gate.
+func (w *worker) judge(call *hooks.Call) Decision {
+	all := call.Effects.Files
+	call.Effects.Files = slices.DeleteFunc(slices.Clone(all), func(f *hooks.FileEffect) bool { return f.Rehearsed })
+	answered := ""
+	if d := w.entry.Decision; d != nil && w.entry.Judged != nil && w.recorded.Decision == Refused {
+		answered = w.entry.Judged.Approval
+	}
+	asked, hook, refused := w.engine.Review(w.ctx, call, answered, func() error {
+		call.Effects.Files = all
+		w.contents(call)
+		return w.later()
+	})
+	if refused == nil && len(asked) == 0 && call.Effects.Selects != "" && call.Intents != nil {
+		if in, ok := call.Intents.Get(call.Effects.Selects); ok { // which the tool itself holds a selection to
+			hook, refused = "intent", gate.Usable(in, call.Intents)
+		}
+	}
+	switch {
+	case refused != nil:
+		return Decision{Refused, string(refused.Code()), w.checkOf(hook), refused.Reason()}
+	case len(asked) > 0:
+		return Decision{Asked, string(asked[0].Refusal.Code()), w.checkOf(asked[0].Hook), asked[0].Refusal.Reason()}
+	}
+	return Decision{Decision: Allowed}
+}
+
+func (w *worker) checkOf(hook string) string {
+	if hook == others {
+		return w.recorded.Check
+	}
+	return hook
+}
+
+// later is what a tool found that stood behind a question that could have been put.
+func (w *worker) later() error {
+	d := w.entry.Decision
+	if w.recorded.Decision != Refused || len(d.Also) == 0 || d.Hook == "freshness" {
+		return nil
+	}
+	return refusal.New(refusal.Code(d.Also[0]), "As it was recorded, behind the question.")
+}
+
+// carried is a check whose outcome the record has.
+func (w *worker) carried(name string) gate.Check {
+	return func(context.Context, *gate.Gate, *hooks.Call) hooks.Decision {
+		if w.recorded.Decision != Refused || w.recorded.Check != name {
+			return hooks.Allow()
+		}
+		if w.recorded.ErrorType == string(refusal.ReadRequired) && w.law.blind {
+			return hooks.Allow()
+		}
+		return hooks.Refuse(w.asRecorded())
+	}
+}
+
+func (w *worker) asRecorded() *refusal.Refusal {
+	return refusal.New(refusal.Code(w.recorded.ErrorType), w.recorded.Reason)
+}
+
+// class is the check of a declared refactor, where it is known what the change was.
+func (w *worker) class(check gate.Check) gate.Check {
+	return func(ctx context.Context, g *gate.Gate, c *hooks.Call) hooks.Decision {
+		if c.Known == nil && g.EnforceClass && c.Declared == mutation.Refactor && c.Class == hooks.Destructive && c.Effects.Command == nil {
+			w.unknown = unknownClass
+			return hooks.Allow()
+		}
+		return check(ctx, g, c)
+	}
+}
+
+// others is the name of the step behind the gate: programs, an embedder's hooks, what was refused before a call came to be.
+const others = "others"
+
+func (w *worker) others(context.Context, *hooks.Call) (hooks.Decision, error) {
+	name, _, _ := strings.Cut(w.recorded.Check, "/")
+	own := slices.ContainsFunc(gate.Steps(), func(s gate.Step) bool { return s.Name == name })
+	switch {
+	case own, w.recorded.Decision == Allowed:
+		return hooks.Allow(), nil
+	case w.recorded.Decision == Refused && w.recorded.ErrorType == string(refusal.IntentignorePathBlocked) && !w.law.ignore.Kinds().Secrets:
+		return hooks.Allow(), nil // a search by the client itself, where nothing is secret
+	case w.recorded.Decision == Refused:
+		return hooks.Refuse(w.asRecorded()), nil
+	}
+	return hooks.Ask(hooks.PolicyAsk, refusal.New(refusal.ApprovalRequired, w.recorded.Reason)), nil
+}
+
+// contents fills in what the files held, where a rule will look.
+func (w *worker) contents(call *hooks.Call) {
+	w.lacks = map[string]bool{}
+	looks := false
+	for _, r := range w.law.rules(w.entry.IntentID) {
+		looks = looks || r.Reads(contentFields()...)
+	}
+	for _, f := range call.Effects.Files {
+		if !looks || !f.Mutates() {
+			continue
+		}
+		known := false
+		for _, c := range w.entry.Changes {
+			if c.Path == f.Path {
+				known = w.content(&f.Before, c.Before) && w.content(&f.After, c.After)
+			}
+		}
+		w.lacks[f.Path] = !known
+	}
+}
+
+func (w *worker) content(into *change.Version, of change.Version) bool {
+	into.Hash = of.Hash
+	if of.Hash == "" {
+		return true
+	}
+	if of.OID == "" || w.o.Content == nil {
+		return false
+	}
+	content, ok := w.o.Content(of.OID)
+	into.Bytes = content
+	return ok
+}
