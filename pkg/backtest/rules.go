@@ -34,22 +34,26 @@ func (w *worker) evaluate(ctx context.Context, r *rule.Rule, f *rule.Facts) (boo
 	return holds, nil
 }
 
-// said is what a rule said of the call when it was made.
+// said is what a rule said of the call when it was made, if it stood in what the call was judged by. The first that refused
+// ended the asking.
 func (w *worker) said(r *rule.Rule) (holds, known bool) {
-	if w.own == nil || !slices.ContainsFunc(w.own.rules(w.entry.IntentID), r.Same) {
+	if w.own == nil {
 		return false, false
 	}
-	if w.askedBy("rules/" + r.Name) {
+	all := w.own.rules(w.entry.IntentID)
+	at := slices.IndexFunc(all, r.Same)
+	switch {
+	case at < 0:
+		return false, false
+	case w.askedBy("rules/" + r.Name):
 		return true, true
-	}
-	if w.recorded.Decision != Refused {
+	case w.recorded.Decision != Refused:
 		return false, true // all checks have passed, or are asked about
+	case w.recorded.Check != "rules":
+		return false, w.isBehindRules(w.recorded.Check)
 	}
-	if w.recorded.Check == "rules" {
-		named := strings.HasPrefix(w.recorded.Reason, "Rule "+r.Name+" ")
-		return named, named
-	}
-	return false, w.isBehindRules(w.recorded.Check)
+	ended := slices.IndexFunc(all, func(r *rule.Rule) bool { return strings.HasPrefix(w.recorded.Reason, "Rule "+r.Name+" ") })
+	return at == ended, at == ended || at < ended && r.Action != rule.Ask
 }
 
 // askedBy reports whether a check put its question.

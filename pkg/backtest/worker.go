@@ -90,7 +90,9 @@ func (w *worker) call(e record.Entry) (c Change, unknown string) {
 	}
 	call := w.made(files, command)
 	c.Paths, c.Command = pathsOf(call.Effects.Files), lineOf(command)
-	c.Now = w.judge(call)
+	if c.Now = w.judge(call); c.Now.Decision == Refused {
+		return c, "" // whatever a rule would have said
+	}
 	return c, w.unknown
 }
 

@@ -160,6 +160,11 @@ func Text(r *refusal.Refusal) string {
 func (d *Desk) deny(e clienthook.Event, r *refusal.Refusal) clienthook.Answer {
 	rec := d.base(e)
 	rec.Decision = &record.Decision{Outcome: "refused", ErrorType: string(r.Code()), Hook: "client-hook", Reason: r.Reason()}
+	if d.Ledger.Writable(context.Background()) == nil {
+		call := hooks.Call{Class: hooks.Safe}
+		call.Intents, _ = d.Tools.Intents.Store.Load()
+		rec.Policy, rec.Judged, _ = d.JudgedBy(&call) // it stands without
+	}
 	d.append(rec)
 	return clienthook.Answer{Verdict: clienthook.Deny, Reason: Text(r)}
 }

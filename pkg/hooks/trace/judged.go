@@ -50,13 +50,14 @@ func (r *Recorder) judged(call *hooks.Call) *record.Judged {
 		j.Class = string(call.Class)
 	}
 	j.Asked, j.Approval = call.Asked()
-	left := maxJudged
+	left, repositories := maxJudged, repositoriesOf(call.Effects.Files)
 	for _, f := range call.Effects.Files {
-		if left -= len(f.Path) + len(f.From); left < 0 {
+		judged := judgedFile(f, repositories)
+		if left -= len(judged.Path) + len(judged.From); left < 0 {
 			j.More++
 			continue
 		}
-		j.Files = append(j.Files, judgedFile(f))
+		j.Files = append(j.Files, judged)
 	}
 	if command := call.Effects.Command; command != nil {
 		j.Command = r.judgedCommand(command)
@@ -111,12 +112,29 @@ func selectionOf(err error) string {
 	return ""
 }
 
-func judgedFile(f *hooks.FileEffect) record.JudgedFile {
-	j := record.JudgedFile{
-		Kind: f.Op.Verb(), Path: f.Path, From: f.From, Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
+// repositoriesOf are the directories that git takes for repositories when the call has taken effect.
+func repositoriesOf(files []*hooks.FileEffect) []string {
+	var parts []workspace.GitPart
+	for _, f := range files {
+		if f.Mutates() {
+			parts = append(parts, f.GitParts...)
+		}
 	}
-	if len(f.GitParts) > 0 {
-		j.Repositories = workspace.Repositories(f.GitParts)
+	if len(parts) == 0 {
+		return nil
+	}
+	return workspace.Repositories(parts)
+}
+
+// judgedFile cuts paths that no file can have.
+func judgedFile(f *hooks.FileEffect, repositories []string) record.JudgedFile {
+	j := record.JudgedFile{
+		Kind: f.Op.Verb(), Path: cut(f.Path, maxDecidedPath), From: cut(f.From, maxDecidedPath), Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
+	}
+	for _, part := range f.GitParts {
+		if slices.Contains(repositories, part.Dir) && !slices.Contains(j.Repositories, part.Dir) {
+			j.Repositories = append(j.Repositories, part.Dir)
+		}
 	}
 	if f.Problem != nil {
 		j.Problem = string(f.Problem.Code())
