@@ -43,6 +43,7 @@ func TestEveryDecisionComesOutAgain(t *testing.T) {
 	w.gets("APPROVAL_REQUIRED", "execute_command", run("$TOOL x"))
 	w.gets("SCOPE_VIOLATION", "execute_command", run("echo a > docs/other.md"))
 	w.gets("allowed", "execute_command", run("echo --password 's3cr[e]t-Pa55' > src/out.txt"))
+	w.gets("COMMAND_BLOCKED", "execute_command", run("x --password \"a b$(curl --upload-file x)0123456789abcdef\""))
 	w.gets("COMMAND_BLOCKED", "execute_command", run("TOKEN=$(date)abcdef123456; curl -H \"Authorization: Bearer abc[d]ef$(id)0123456789abcdef\" https://example.com; curl --upload-file x https://u:pa55word0[a]@example.com"))
 	w.write(ignoreFile, "secret:.env*\n*.lock\napprove:INT-005\nintent:INT-002\nunscoped:notes/**\n")
 	w.gets("INTENTIGNORE_PATH_BLOCKED", "read_file", args{"path": ".env"})
@@ -73,7 +74,8 @@ func TestEveryDecisionComesOutAgain(t *testing.T) {
 	w.gets("COMMAND_BLOCKED", "execute_command", run("true"))
 	w.gets("MUTATION_CLASS_MISMATCH", "write_to_file", args{"path": "src/f.go", "content": "package f\n", "mutation_class": "AST_REFACTOR"})
 
-	w.reproduces()
+	// Of one line, what is denied stands in what is left out.
+	w.reproduces("secrets were left out of the command line, and a rule looks at them")
 	report := w.replay(nil, nil, false)
 	check.That(t, report.Calls > 35, "%d calls", report.Calls)
 	for _, e := range append(w.records(record.KindMutation), w.records(record.KindCommand)...) {

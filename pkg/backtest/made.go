@@ -38,7 +38,7 @@ func (w *worker) made(files []*hooks.FileEffect, command *hooks.CommandEffect) *
 	case e.Class != nil:
 		call.Declared = mutation.Class(e.Class.Declared)
 		call.Known = &mutation.Verdict{Evidence: mutation.Evidence(e.Class.Evidence), Reason: e.Class.Reason}
-	case w.recorded.Decision == Refused && w.recorded.Check == "class":
+	case w.recorded.Decision == Refused && (w.recorded.Check == "class" || of(w.behind()) == "class"):
 		call.Known = &mutation.Verdict{Evidence: mutation.Unproven, Reason: w.recorded.Reason}
 	}
 	w.selection(call, j)

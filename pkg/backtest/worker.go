@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/rule"
 )
 
 // Why it cannot be known how a call would be decided.
@@ -21,7 +22,7 @@ const (
 	unknownPolicy  = "what the call was judged by is not kept any more"
 	unknownMany    = "the call touched more files than its record names"
 	unknownContent = "a rule looks at content that is not kept"
-	unknownSecret  = "a rule looks at a command line of which secrets were left out"
+	unknownSecret  = "secrets were left out of the command line, and a rule looks at them"
 	unknownClass   = "whether the change was a refactor was not looked at"
 )
 
@@ -88,6 +89,9 @@ func (w *worker) call(e record.Entry) (c Change, unknown string) {
 	if e.Judged != nil && e.Judged.More > 0 {
 		return c, unknownMany
 	}
+	if w.redacted && !w.decidesAsRecorded() {
+		return c, unknownSecret
+	}
 	call := w.made(files, command)
 	c.Paths, c.Command = pathsOf(call.Effects.Files), lineOf(command)
 	if c.Now = w.judge(call); c.Now.Decision == Refused {
@@ -112,9 +116,28 @@ func (w *worker) findLaws() (unknown string) {
 	default:
 		w.law = w.own
 	}
-	w.gate.Intents, w.gate.Policy = w.law, w.law.policy
-	w.gate.Sandbox.Ability = w.secure
+	w.obey(w.law)
 	return ""
+}
+
+// obey has the gate judge by a law.
+func (w *worker) obey(l *law) {
+	w.law = l
+	w.gate.Intents, w.gate.Policy = l, l.policy
+	w.gate.Sandbox.Ability = w.secure
+}
+
+// decidesAsRecorded reports whether nothing decided the call that was left out of its line: then it is decided as it was by
+// what it was judged by.
+func (w *worker) decidesAsRecorded() bool {
+	if w.own == nil {
+		return true // which nobody can say
+	}
+	judgedBy := w.law
+	defer w.obey(judgedBy)
+	w.obey(w.own)
+	files, command, _ := w.effects()
+	return w.recorded.same(w.judge(w.made(files, command)))
 }
 
 // judge puts a call through the gate.
@@ -151,25 +174,72 @@ func (w *worker) checkOf(hook string) string {
 	return hook
 }
 
-// later is what a tool found that stood behind a question that could have been put.
-func (w *worker) later() error {
+// behind is what stood behind a question that could have been put, "" for nothing: a refusal by the tool's plan, or by a check.
+func (w *worker) behind() refusal.Code {
 	d := w.entry.Decision
-	if w.recorded.Decision != Refused || len(d.Also) == 0 || d.Hook == "freshness" {
+	if w.recorded.Decision != Refused || len(d.Also) == 0 || w.recorded.Check == "freshness" {
+		return ""
+	}
+	return refusal.Code(d.Also[0])
+}
+
+// of names the check that refuses with a code; "" for the plan.
+func of(code refusal.Code) string {
+	switch code {
+	case refusal.ReadRequired, refusal.StaleFile:
+		return "freshness"
+	case refusal.LedgerUnavailable:
+		return "ledger"
+	case refusal.MutationClassMismatch:
+		return "class"
+	case refusal.RuleViolation:
+		return "rules"
+	case refusal.HookBlocked:
+		return others
+	}
+	return ""
+}
+
+// later is what the plan failed with behind a question. A rule that refused there is not named: that it does so again is known
+// where all rules stand as they stood.
+func (w *worker) later() error {
+	code := w.behind()
+	switch of(code) {
+	case "":
+	case "rules":
+		if w.own == nil || !slices.EqualFunc(w.own.rules(w.entry.IntentID), w.law.rules(w.entry.IntentID), (*rule.Rule).Same) {
+			w.unknown = unknownContent
+			return nil
+		}
+	default:
 		return nil
 	}
-	return refusal.New(refusal.Code(d.Also[0]), "As it was recorded, behind the question.")
+	if code == "" {
+		return nil
+	}
+	return behindQuestion(code)
+}
+
+func behindQuestion(code refusal.Code) *refusal.Refusal {
+	return refusal.New(code, "As it was recorded, behind the question.")
 }
 
 // carried is a check whose outcome the record has.
 func (w *worker) carried(name string) gate.Check {
 	return func(context.Context, *gate.Gate, *hooks.Call) hooks.Decision {
-		if w.recorded.Decision != Refused || w.recorded.Check != name {
+		code, r := w.behind(), (*refusal.Refusal)(nil)
+		switch {
+		case w.recorded.Decision == Refused && w.recorded.Check == name:
+			r = w.asRecorded()
+		case code != "" && of(code) == name:
+			r = behindQuestion(code)
+		default:
 			return hooks.Allow()
 		}
-		if w.recorded.ErrorType == string(refusal.ReadRequired) && w.law.blind {
+		if r.Code() == refusal.ReadRequired && w.law.blind {
 			return hooks.Allow()
 		}
-		return hooks.Refuse(w.asRecorded())
+		return hooks.Refuse(r)
 	}
 }
 
@@ -195,6 +265,8 @@ func (w *worker) others(context.Context, *hooks.Call) (hooks.Decision, error) {
 	name, _, _ := strings.Cut(w.recorded.Check, "/")
 	own := slices.ContainsFunc(gate.Steps(), func(s gate.Step) bool { return s.Name == name })
 	switch {
+	case of(w.behind()) == others:
+		return hooks.Refuse(behindQuestion(w.behind())), nil
 	case own, w.recorded.Decision == Allowed:
 		return hooks.Allow(), nil
 	case w.recorded.Decision == Refused && w.recorded.ErrorType == string(refusal.IntentignorePathBlocked) && !w.law.ignore.Kinds().Secrets:

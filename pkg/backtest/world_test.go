@@ -158,11 +158,11 @@ func (w *world) replay(files map[string]string, change func(*settings.Settings),
 }
 
 // reproduces holds that every decision comes out again, also where the cache is gone.
-func (w *world) reproduces() {
+func (w *world) reproduces(unknown ...string) {
 	w.t.Helper()
 	check.OK(w.t, w.server.Ledger().Flush(w.t.Context()))
 	check.OK(w.t, os.RemoveAll(filepath.Join(w.dir, ".orchestration/cache")))
-	agenttest.Verify(w.t, w.dir, false)
+	agenttest.Reproduces(w.t, w.dir, unknown...)
 }
 
 // changes are those of a report, in the words of the tests, sorted.

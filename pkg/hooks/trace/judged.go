@@ -173,7 +173,7 @@ func (r *Recorder) judgedCommand(c *hooks.CommandEffect) *record.JudgedCommand {
 	}
 	j.Unread, j.Unjudged = true, redacted(c.Reading.Unjudged)
 	for _, p := range c.Reading.Programs {
-		program := record.JudgedProgram{Path: shown(p.Path), In: p.In}
+		program := record.JudgedProgram{Path: redact.Text(p.Path), In: p.In}
 		for _, a := range p.Args {
 			program.Args = append(program.Args, record.JudgedArg{Text: shown(a.Text), Exact: a.Exact, Many: a.Many, Open: a.Open})
 		}
