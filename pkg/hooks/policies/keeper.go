@@ -46,7 +46,11 @@ func (b Book) Put(p Policy) (digest string, err error) {
 	}
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
-	dir, err := b.open(true, stateDir, dirName)
+	dir, err := b.open(false, stateDir, dirName)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if isNew {
+		dir, err = b.open(true, stateDir, dirName)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -66,23 +70,22 @@ func (b Book) Put(p Policy) (digest string, err error) {
 	if err := dir.Rename(part, digest+suffix); err != nil {
 		return "", err
 	}
-	return digest, b.flush()
+	if b.Durable {
+		err = durable.FlushDir(dir)
+	}
+	if b.Durable && isNew {
+		err = errors.Join(err, b.flush(stateDir), b.flush())
+	}
+	return digest, err
 }
 
-// flush brings the names to disk, also of directories that were made for them.
-func (b Book) flush() error {
-	var errs []error
-	for _, names := range [][]string{{stateDir, dirName}, {stateDir}, {}} {
-		if !b.Durable {
-			break
-		}
-		dir, err := b.open(false, names...)
-		if err == nil {
-			err = errors.Join(durable.FlushDir(dir), dir.Close())
-		}
-		errs = append(errs, err)
+// flush brings the name of a new directory to disk, with what its parent has.
+func (b Book) flush(names ...string) error {
+	dir, err := b.open(false, names...)
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return errors.Join(durable.FlushDir(dir), dir.Close())
 }
 
 // Get gives a policy back. Errors: ErrGone, or what the system said.
