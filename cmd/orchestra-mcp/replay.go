@@ -68,7 +68,7 @@ func (c *replayCommand) run(ctx context.Context, _ []string) error {
 			return err
 		}
 		q.answer(report, func() { q.printReplay(report) })
-		return found(report.Changed() > 0)
+		return errors.Join(q.reportUnread(ctx, report.Problems), found(report.Changed() > 0))
 	})
 }
 

@@ -66,6 +66,8 @@ type Report struct {
 	Changes []Change  `json:"changes"`
 	More    int       `json:"more"`
 	Unknown []Unknown `json:"unknown"`
+	// Problems are what of the ledger could not be read.
+	Problems []ledger.Problem `json:"-"`
 }
 
 // Count is how many calls were decided one way and are another way now.
@@ -141,10 +143,15 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			}
 		})
 	}
-	err := calls(ctx, &o, func(batch []record.Entry) { found <- batch })
+	problems, err := calls(ctx, &o, func(batch []record.Entry) { found <- batch })
 	close(found)
 	workers.Wait()
-	return merged(tallies, o.Most).report(), err
+	if err != nil {
+		return nil, err
+	}
+	report := merged(tallies, o.Most).report()
+	report.Problems = problems
+	return report, nil
 }
 
 // tally is what one worker has found.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -13,7 +14,7 @@ const batchSize = 256
 
 // calls gives the records that stand for calls of agents, each call once, in batches. A question stands for its call where no
 // record of the call itself follows.
-func calls(ctx context.Context, o *Options, give func([]record.Entry)) error {
+func calls(ctx context.Context, o *Options, give func([]record.Entry)) ([]ledger.Problem, error) {
 	var batch []record.Entry
 	add := func(e record.Entry) {
 		if batch = append(batch, e); len(batch) == batchSize {
@@ -37,6 +38,9 @@ func calls(ctx context.Context, o *Options, give func([]record.Entry)) error {
 		}
 		switch id := approvalOf(e); {
 		case id == "":
+			if e.Judged != nil { // what it came back from with a yes
+				delete(questions, e.Judged.Approval)
+			}
 			add(e)
 		case e.Decision != nil:
 			questions[id] = e
@@ -50,8 +54,7 @@ func calls(ctx context.Context, o *Options, give func([]record.Entry)) error {
 		add(e)
 	}
 	give(batch)
-	_ = problems // lines that are no records; verify tells of them
-	return err
+	return problems, err
 }
 
 // joined is a record with the changes of all its lines, nil as long as there are more to come.
@@ -83,7 +86,7 @@ func isCall(e record.Entry) bool {
 	case record.KindCommand:
 		return e.Command == nil || e.Command.Job == "" || e.Command.Started
 	case record.KindRecovered:
-		if e.Detail[record.DetailRetracts] != nil || e.Detail["gap"] != nil {
+		if e.Detail[record.DetailRetracts] != nil || e.Detail["gap"] != nil || e.Command != nil && e.Command.Job != "" {
 			return false
 		}
 	default:

@@ -90,7 +90,7 @@ func (d dice) call() (tool string, a args) {
 		}
 		return "apply_patch", args{"patch": strings.Join(append(lines, "*** End Patch"), "\n")}
 	case 6, 7:
-		return "execute_command", args{"command": d.of("true", "true -x", "git status", "git push", "echo hi > "+d.path(), "$X y", "echo secret --token=abcdef[12]345678 | cat", "sh -c 'echo hi'", "(cd src && ./run)")}
+		return "execute_command", args{"command": d.of("true", "true -x", "git status", "git push", "echo hi > "+d.path(), "$X y", "echo secret --token=abcdef[12]345678 | cat", "sh -c 'echo hi'", `echo x > $'src/\xff'`, `cd $'src/\xfe'; echo --token "a b$(date)c" > $'docs/\xff'`, "(cd src && ./run)")}
 	case 8:
 		return "select_active_intent", args{"intent_id": d.of("INT-001", "INT-002", "INT-003", "INT-009")}
 	}

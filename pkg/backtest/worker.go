@@ -137,7 +137,9 @@ func (w *worker) decidesAsRecorded() bool {
 	defer w.obey(judgedBy)
 	w.obey(w.own)
 	files, command, _ := w.effects()
-	return w.recorded.same(w.judge(w.made(files, command)))
+	same := w.recorded.same(w.judge(w.made(files, command)))
+	w.unknown = ""
+	return same
 }
 
 // judge puts a call through the gate.
@@ -153,10 +155,8 @@ func (w *worker) judge(call *hooks.Call) Decision {
 		w.contents(call)
 		return w.later()
 	})
-	if refused == nil && len(asked) == 0 && call.Effects.Selects != "" && call.Intents != nil {
-		if in, ok := call.Intents.Get(call.Effects.Selects); ok { // which the tool itself holds a selection to
-			hook, refused = "intent", gate.Usable(in, call.Intents)
-		}
+	if refused == nil && len(asked) == 0 && call.Effects.Selects != "" {
+		hook, refused = "intent", w.selectable(call.Effects.Selects)
 	}
 	switch {
 	case refused != nil:
@@ -165,6 +165,17 @@ func (w *worker) judge(call *hooks.Call) Decision {
 		return Decision{Asked, string(asked[0].Refusal.Code()), w.checkOf(asked[0].Hook), asked[0].Refusal.Reason()}
 	}
 	return Decision{Decision: Allowed}
+}
+
+// selectable is what the tool itself holds a selection to, behind the gate.
+func (w *worker) selectable(id string) *refusal.Refusal {
+	if w.law.setErr != nil {
+		return gate.Unreadable(w.law.setErr)
+	}
+	if in, ok := w.law.set.Get(id); ok {
+		return gate.Usable(in, w.law.set)
+	}
+	return refusal.Newf(refusal.MissingOrInvalidIntent, "There is no intent %s.", id)
 }
 
 func (w *worker) checkOf(hook string) string {

@@ -126,10 +126,10 @@ func repositoriesOf(files []*hooks.FileEffect) []string {
 	return workspace.Repositories(parts)
 }
 
-// judgedFile cuts paths that no file can have.
+// judgedFile cuts paths that no file can have, and makes text of names that are none, for a record is text.
 func judgedFile(f *hooks.FileEffect, repositories []string) record.JudgedFile {
 	j := record.JudgedFile{
-		Kind: f.Op.Verb(), Path: cut(f.Path, maxDecidedPath), From: cut(f.From, maxDecidedPath), Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
+		Kind: f.Op.Verb(), Path: asText(cut(f.Path, maxDecidedPath)), From: asText(cut(f.From, maxDecidedPath)), Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
 	}
 	for _, part := range f.GitParts {
 		if slices.Contains(repositories, part.Dir) && !slices.Contains(j.Repositories, part.Dir) {
@@ -144,6 +144,8 @@ func judgedFile(f *hooks.FileEffect, repositories []string) record.JudgedFile {
 	}
 	return j
 }
+
+func asText(name string) string { return strings.ToValidUTF8(name, "\ufffd") }
 
 // maxLine bounds a line that is read, in bytes; see package shell.
 const maxLine = 128 << 10
@@ -166,14 +168,17 @@ func (r *Recorder) judgedCommand(c *hooks.CommandEffect) *record.JudgedCommand {
 		return j
 	}
 	shown := func(text string) string { // a word that is a secret by what stands before it does not look like one by itself
-		if strings.Contains(j.Line, text) {
-			return text
+		if !strings.Contains(j.Line, text) {
+			return redact.Word
 		}
-		return redact.Word
+		return asText(text)
 	}
 	j.Unread, j.Unjudged = true, redacted(c.Reading.Unjudged)
 	for _, p := range c.Reading.Programs {
-		program := record.JudgedProgram{Path: redact.Text(p.Path), In: p.In}
+		program := record.JudgedProgram{Path: redact.Text(asText(p.Path))}
+		for _, dir := range p.In {
+			program.In = append(program.In, asText(dir))
+		}
 		for _, a := range p.Args {
 			program.Args = append(program.Args, record.JudgedArg{Text: shown(a.Text), Exact: a.Exact, Many: a.Many, Open: a.Open})
 		}

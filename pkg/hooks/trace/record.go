@@ -83,6 +83,9 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		}
 	}
 	asJudged(&rec, outcome)
+	if cmd := outcome.Command; cmd != nil && cmd.Job != "" && !cmd.Started {
+		rec.Judged = nil // which the record of its start has
+	}
 	compact(&rec)
 	return rec, nil
 }
