@@ -4,7 +4,8 @@
 //
 // The checks are the gate's own, in its order. Under the policy that a call was judged by, each recorded decision comes out
 // again. What a record does not say, or what is gone, is counted as unknown, with the reason, and never guessed: on a ledger of
-// this version nothing is unknown to the checks of intent, path, scope, .intentignore and commands. Nothing is changed.
+// this version nothing is unknown to the checks of intent, path, scope, .intentignore and commands, but for calls over more
+// than 1 MiB of paths, and lines of which a rule names what was left out as a secret. Nothing is changed.
 //
 // # Non-promise
 //

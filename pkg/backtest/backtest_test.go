@@ -131,6 +131,12 @@ func TestWhatWouldHaveChanged(t *testing.T) {
 			check.That(t, len(r.Unknown) == 0, "unknown: %+v", r.Unknown)
 		})
 	}
+	// What a session had seen is on no record.
+	blind := newWorld(t, func(s *settings.Settings) { s.Write.Blind = settings.Allow })
+	blind.selects("INT-001")
+	blind.gets("allowed", "write_to_file", write("src/a.txt", "a\n"))
+	seen := blind.replay(nil, func(s *settings.Settings) { s.Write.Blind = settings.Refuse }, true)
+	check.That(t, seen.Changed() == 0 && len(seen.Unknown) == 1 && seen.Unknown[0].Calls == 1, "%+v", seen)
 	// What is gone is not guessed: a rule over it decides neither way.
 	r := w.replay(intents(all+`, rules: [{name: r, when: 'effect.after.contains("eval(")', action: ask}]`), none, false)
 	check.That(t, r.Changed() == 0 && len(r.Unknown) == 1 && r.Unknown[0].Calls == 2, "without contents: %+v", r)

@@ -22,8 +22,8 @@ func calls(ctx context.Context, o *Options, give func([]record.Entry)) ([]ledger
 			batch = nil
 		}
 	}
-	questions := map[string]record.Entry{} // by their approvals
-	parts := map[string]record.Entry{}     // of records of several lines
+	questions, answered := map[string]record.Entry{}, map[string]bool{} // by their approvals
+	parts := map[string]record.Entry{}                                  // of records of several lines
 	problems, err := o.Ledger.Each(ctx, record.Filter{Since: o.Since, Until: o.Until}, func(e record.Entry) error {
 		if !isCall(e) {
 			return nil
@@ -36,22 +36,21 @@ func calls(ctx context.Context, o *Options, give func([]record.Entry)) ([]ledger
 			}
 			e = *whole
 		}
-		switch id := approvalOf(e); {
-		case id == "":
-			if e.Judged != nil { // what it came back from with a yes
-				delete(questions, e.Judged.Approval)
-			}
-			add(e)
-		case e.Decision != nil:
+		if id := questionOf(e); id != "" {
 			questions[id] = e
-		default:
-			delete(questions, id)
-			add(e)
+			return nil
 		}
+		if e.Judged != nil && e.Judged.Approval != "" { // it came back with the answer
+			answered[e.Judged.Approval] = true
+			delete(questions, e.Judged.Approval)
+		}
+		add(e)
 		return nil
 	})
-	for _, e := range questions {
-		add(e)
+	for id, e := range questions {
+		if !answered[id] { // of several segments, the question's can be the later one
+			add(e)
+		}
 	}
 	give(batch)
 	return problems, err
@@ -100,15 +99,17 @@ func endings() []string {
 	return []string{string(refusal.Busy), string(refusal.Cancelled), string(refusal.InternalError)}
 }
 
-// approvalOf is the question that a record is about, "" for none.
-func approvalOf(e record.Entry) string {
+// questionOf is the question that a record is all that is told of, "" for none.
+func questionOf(e record.Entry) string {
 	switch {
-	case e.Decision != nil && e.Decision.Outcome == Asked:
-		return e.Decision.Approval
-	case e.Judged == nil, e.Decision != nil && !wasAsked(e):
+	case e.Kind != record.KindDecision:
 		return ""
+	case e.Decision.Outcome == Asked:
+		return e.Decision.Approval
+	case wasAsked(e):
+		return e.Judged.Approval
 	}
-	return e.Judged.Approval
+	return ""
 }
 
 // wasAsked: the call ended with a question, or with the answer no.

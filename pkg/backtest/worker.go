@@ -23,6 +23,7 @@ const (
 	unknownMany    = "the call touched more files than its record names"
 	unknownContent = "a rule looks at content that is not kept"
 	unknownSecret  = "secrets were left out of the command line, and a rule looks at them"
+	unknownSeen    = "what the session had seen of the file is not on record"
 	unknownClass   = "whether the change was a refactor was not looked at"
 )
 
@@ -237,7 +238,7 @@ func behindQuestion(code refusal.Code) *refusal.Refusal {
 
 // carried is a check whose outcome the record has.
 func (w *worker) carried(name string) gate.Check {
-	return func(context.Context, *gate.Gate, *hooks.Call) hooks.Decision {
+	return func(_ context.Context, _ *gate.Gate, c *hooks.Call) hooks.Decision {
 		code, r := w.behind(), (*refusal.Refusal)(nil)
 		switch {
 		case w.recorded.Decision == Refused && w.recorded.Check == name:
@@ -245,6 +246,9 @@ func (w *worker) carried(name string) gate.Check {
 		case code != "" && of(code) == name:
 			r = behindQuestion(code)
 		default:
+			if name == "freshness" && w.own != nil && w.own.blind && !w.law.blind && c.Effects.Command == nil && slices.ContainsFunc(c.Effects.Files, overwrites) {
+				w.unknown = unknownSeen
+			}
 			return hooks.Allow()
 		}
 		if r.Code() == refusal.ReadRequired && w.law.blind {
@@ -253,6 +257,8 @@ func (w *worker) carried(name string) gate.Check {
 		return hooks.Refuse(r)
 	}
 }
+
+func overwrites(f *hooks.FileEffect) bool { return f.Mutates() && f.Op != change.Created }
 
 func (w *worker) asRecorded() *refusal.Refusal {
 	return refusal.New(refusal.Code(w.recorded.ErrorType), w.recorded.Reason)
