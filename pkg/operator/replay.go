@@ -54,12 +54,11 @@ func (w *Workspace) policy(p Proposed) (*policies.Policy, error) {
 	if p.Intents != nil {
 		propose(intent.FilePath, p.Intents, p.Intents.Content)
 	}
-	for i, path := range intent.IgnorePaths() {
-		if p.Ignore != nil && i == 0 {
-			propose(path, p.Ignore, p.Ignore.Content)
-		} else {
-			propose(path, p.Ignore, nil)
-		}
+	for _, path := range intent.IgnorePaths() {
+		propose(path, p.Ignore, nil)
+	}
+	if p.Ignore != nil {
+		files[intent.IgnorePaths()[0]] = p.Ignore.Content // for both
 	}
 	texts := intent.Open(w.Root).TrustedBy(settings.TrustList{UserDir: w.UserDir()}.Of(w.Dir)).Proposed(files)
 	if _, err := intent.OpenTexts(texts).Load(); len(files) > 0 && err != nil {
