@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -61,6 +62,9 @@ func TestLedgerCheck(t *testing.T) {
 func TestInsight(t *testing.T) {
 	w := newWorld(t)
 	ws := w.workspace("weather")
+	for i := range 30 {
+		ws.write(fmt.Sprintf("src/old/%d.txt", i), "old\n")
+	}
 	a := ws.agent("builder")
 	a.Selects("INT-001")
 	for _, name := range strings.Fields("a b c d e") {
