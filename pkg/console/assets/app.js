@@ -148,9 +148,9 @@ async function more(link) {
   const answer = await ask("/view" + link.getAttribute("href"));
   const view = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
   const last = link.closest("tr");
-  const rows = [...view.querySelectorAll("tr")];
-  last.replaceWith(...rows);
-  rows.forEach(complete);
+  const list = last.closest("table");
+  last.replaceWith(...view.querySelectorAll("tr"));
+  complete(list);
   grown = shown;
 }
 
