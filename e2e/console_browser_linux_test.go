@@ -27,6 +27,7 @@ const tellsKey = `const real = window.fetch; window.fetch = async (...asked) => 
 // TestTheBrowserKeepsNoKey: the key of a login and what was shown are in no file of the browser, over a new load that keeps the
 // page in, after the logout and after the browser's end. The link is in its history, and good no more.
 func TestTheBrowserKeepsNoKey(t *testing.T) {
+	t.Parallel()
 	const line = "a line that the page shows"
 	w := newWorkspace(t)
 	w.write("src/shown.txt", line+"\n")
@@ -57,6 +58,7 @@ func TestTheBrowserKeepsNoKey(t *testing.T) {
 // TestAnotherPortsPage: a page of an agent's program, which the operator opens beside the console, gets the cookie along with
 // its requests and nothing else: no view, no answer, no frame, no window, no worker.
 func TestAnotherPortsPage(t *testing.T) {
+	t.Parallel()
 	w := newWorkspace(t)
 	a := w.initialized().agent()
 	request := w.asks(a, a.Selects("INT-001"))
@@ -137,4 +139,30 @@ func holding(t *testing.T, dir, text string) (found []string) {
 		return nil
 	}))
 	return found
+}
+
+// TestAnAgentsBrowser: a browser that a command starts gets in neither with the operator's link nor with a copy of the
+// operator's profile.
+func TestAnAgentsBrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	a := w.initialized(unjudged).agent()
+	session := a.Selects("INT-001")
+	o := w.opensConsole(os.Getuid())
+	starts := func(profile, address string) string {
+		t.Helper()
+		line := chromium + " " + strings.Join(chromiumArguments(profile), " ") + " --dump-dom --virtual-time-budget=10000 '" + address + "'"
+		return a.Call("execute_command", args{"session": session, "command": line, "timeout": 50}).Str("output")
+	}
+	said := starts("src/own", o.at+"/#"+o.code)
+	check.That(t, strings.Contains(said, "this is for the operator"), "with the link: %s", said)
+	operators := filepath.Join(w.home, "chromium")
+	b := opensBrowser(t, w, operators)
+	page := b.opens(tellsKey)
+	page.goes(o.at + "/#" + o.code)
+	page.awaits(`Boolean(window.got && navigator.serviceWorker.controller)`)
+	b.close()
+	check.OK(t, os.CopyFS(w.path("src/copied"), os.DirFS(operators)))
+	said = starts("src/copied", o.at+"/")
+	check.That(t, strings.Contains(said, "has no key"), "with a copied profile: %s", said)
 }
