@@ -146,7 +146,7 @@ func holding(t *testing.T, dir, text string) (found []string) {
 func TestAnAgentsBrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	a := w.initialized(unjudged).agent()
+	a := w.initialized(unjudged, "TMPDIR=/tmp").agent() // a browser makes sockets there
 	session := a.Selects("INT-001")
 	o := w.opensConsole(os.Getuid())
 	starts := func(profile, address string) string {
