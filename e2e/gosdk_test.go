@@ -195,6 +195,7 @@ type driver struct {
 	// Elicitation is the capability that the client declares; nil for none, or for forms if there is a user.
 	Elicitation any  `json:"elicitation,omitempty"`
 	User        user `json:"-"`
+	Apps        bool `json:"apps,omitempty"` // it shows apps; of version 2
 	mortal      bool // it can be killed
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 	"github.com/intentgov/orchestra-mcp/pkg/console"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -44,6 +47,7 @@ func (a *app) console(ctx context.Context, _ []string) error {
 	if err != nil {
 		return fmt.Errorf("listen for the browser: %w", err)
 	}
+	defer a.announce(listener.Addr()).Remove()
 	page := console.New(o)
 	link := func() string {
 		text := page.Link(listener.Addr())
@@ -67,6 +71,22 @@ func (a *app) console(ctx context.Context, _ []string) error {
 	return page.Serve(ctx, listener)
 }
 
+// announce notes where the console is, for links to it in clients.
+func (a *app) announce(at net.Addr) *presence.Mark {
+	root, err := os.OpenRoot(settings.UserDir(a.environ()))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	mark, err := presence.Register(root, presence.Server{
+		ID: presence.NewID(), Transport: "console", Address: at.String(), Version: buildinfo.Read().Version, StartedAt: a.now(),
+	})
+	if err != nil {
+		a.warn("clients cannot link to the console: %v", err)
+	}
+	return mark
+}
+
 // presentWorkspace is the workspace of the directory that the command runs in, if it is one.
 func (a *app) presentWorkspace() (string, bool) {
 	dir, err := a.workspaceDir()
@@ -85,12 +105,12 @@ func (a *app) openPage(ctx context.Context, file, link string) {
 		return
 	}
 	page := `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=` + link + `"><title>orchestra-mcp</title>`
-	if err := privatefile.Replace(file, page); err != nil {
-		a.warn("the page could not be opened by itself: %v", err)
-		return
-	}
 	open := exec.CommandContext(ctx, opener[0], append(opener[1:], file)...)
-	if err := open.Start(); err != nil {
+	err := privatefile.Replace(file, page)
+	if err == nil {
+		err = open.Start()
+	}
+	if err != nil {
 		a.warn("the page could not be opened by itself: %v", err)
 		return
 	}

@@ -342,7 +342,7 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	found := check.Value(filepath.Glob(filepath.Join(repository, "docs", "*.md")))(t)
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "examples/rules.md", "internal/mcpbridge/README.md", "e2e/README.md", "e2e/corpus/README.md",
-		"pkg/blame/README.md", "pkg/command/redact/README.md", "pkg/edit/README.md", "pkg/ledger/seal/README.md"} {
+		"pkg/blame/README.md", "pkg/command/redact/README.md", "pkg/edit/README.md", "pkg/ledger/seal/README.md", "pkg/mutation/README.md"} {
 		found = append(found, filepath.Join(repository, filepath.FromSlash(name)))
 	}
 	return found

@@ -8,6 +8,8 @@
 // of that id. {"client": 1, "close": true} closes the connection, and is answered by {"client": 1, "closed": true}. {"client": 1,
 // "log": "…"} is what a server on stdio says on standard error. The end of the input ends the driver.
 //
+// With "apps": true in "connect", the client shows apps.
+//
 // With "elicitation" in "connect", a capability such as {"form": {}}, the client shows forms: {"form": 1, "message": …, "schema": {…}}
 // asks for the line {"form": 1, "answer": {"action": …}}, or {"form": 1, "fails": "…"} to have the client fail; {"form": 1,
 // "withdrawn": true} says that nobody waits any more. These lines have the client's number too.
@@ -81,6 +83,9 @@ async function connected(config, report) {
   }
 
   const capabilities = config.elicitation ? { elicitation: config.elicitation } : {};
+  if (config.apps) {
+    capabilities.extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+  }
   const sdk = await (config.sdk === 2 ? sdk2 : sdk1)(config, capabilities, show);
   const client = sdk.client;
 

@@ -46,7 +46,7 @@ func layers() [][]string {
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/hooks/observe/outside", "pkg/clientrules"},
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
-		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/attest"},
+		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/insight", "pkg/attest", "pkg/apps"},
 		{"pkg/native"},
 		{"pkg/server"},
 		{"pkg/operator"},

@@ -147,7 +147,7 @@ func newServer(t testing.TB, h mcpbridge.ToolHandler, others ...mcpbridge.Tool) 
 
 func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 	echoTool := tool("echo")
-	echoTool.ReadOnly, echoTool.Idempotent = true, true
+	echoTool.ReadOnly, echoTool.Idempotent, echoTool.App = true, true, "ui://test/view"
 	echoTool.OutputSchema = schema(`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`)
 	return mcpbridge.Config{
 		Name: "bridge-test", Title: "Bridge", Version: "1.2.3",
@@ -163,6 +163,9 @@ func bridgeConfig(h mcpbridge.ToolHandler) mcpbridge.Config {
 		Resources: []mcpbridge.Resource{{
 			URI: "orchestra://intents", Name: "intents", Title: "Intents", MIMEType: "application/json",
 			Read: func(context.Context, map[string]string) (string, error) { return "[]", nil },
+		}, {
+			URI: "ui://test/view", Name: "view", MIMEType: mcpbridge.AppMIMEType,
+			Read: func(context.Context, map[string]string) (string, error) { return "<!doctype html>", nil },
 		}},
 		ResourceTemplates: []mcpbridge.Resource{{
 			URI: "orchestra://intent/{id}", Name: "intent", MIMEType: "application/json",

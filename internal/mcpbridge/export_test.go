@@ -14,7 +14,7 @@ import (
 func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok bool) {
 	s := &Server{tools: map[string]Tool{"echo": {}}, config: Config{Handler: unread{}}}
 	p := newPeer()
-	p.initialize(Client{}, false, "2025-11-25")
+	p.initialize(Caller{ProtocolVersion: "2025-11-25"})
 	m, failure := parseMessage(raw)
 	if failure != nil || m.kind != requestMessage {
 		return nil, nil, "", false

@@ -218,13 +218,17 @@ func (s *Server) initialize(ctx context.Context, m message, from *peer, principa
 	}
 	var agreed *mcp.InitializeResult
 	if failure == nil {
+		r.caller.ShowsApps = declaresApps(m.params.get("capabilities"))
 		agreed, failure = s.handshake(r)
 	}
 	if failure != nil {
 		return encodeError(m.id, failure), false
 	}
 	canElicit, _ := declaresElicitation(m.params.get("capabilities"))
-	from.initialize(readClientInfo(m.params.get("clientInfo")), canElicit && agreed.ProtocolVersion >= firstElicitation, agreed.ProtocolVersion)
+	from.initialize(Caller{
+		Client: readClientInfo(m.params.get("clientInfo")), CanElicit: canElicit && agreed.ProtocolVersion >= firstElicitation,
+		ShowsApps: r.caller.ShowsApps, ProtocolVersion: agreed.ProtocolVersion,
+	})
 	return encodeResult(m.id, encode(agreed)), true
 }
 

@@ -17,6 +17,7 @@ type meta struct {
 	modern        bool
 	client        Client
 	canElicit     bool
+	showsApps     bool
 	progressToken json.RawMessage
 }
 
@@ -83,6 +84,7 @@ func (m *meta) readClient() *rpcError {
 	if m.canElicit, ok = declaresElicitation(capabilities); !ok || json.Unmarshal(capabilities, new(mcp.ClientCapabilities)) != nil {
 		return errorf(codeInvalidParams, "missing or invalid _meta field %s", mcp.MetaKeyClientCapabilities)
 	}
+	m.showsApps = declaresApps(capabilities)
 	m.client = readClientInfo(m.raw.get(mcp.MetaKeyClientInfo))
 	return nil
 }

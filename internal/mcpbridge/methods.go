@@ -26,9 +26,9 @@ func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetad
 		if !r.caller.Modern {
 			return nil, errorf(codeMethodNotFound, "%q requires protocol version %s or later", r.method, mcp.ProtocolVersion20260728)
 		}
-		result = &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities(), Instructions: s.config.Instructions()}
+		result = &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities(r.caller), Instructions: s.config.Instructions()}
 	case "tools/list":
-		tools, err := s.listed()
+		tools, err := s.toolsFor(r.caller)
 		if err != nil {
 			return nil, errorf(codeInternal, "internal error: %v", err)
 		}
@@ -36,7 +36,7 @@ func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetad
 	case "prompts/list":
 		result = &mcp.ListPromptsResult{Prompts: s.prompts()}
 	case "resources/list":
-		result = &mcp.ListResourcesResult{Resources: s.resources()}
+		result = &mcp.ListResourcesResult{Resources: s.resources(r.caller)}
 	case "resources/templates/list":
 		result = &mcp.ListResourceTemplatesResult{ResourceTemplates: s.templates}
 	case "prompts/get":
@@ -47,7 +47,7 @@ func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetad
 		result, failure = s.complete(r)
 	}
 	if failure == nil && r.caller.Modern {
-		s.identify(result, r.method)
+		s.identify(result, r.method, r.caller)
 	}
 	return result, failure
 }
@@ -57,7 +57,7 @@ func (s *Server) handshake(r *request) (result *mcp.InitializeResult, failure *r
 	defer s.survive(r.method, &failure)
 	params, failure := paramsOf[mcp.InitializeParams](r)
 	return &mcp.InitializeResult{
-		ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.identity, Capabilities: capabilities(), Instructions: s.config.Instructions(),
+		ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.identity, Capabilities: capabilities(r.caller), Instructions: s.config.Instructions(),
 	}, failure
 }
 
@@ -72,12 +72,14 @@ func paramsOf[T any](r *request) (params T, failure *rpcError) {
 }
 
 // identify adds to a result what 2026-07-28 wants in each.
-func (s *Server) identify(result mcp.ResultMetadata, method string) {
+func (s *Server) identify(result mcp.ResultMetadata, method string, caller Caller) {
 	result.SetResultType(mcp.ResultTypeComplete)
 	result.EnsureResultMeta().SetServerInfo(s.identity)
 	cacheable, is := result.(mcp.CacheHintSetter)
 	switch {
 	case !is:
+	case strings.HasSuffix(method, "/list") && caller.ShowsApps: // what it has of apps is not for every client
+		cacheable.SetCacheHints(listTTL, mcp.CacheScopePrivate)
 	case strings.HasSuffix(method, "/list"):
 		cacheable.SetCacheHints(listTTL, mcp.CacheScopePublic)
 	default:
@@ -85,7 +87,7 @@ func (s *Server) identify(result mcp.ResultMetadata, method string) {
 	}
 }
 
-func capabilities() (has mcp.ServerCapabilities) {
+func capabilities(caller Caller) (has mcp.ServerCapabilities) {
 	has.Tools = &struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
@@ -95,6 +97,9 @@ func capabilities() (has mcp.ServerCapabilities) {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
 	has.Completions = &struct{}{}
+	if caller.ShowsApps {
+		has.Extensions = map[string]any{appsExtension: struct{}{}}
+	}
 	return has
 }
 
@@ -128,7 +133,11 @@ func (s *Server) readResource(ctx context.Context, r *request) (mcp.ResultMetada
 	case err != nil:
 		return nil, errorf(codeInternal, "%v", err)
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: params.URI, MIMEType: resource.MIMEType, Text: text}}}, nil
+	content := mcp.TextResourceContents{URI: params.URI, MIMEType: resource.MIMEType, Text: text}
+	if resource.isApp() {
+		content.Meta = appResourceMeta()
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{content}}, nil
 }
 
 // resource finds what is offered under a URI, and the variables of a template.
@@ -179,10 +188,17 @@ func (s *Server) prompts() (list []mcp.Prompt) {
 	return list
 }
 
-func (s *Server) resources() []mcp.Resource {
+func (s *Server) resources(caller Caller) []mcp.Resource {
 	list := []mcp.Resource{}
 	for _, r := range s.config.Resources {
-		list = append(list, mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+		listed := mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+		if r.isApp() {
+			if !caller.ShowsApps {
+				continue
+			}
+			listed.Meta = mcp.NewMetaFromMap(appResourceMeta())
+		}
+		list = append(list, listed)
 	}
 	return list
 }

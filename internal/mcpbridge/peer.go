@@ -14,9 +14,7 @@ type peer struct {
 
 	mu          sync.Mutex
 	initialized bool
-	client      Client
-	canElicit   bool
-	version     string
+	said        Caller // by initialize
 	inFlight    map[string]*flight
 	questions   map[string]chan message // that we have asked, by id
 	mute        bool                    // no answer can come any more
@@ -28,23 +26,25 @@ func newPeer() *peer {
 
 // initialize records what a handshake said. A bridge can put several clients through one connection, each with a
 // handshake of its own, and nothing tells which of them a request is from: so only what all of them said holds.
-func (p *peer) initialize(client Client, canElicit bool, version string) {
+func (p *peer) initialize(said Caller) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.initialized {
-		client = p.client.inCommon(client)
-		canElicit = canElicit && p.canElicit
-		version = min(version, p.version)
+		said.Client = p.said.Client.inCommon(said.Client)
+		said.CanElicit = said.CanElicit && p.said.CanElicit
+		said.ShowsApps = said.ShowsApps && p.said.ShowsApps
+		said.ProtocolVersion = min(said.ProtocolVersion, p.said.ProtocolVersion)
 	}
-	p.initialized = true
-	p.client, p.canElicit, p.version = client, canElicit, version
+	p.initialized, p.said = true, said
 }
 
 // caller describes the peer as the sender of an initialize-era request.
 func (p *peer) caller() (Caller, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Caller{Connection: p.connection, Client: p.client, CanElicit: p.canElicit, ProtocolVersion: p.version}, p.initialized
+	said := p.said
+	said.Connection = p.connection
+	return said, p.initialized
 }
 
 // begin enters a request as in flight; two of one id are an error.

@@ -49,7 +49,7 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 	}
 	r := &request{id: m.id, method: m.method, token: declared.progressToken, asked: m.params, params: m.params.only(names)}
 	if declared.modern {
-		r.caller = Caller{Modern: true, Client: declared.client, CanElicit: declared.canElicit, ProtocolVersion: declared.version}
+		r.caller = Caller{Modern: true, Client: declared.client, CanElicit: declared.canElicit, ShowsApps: declared.showsApps, ProtocolVersion: declared.version}
 	} else {
 		var initialized bool
 		if r.caller, initialized = from.caller(); !initialized && !slices.Contains(uninitialized, m.method) {

@@ -20,7 +20,7 @@ type Config struct {
 	// Instructions is asked at initialize and at server/discover for the text that tells the model how to use the
 	// server. It must be quick.
 	Instructions func() string
-	// Tools, Prompts, Resources and ResourceTemplates are listed in this order, the same for every caller.
+	// Tools, Prompts, Resources and ResourceTemplates are listed in this order, the same for every caller but for apps.
 	Tools                        []Tool
 	Prompts                      []Prompt
 	Resources, ResourceTemplates []Resource
@@ -136,6 +136,8 @@ type Tool struct {
 	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of the same names. All four are always
 	// sent: the protocol's defaults for absent ones are not false.
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
+	// App is the URI of the resource that clients which show apps show beside the tool's results; "" for none.
+	App string
 }
 
 // Client is how a client names itself. It is unverified.
@@ -170,6 +172,8 @@ type Caller struct {
 	Client Client
 	// CanElicit is true if the client declared that it can show its user a form, in a revision that has forms.
 	CanElicit bool
+	// ShowsApps is true if the client declared that it shows apps ([AppMIMEType]).
+	ShowsApps bool
 	// ProtocolVersion is the revision in use for this request.
 	ProtocolVersion string
 }
@@ -243,6 +247,8 @@ type Result struct {
 	Structured json.RawMessage
 	// IsError marks a refusal or a failure.
 	IsError bool
+	// Meta is added to the result's _meta, which clients do not give to the model. Names have a prefix, such as name/part.
+	Meta map[string]any
 	// InputRequired, if not nil, is sent in place of all of the above: the call ends with a question. Only for a
 	// caller that is Modern and CanElicit; for others the call fails with an internal error.
 	InputRequired *InputRequired
@@ -262,7 +268,8 @@ type Prompt struct {
 // PromptArgument is a named value that a prompt takes: Name, Description and Required are used.
 type PromptArgument = mcp.PromptArgument
 
-// Resource is a text that the server offers under a fixed URI, or a family of them under an RFC 6570 template.
+// Resource is a text that the server offers under a fixed URI, or a family of them under an RFC 6570 template. One whose URI
+// begins with ui:// is an app: it is listed for clients that show apps, and has them let it reach nothing.
 type Resource struct {
 	URI, Name, Title, Description, MIMEType string
 	// Read returns the present text; variables are those of a template as they were matched in the URI.

@@ -13,7 +13,10 @@ import (
 func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
 	var base mcp.Result
 	if caller.Modern {
-		s.identify(&base, "")
+		s.identify(&base, "", caller)
+	}
+	for name, value := range r.Meta {
+		base.EnsureResultMeta().SetMetaField(name, value)
 	}
 	if r.InputRequired != nil {
 		return question(r.InputRequired, base, caller)

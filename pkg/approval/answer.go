@@ -41,6 +41,9 @@ type Answer struct {
 	By  string `json:"by,omitempty"`
 	Via string `json:"via"`
 
+	// Edit is the call that a Once lets pass in the place of the one that was asked for; nil where it passes as it is.
+	Edit *Edit `json:"edit,omitempty"`
+
 	// Grants are the ids of what a ForIntent leaves; filled in by the store.
 	Grants []string `json:"grants,omitempty"`
 

@@ -19,8 +19,8 @@ const (
 	answerAttempts = 3
 )
 
-// Answer answers a request: a sets Decision, Reason, By and Via. It returns the answer as kept, and the grants of a
-// ForIntent. Errors: ErrUnknown, ErrAnswered, ErrNotGrantable.
+// Answer answers a request: a sets Decision, Reason, By and Via, and Edit for a Once that lets an edited call pass. It
+// returns the answer as kept, and the grants of a ForIntent. Errors: ErrUnknown, ErrAnswered, ErrNotGrantable, ErrNotEditable.
 func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 	r, err := s.Get(id)
 	if err != nil {
@@ -35,6 +35,14 @@ func (s *Store) Answer(id string, a Answer) (Answer, []Grant, error) {
 		return Answer{}, nil, fmt.Errorf("the reason is longer than %d characters", MaxReason)
 	case s.marks.has(id):
 		return Answer{}, nil, ErrAnswered
+	}
+	if a.Edit != nil {
+		if a.Decision != Once {
+			return Answer{}, nil, fmt.Errorf("%w: only what is approved once can be", ErrNotEditable)
+		}
+		if err := a.Edit.of(r); err != nil {
+			return Answer{}, nil, err
+		}
 	}
 	a.ID, a.Digest, a.AnsweredAt = r.ID, r.Digest, s.now()
 	a.ExpiresAt = a.AnsweredAt.Add(s.lifetime)
@@ -103,19 +111,20 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 	return Answer{}, ErrPending
 }
 
-// valid: the answer can be used now.
-func (s *Store) valid(a Answer) bool {
+// Valid reports whether an answer can be used now.
+func (s *Store) Valid(a Answer) bool {
 	now := s.clock()
 	return now.Before(a.ExpiresAt) && !now.Add(time.Minute).Before(a.AnsweredAt) && !s.marks.has(a.ID)
 }
 
-// keepAnswer tells whether a request counts as answered, and removes both once the answer is of no use any more.
+// keepAnswer tells whether a request counts as answered, and removes both once the answer is of no use any more. One with
+// an edit is kept until it expires: who comes late has no other way to know what was made.
 func (s *Store) keepAnswer(dir *os.Root, id string) bool {
 	a, err := read[Answer](s, dir, answerFiles, id)
 	if err != nil {
 		return false
 	}
-	if !s.valid(a) {
+	if !s.Valid(a) && (a.Edit == nil || !s.clock().Before(a.ExpiresAt)) {
 		s.remove(dir, id)
 	}
 	return true
@@ -138,7 +147,7 @@ func (s *Store) Standing(digest string) (found Standing, err error) {
 	if digest == "" {
 		return found, nil
 	}
-	all, err := readAll(s, answerFiles, s.valid)
+	all, err := readAll(s, answerFiles, s.Valid)
 	for _, a := range all {
 		switch {
 		case a.Digest != digest:
@@ -160,7 +169,7 @@ type Answered struct {
 // Answered lists the answers that a call can use now, denials among them, by when they were given. What was approved for
 // an intent is not there: see [Store.Grants].
 func (s *Store) Answered() (found []Answered, err error) {
-	all, err := readAll(s, answerFiles, s.valid)
+	all, err := readAll(s, answerFiles, s.Valid)
 	for _, a := range all {
 		if a.Decision == ForIntent {
 			continue
@@ -183,8 +192,12 @@ func byTime(a, b time.Time, aID, bID string) int {
 // Use uses up an answer, and tells whether this call was the one that did: of several processes one is. From then on it
 // is void, also after a crash.
 func (s *Store) Use(a Answer) (bool, error) {
-	if !s.valid(a) || a.Decision != Once {
+	if !s.Valid(a) || a.Decision != Once {
 		return false, nil
+	}
+	if a.Edit != nil {
+		first, err := s.marks.set(a.ID, a.ExpiresAt.Add(2*Lifetime))
+		return first, wrap(err)
 	}
 	return s.spend(a.ID, a.ExpiresAt)
 }

@@ -12,6 +12,7 @@
 //     or a grant, nor move one to another request or workspace.
 //   - An answer is used at most once, by one process, and is used before the call that it lets pass takes effect. A
 //     crash between the two leaves it used. An answer, or a revoked grant, that is put back from a copy stays used.
+//   - An edit that an answer carries is the request's own call with another text ([NewEdit]), and nothing else of it changed.
 //   - A request is answered at most once. Requests and answers expire.
 //   - What [ViewOf] shows has no character that acts on a terminal or changes the direction of writing.
 //   - Memory and the directory are bounded.

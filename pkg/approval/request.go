@@ -42,6 +42,12 @@ type Request struct {
 	// Arguments are the call's, for resume_approval, without its session handle; empty if they were too large to keep.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
+	// ByClient: the client makes the call by itself, with a tool of its own.
+	ByClient bool `json:"by_client,omitempty"`
+	// Asked is the call that an agent asked for, where this is what the operator has made of it and a check stands against
+	// that which the operator was not asked about before; nil for a call as it was asked for.
+	Asked *Asked `json:"asked,omitempty"`
+
 	// Name is that of an intent that is proposed, Paths are the globs that an intent would own as well, and Reason is the
 	// agent's. They repeat for people what Effects say, and are no part of the digest.
 	Name   string   `json:"name,omitempty"`
@@ -50,6 +56,13 @@ type Request struct {
 
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Asked is a call as an agent asked for it: the request's id, its digest and the call.
+type Asked struct {
+	ID     string `json:"id"`
+	Digest string `json:"digest"`
+	Edit
 }
 
 // Check is one reason why a call was stopped.

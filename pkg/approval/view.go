@@ -63,6 +63,9 @@ func FullViewOf(r Request) View { return viewOf(r, whole) }
 func viewOf(r Request, b bounds) View {
 	v := View{Title: title(r), Answers: answers(r, b), bounds: b}
 	v.row("why", why(r)...)
+	if r.Asked != nil {
+		v.row("edited", "it is "+r.Asked.ID+" as you have edited it")
+	}
 	if r.IntentID != "" {
 		v.row("intent", strings.TrimSpace(r.IntentID+" "+r.IntentName))
 	}

@@ -78,15 +78,22 @@ func fileName(owner, id string) string {
 	return idPrefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
+// NewArtifactID is an id for CreateAs.
+func NewArtifactID() string { return newID(idPrefix) }
+
 // Create starts a new output of at most capacity bytes.
 func (o Outputs) Create(capacity int64) (*ArtifactWriter, error) {
+	return o.CreateAs(NewArtifactID(), capacity)
+}
+
+// CreateAs is Create under an id of the caller's, so that it can be told before the command runs.
+func (o Outputs) CreateAs(id string, capacity int64) (*ArtifactWriter, error) {
 	a := o.store
 	dir, err := a.directory(true)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	id := newID(idPrefix)
 	name := fileName(o.owner, id)
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

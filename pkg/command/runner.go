@@ -112,7 +112,7 @@ func (r *Runner) createArtifact(spec *Spec, result *Result) *ArtifactWriter {
 	if r.artifacts == nil || spec.Unkept {
 		return nil
 	}
-	artifact, err := r.artifacts.For(spec.Owner).Create(cmp.Or(spec.OutputCap, DefaultOutputCap))
+	artifact, err := r.artifacts.For(spec.Owner).CreateAs(cmp.Or(spec.Artifact, NewArtifactID()), cmp.Or(spec.OutputCap, DefaultOutputCap))
 	if err != nil {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("The output is not kept: %v", err))
 		return nil

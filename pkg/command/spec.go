@@ -54,6 +54,9 @@ type Spec struct {
 	// Owner is whose output the artifact is, see Artifacts.For.
 	Owner string
 
+	// Artifact is the id that the artifact gets, see NewArtifactID; "" makes one.
+	Artifact string
+
 	// Unkept makes no artifact.
 	Unkept bool
 

@@ -100,7 +100,7 @@ func TestGuard(t *testing.T) {
 		"a login of a form":     {request("POST", "/login", "code=x", ours, form), 400},
 
 		"out of views":           {request("GET", "/view/../view/", ""), 307},
-		"out of views, coded":    {request("GET", "/view/%2e%2e/view/", ""), 400},
+		"out of views, coded":    {request("GET", "/view/%2e%2e/view/", ""), 401},
 		"twice a slash":          {request("GET", "//view/", ""), 307},
 		"out of the assets":      {request("GET", "/assets/%2e%2e%2f%2e%2e%2froutes.go", ""), 404},
 		"a coded slash":          {request("GET", "/view%2f", ""), 200}, // the document

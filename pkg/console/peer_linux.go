@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
 	"errors"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // processesOf finds the processes that hold the socket at one end of a connection on this machine, by proc(5): those that
@@ -61,8 +62,8 @@ func holding(open, link string) (pids []int) {
 func hiding(user string) (pids []int) {
 	found, _ := filepath.Glob("/proc/[0-9]*/fd")
 	for _, name := range found {
-		_, err := os.ReadDir(name)
-		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		_, err := durable.ReadDirectory(name)
+		status, _ := durable.ReadRegular(filepath.Join(filepath.Dir(name), "status"), 64<<10)
 		if errors.Is(err, fs.ErrPermission) && bytes.Contains(status, []byte("\nUid:\t"+user+"\t")) {
 			pids = append(pids, processOf(name))
 		}
@@ -87,32 +88,26 @@ func (s socket) link() string { return "socket:[" + s.inode + "]" }
 
 // socketOf finds a socket of this machine by its own address and that of the other end.
 func socketOf(at, to netip.AddrPort) (socket, error) {
-	found, err := listed("/proc/net/tcp", at, to)
-	if err != nil || found != (socket{}) {
-		return found, err
-	}
-	found, err = listed("/proc/net/tcp6", at, to)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // the machine has no IPv6
-	}
-	return found, err
-}
-
-// listed is a socket's line in a table.
-func listed(table string, at, to netip.AddrPort) (socket, error) {
-	file, err := os.Open(table)
+	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return socket{}, err
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+	more, err := os.ReadFile("/proc/net/tcp6")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a machine without IPv6 has none
+		return socket{}, err
+	}
+	return listed(slices.Concat(table, more), at, to), nil
+}
+
+// listed is a socket's line in a table.
+func listed(table []byte, at, to netip.AddrPort) socket {
+	for line := range bytes.Lines(table) {
+		fields := strings.Fields(string(line))
 		if len(fields) > 9 && isAddress(fields[1], at) && isAddress(fields[2], to) {
-			return socket{state: fields[3], user: fields[7], inode: fields[9]}, nil
+			return socket{state: fields[3], user: fields[7], inode: fields[9]}
 		}
 	}
-	return socket{}, lines.Err()
+	return socket{}
 }
 
 // isAddress compares an address with its form in the table: 32-bit words in the machine's byte order, then the port. Linux

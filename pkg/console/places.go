@@ -10,7 +10,9 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/insight"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -20,6 +22,8 @@ type place struct {
 	*operator.Workspace
 	ID    string // presence.Name of its path
 	Inbox *operator.Inbox
+
+	counted *insight.Collector // of the ledger, once Insight was looked at
 
 	beside string // the directory of the ledger where it is not in the tree; see locate.Beside
 }
@@ -84,8 +88,9 @@ func (ps *places) opened(dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close(context.Background()))
 	}
-	p := &place{Workspace: w, ID: id, Inbox: inbox, beside: locate.Beside(dir)}
+	p := &place{Workspace: w, ID: id, Inbox: inbox, beside: locate.Beside(dir), counted: insight.New(insight.Options{Now: ps.options.Now})}
 	ps.open[id] = p
+	go p.warm()
 	return p, nil
 }
 
@@ -97,6 +102,11 @@ func (ps *places) get(id string) (*place, bool) {
 		return nil, false
 	}
 	return all[at], true
+}
+
+// warm has the ledger's index brought up to date, which takes seconds once on a long ledger, before a person asks.
+func (p *place) warm() {
+	_, _ = p.Ledger.Query(context.Background(), record.Filter{IntentID: "-", Newest: true, Limit: 1})
 }
 
 func (ps *places) close() error {

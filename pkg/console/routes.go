@@ -29,17 +29,19 @@ func (c *Console) newRoutes() *http.ServeMux {
 	m.HandleFunc("POST /logout", c.admitted(c.logout))
 	m.HandleFunc("GET /events", c.admitted(c.events))
 	for path, v := range map[string]view{
-		"{$}": c.now, "approvals": c.approvals, "w/{place}/approvals/{id}": c.approval,
-		"w/{place}/intents": c.intents, "w/{place}/intents/{id}": c.intent,
+		"": nothing, "{$}": c.now, "approvals": c.approvals, "w/{place}/approvals/{id}": c.approval, "w/{place}/approvals/{id}/edit": c.edit,
+		"w/{place}/intents": c.intents, "w/{place}/intents/{id}": c.intent, "w/{place}/intents/{id}/scope": c.scope,
 		"w/{place}/timeline": c.timeline, "w/{place}/records/{id}": c.record, "w/{place}/records/{id}/after": c.recordAfter, "w/{place}/undo": c.undo,
 		"w/{place}/files": c.files, "w/{place}/file": c.file, "w/{place}/why": c.why,
-		"w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
+		"w/{place}/output/{id}": c.output, "w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
+		"w/{place}/insight/counts": c.insightCounts, "w/{place}/insight/scopes": c.scopes,
 	} {
 		m.HandleFunc("GET /view/"+path, c.admitted(c.show(v)))
 	}
+	m.HandleFunc("POST /view/w/{place}/approvals/{id}/preview", c.admitted(c.show(c.preview)))
 	for path, a := range map[string]action{
-		"answer": c.doAnswer, "w/{place}/revoke": c.doRevoke, "w/{place}/undo": c.doUndo, "w/{place}/intents": c.doAddIntent, "w/{place}/intents/{id}/status": c.doStep,
-		"w/{place}/intents/{id}/scope": c.doScope,
+		"answer": c.doAnswer, "w/{place}/approvals/{id}/edit": c.doEdit, "w/{place}/revoke": c.doRevoke, "w/{place}/undo": c.doUndo, "w/{place}/intents": c.doAddIntent, "w/{place}/intents/{id}/status": c.doStep,
+		"w/{place}/intents/{id}/edit": c.doEditIntent,
 	} {
 		m.HandleFunc("POST /do/"+path, c.admitted(c.do(a)))
 	}

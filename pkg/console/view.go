@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"hash/fnv"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
-	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
@@ -62,6 +60,9 @@ func at(p *place, parts ...string) string {
 	}
 	return address
 }
+
+// nothing is what stands at an address that no view has.
+func nothing(*http.Request) (page, error) { return page{}, notFound("There is no such view.") }
 
 // show renders a view. Whatever is in it, no character of it acts on what is around it.
 func (c *Console) show(v view) http.HandlerFunc {
@@ -144,7 +145,7 @@ func functions() template.FuncMap {
 		"iso":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"short":      brief.ShortID,
 		"line":       brief.Line,
-		"who":        who,
+		"who":        operator.Who,
 		"name":       operator.NameOf,
 		"at":         at,
 		"hue":        hue,
@@ -153,6 +154,8 @@ func functions() template.FuncMap {
 		"clip":       printable.Clip,
 		"count":      count,
 		"join":       strings.Join,
+		"under":      path.Join,
+		"add":        func(a, b int) int { return a + b },
 		"subject":    operator.GrantSubject,
 		"tabs":       func() []string { return []string{"intents", "timeline", "files", "ledger", "insight"} },
 		"tabName":    func(tab string) string { return strings.ToUpper(tab[:1]) + tab[1:] },
@@ -195,18 +198,6 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// who names who made a record: a human, the model without its provider, else the client.
-func who(e record.Entry) string {
-	if e.Contributor.Type == record.ContributorHuman {
-		return e.Contributor.Type
-	}
-	model := ""
-	if e.Contributor.ModelID != "" {
-		model = path.Base(e.Contributor.ModelID)
-	}
-	return cmp.Or(model, e.Client.Name, e.Contributor.Type)
-}
-
 // found is a list of records with the page that it stands on.
 type found struct {
 	Page    page
@@ -219,8 +210,4 @@ func goTo(p *place, tab string) string {
 		tab = "timeline"
 	}
 	return at(p, tab)
-}
-
-func statusName(s intent.Status) string {
-	return map[intent.Status]string{intent.Todo: "To do", intent.InProgress: "In progress", intent.Blocked: "Blocked", intent.Done: "Done"}[s]
 }

@@ -106,10 +106,13 @@ func (c *Console) approval(r *http.Request) (page, error) {
 		Diffs    []fileDiff
 		Changed  []string
 		Answered string
+		CanEdit  bool
 	}{
 		asked: asked{p, request, approval.FullViewOf(request), operator.WhyOf(request), operator.OnlyOnce(request)},
 		Diffs: diffsOf(request), Changed: p.Inbox.Changed(request),
 	}
+	_, err = approval.EditableOf(request)
+	data.CanEdit = err == nil && len(data.Changed) == 0
 	if answer, err := p.Inbox.Store.AnswerOf(request.ID); err == nil {
 		data.Answered = operator.AnswerText(answer)
 	}

@@ -112,15 +112,29 @@ func (c *Console) file(r *http.Request) (page, error) {
 	data := struct {
 		Path    string
 		Crumbs  []crumb
-		Lines   []blame.Line
+		Lines   []blamed
 		More    int
 		Intents []legend
-	}{Path: name, Crumbs: crumbs(name), Lines: result.Lines}
-	data.Intents = legendOf(result.Lines, p.intentNames())
-	if data.More = len(data.Lines) - maxBlamed; data.More > 0 {
-		data.Lines = data.Lines[:maxBlamed]
+	}{Path: name, Crumbs: crumbs(name)}
+	for i, l := range result.Lines[:min(len(result.Lines), maxBlamed)] {
+		data.Lines = append(data.Lines, blamed{l, i == 0 || recordOf(l) != recordOf(result.Lines[i-1])})
 	}
+	data.Intents = legendOf(result.Lines, p.intentNames())
+	data.More = len(result.Lines) - len(data.Lines)
 	return page{Template: "file", Title: name, Tab: "files", Place: p, Live: []area{records}, Data: data}, nil
+}
+
+// blamed is a line; First says that the record before wrote none of it.
+type blamed struct {
+	blame.Line
+	First bool
+}
+
+func recordOf(l blame.Line) string {
+	if l.Record == nil {
+		return ""
+	}
+	return l.Record.Hash
 }
 
 func blameError(err error) error {

@@ -1,11 +1,166 @@
 package console
 
-import "net/http"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/insight"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+)
+
+const (
+	// insightDays is how far back is looked if nobody says, and insightTop how many names are told apart.
+	insightDays = 30
+	insightTop  = 8
+)
+
+// insight shows how the work goes over time. The counting goes through the ledger, so it is loaded behind the frame.
 func (c *Console) insight(r *http.Request) (page, error) {
 	p, err := c.place(r)
 	if err != nil {
 		return page{}, err
 	}
-	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}}, nil
+	since := r.URL.Query().Get("since")
+	if since == "" {
+		since = c.Now().UTC().AddDate(0, 0, -insightDays).Format(time.DateOnly)
+	}
+	if _, err := dayOf(since); err != nil {
+		return page{}, err
+	}
+	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}, Data: since}, nil
+}
+
+// chart is the numbers of one kind over time, drawn as bars that stand on each other.
+type chart struct {
+	Title  string
+	Series []counted
+	Bars   []bar
+	Most   int
+}
+
+// counted is a name with its sum.
+type counted struct {
+	Name, Hue string
+	N         int
+}
+
+// bar is one bucket.
+type bar struct {
+	Day   string
+	Sum   int
+	Parts []part
+	X     int // in the drawing, of 100 in all a hundredth each
+	Width int
+}
+
+// part is what one name has of a bar. Y and Height are thousandths of the tallest bar.
+type part struct {
+	Name      string
+	Hue       string // the class of its colour
+	N         int
+	Y, Height int
+}
+
+func (c *Console) insightCounts(r *http.Request) (page, error) {
+	p, err := c.place(r)
+	if err != nil {
+		return page{}, err
+	}
+	since, err := dayOf(r.URL.Query().Get("since"))
+	if err != nil {
+		return page{}, err
+	}
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
+		return page{}, err
+	}
+	t := p.counted.Timeline(insight.Range{Since: since, Top: insightTop})
+	changes := func(c insight.Counts) int { return c.Changes }
+	refused := func(c insight.Counts) int { return c.Refused }
+	data := struct {
+		Timeline insight.Timeline
+		Charts   []chart
+		Names    map[string]string
+	}{t, []chart{
+		drawn("Changes by intent", t.Intents, changes, func(_ int, name string) string { return hue(name) }),
+		drawn("Changes by model", t.Models, changes, inTurn), drawn("Changes by class", t.Classes, changes, inTurn),
+		drawn("Refusals by code", t.Refusals, refused, inTurn), drawn("Approvals", answers(t.Total), changes, inTurn),
+	}, p.intentNames()}
+	return page{Template: "counts", Part: true, Place: p, Data: data}, nil
+}
+
+// answers are the three numbers of approvals as series of their own.
+func answers(total insight.Series) []insight.Series {
+	var all []insight.Series
+	for _, kind := range []struct {
+		name string
+		of   func(insight.Counts) int
+	}{{"asked", func(c insight.Counts) int { return c.Asked }}, {"approved", func(c insight.Counts) int { return c.Approved }}, {"denied", func(c insight.Counts) int { return c.Denied }}} {
+		s := insight.Series{Name: kind.name, Sum: insight.Counts{Changes: kind.of(total.Sum)}}
+		for _, point := range total.Points {
+			s.Points = append(s.Points, insight.Point{Day: point.Day, Counts: insight.Counts{Changes: kind.of(point.Counts)}})
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// inTurn gives names colours one after the other.
+func inTurn(i int, _ string) string { return fmt.Sprintf("hue-%d", i%hues) }
+
+// drawn lays a chart out.
+func drawn(title string, series []insight.Series, of func(insight.Counts) int, colour func(i int, name string) string) chart {
+	c := chart{Title: title}
+	at := map[string]int{}
+	for _, s := range series {
+		if of(s.Sum) == 0 {
+			continue
+		}
+		shade := colour(len(c.Series), s.Name)
+		c.Series = append(c.Series, counted{s.Name, shade, of(s.Sum)})
+		for _, point := range s.Points {
+			if of(point.Counts) == 0 {
+				continue
+			}
+			i, known := at[point.Day]
+			if !known {
+				i = len(c.Bars)
+				at[point.Day] = i
+				c.Bars = append(c.Bars, bar{Day: point.Day})
+			}
+			b := &c.Bars[i]
+			b.Parts = append(b.Parts, part{Name: s.Name, Hue: shade, N: of(point.Counts)})
+			b.Sum += of(point.Counts)
+			c.Most = max(c.Most, b.Sum)
+		}
+	}
+	slices.SortFunc(c.Bars, func(a, b bar) int { return cmp.Compare(a.Day, b.Day) })
+	for i := range c.Bars {
+		b := &c.Bars[i]
+		b.X, b.Width = i*1000/len(c.Bars), max(min(900/len(c.Bars), 60), 1)
+		top := 1000
+		for j := range b.Parts {
+			part := &b.Parts[j]
+			part.Height = max(part.N*1000/c.Most, 1)
+			top -= part.Height
+			part.Y = top
+		}
+	}
+	return c
+}
+
+// scopes shows which intents own more than was used, with a tighter scope.
+func (c *Console) scopes(r *http.Request) (page, error) {
+	p, err := c.place(r)
+	if err != nil {
+		return page{}, err
+	}
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
+		return page{}, err
+	}
+	found, err := p.counted.Scopes(r.Context(), intent.Open(p.Root))
+	return page{Template: "scopes", Part: true, Place: p, Data: found}, err
 }

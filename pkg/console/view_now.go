@@ -39,3 +39,12 @@ func (c *Console) now(r *http.Request) (page, error) {
 	data.Waiting = c.asked(all)
 	return page{Template: "now", Title: "Now", Tab: "now", Live: []area{sessions, waiting, records, intents}, Data: data}, nil
 }
+
+// output is what a command that runs has printed so far.
+func (c *Console) output(r *http.Request) (page, error) {
+	p, err := c.place(r)
+	if err != nil {
+		return page{}, err
+	}
+	return page{Template: "output", Part: true, Place: p, Data: p.Output(r.PathValue("id"))}, nil
+}

@@ -147,7 +147,11 @@ func (c *Console) record(r *http.Request) (page, error) {
 		Violations []record.Violation
 		Raw        string
 		CanUndo    bool
+		Output     string
 	}{Entry: found.First()}
+	if c := data.Entry.Command; c != nil && c.Artifact != "" {
+		data.Output = p.Output(c.Artifact)
+	}
 	data.Rows = rowsOf(data.Entry, p.intentNames())
 	for _, line := range found.Lines {
 		data.Violations = append(data.Violations, line.Violations...)

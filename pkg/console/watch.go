@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 )
@@ -121,7 +122,7 @@ func note(to io.Writer, info fs.FileInfo) {
 // serversOf is a mark of the servers that are alive.
 func serversOf(root *os.Root) uint64 {
 	sum := fnv.New64a()
-	state, err := root.OpenRoot(".orchestration/state")
+	state, err := orchdir.Open(root, false, "state")
 	if err != nil {
 		return 0
 	}

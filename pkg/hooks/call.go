@@ -21,11 +21,15 @@ type Request struct {
 	Fragile bool
 	// Operator says that an operator at the command line makes the call, and not an agent. No transport sets it.
 	Operator bool
+	// ByClient says that the client makes the call by itself, with a tool of its own, and asks whether it may. No transport sets it.
+	ByClient bool
 	// Leave gives up the call's place in the order of its session, for the
 	// time that an operator takes to answer; nil where there is no order.
 	Leave func()
 	// Ways are how the operator can be asked.
 	Ways Ways
+
+	edited *Edited
 }
 
 // Call is one tool call as hooks see it. Hooks read it; only the engine and the gate's own intent step write it.
@@ -40,6 +44,10 @@ type Call struct {
 	Fragile bool
 	// Operator: the call is the operator's own, see Request.
 	Operator bool
+	// ByClient: see Request.
+	ByClient bool
+	// Edited: the operator has put this call in the place of another; nil for a call that is made as it was asked for.
+	Edited *Edited
 	// Handle is the session argument as given.
 	Handle string
 	// IntentID is the intent_id argument as given; it never selects.
@@ -94,7 +102,7 @@ func (c *Call) Model() (id string, source session.ModelSource) {
 // same caller makes it, and it is judged and recorded like any other.
 func (c *Call) Inner(tool string, arguments Arguments) Request {
 	r := c.request
-	r.Tool, r.Arguments = tool, arguments
+	r.Tool, r.Arguments, r.edited = tool, arguments, nil
 	// This call waits for its end.
 	r.Fragile = false
 	// A question in the client's result would be one about its own call.
@@ -123,6 +131,9 @@ func (c *Call) Release() {
 		f.Before.Bytes, f.After.Bytes = nil, nil
 	}
 	c.judged = nil
+	if c.Edited != nil {
+		c.Edited.asked = nil
+	}
 }
 
 // UntrackedIntent is the intent id that records carry in a workspace without intents, where the operator lets calls through.

@@ -167,11 +167,12 @@ type Asker interface {
 	CanAsk(call *Call, q Question) bool
 	// Pass reports whether the operator has let this very call through, by an answer that still stands, and notes how.
 	// It is asked after all checks and right before the call executes: an answer for one call is used up by it. An
-	// error, a refusal, means that the operator has said no.
+	// error, a refusal, means that the operator has said no; an *Edited, that another call is let through in its place. A
+	// call that is such a one is asked about also where no question was put aside, because it needs its answer.
 	Pass(ctx context.Context, call *Call, questions []Question) (notes []string, passed bool, err error)
 	// Ask puts the questions, and waits. Without an error the operator has answered yes, and the call is judged anew
 	// from its beginning: what Pass then finds is an approval of what was shown, and of nothing else. The answer's id
-	// is for Lapse. An error is a refusal, or an *InLine.
+	// is for Lapse. An error is a refusal, an *InLine or an *Edited.
 	Ask(ctx context.Context, call *Call, questions []Question) (id string, err error)
 	// Lapse takes back an answer that the call came back with and did not use.
 	Lapse(id string)

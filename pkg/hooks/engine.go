@@ -236,7 +236,7 @@ func (e *Engine) deliver(call *Call, delivered []refusal.Delivery) {
 
 func (e *Engine) newCall(spec Spec, req Request) *Call {
 	call := &Call{
-		ID: uuid.NewString(), Tool: spec.Name, Class: cmp.Or(spec.Class, Destructive), Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator,
+		ID: uuid.NewString(), Tool: spec.Name, Class: cmp.Or(spec.Class, Destructive), Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, ByClient: req.ByClient, Edited: req.edited,
 		Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.Workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req,
 	}
 	common := req.Arguments.Common()
@@ -271,6 +271,9 @@ func (e *Engine) refused(ctx context.Context, call *Call, err error) Result {
 	}
 	if r.Code() == refusal.InternalError {
 		e.Logger.Error().Err(err).Str("tool", call.Tool).Msg("call failed")
+	}
+	if call.Edited != nil {
+		r = e.refusedEdited(call.Edited, r)
 	}
 	if e.AddToRefusal != nil {
 		r = e.AddToRefusal(r)

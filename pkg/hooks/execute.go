@@ -49,6 +49,10 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 	if err != nil {
 		return Result{}, err
 	}
+	if call.Edited != nil {
+		told := call.Edited.Told()
+		outcome.Edited = &told
+	}
 	e.deliver(call, outcome.Delivered)
 	if !outcome.Continued {
 		e.after(ctx, call, outcome)

@@ -13,7 +13,11 @@ func (e *Engine) resume(ctx context.Context, call *Call, req Request, stored *St
 	if req.Tool == call.Tool {
 		return Result{}, refusal.Newf(refusal.InvalidArguments, "%s cannot carry out itself.", call.Tool)
 	}
-	result := e.Do(ctx, req)
+	do := e.Do
+	if stored.Edited != nil {
+		do = func(ctx context.Context, req Request) Result { return e.Instead(ctx, req, stored.Edited) }
+	}
+	result := do(ctx, req)
 	if result.IsError || result.InLine != nil {
 		return result, nil
 	}
@@ -32,6 +36,9 @@ const maxAsked = 3
 // call is judged anew from its beginning, since everything may have changed while it was waited for.
 func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Call, req Request) (Result, error) {
 	answered := ""
+	if req.edited != nil {
+		answered = req.edited.ID
+	}
 	for range maxAsked {
 		result, asking, err := e.do(ctx, decoded, call, answered)
 		if answered != "" && (isBusy(err) || err == nil && len(asking) > 0) {
@@ -43,14 +50,13 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 		if answered != "" && err == nil {
 			e.Asker.Lapse(answered) // of no effect on one that was used
 		}
-		if err != nil || len(asking) == 0 {
-			return result, err
+		if err == nil && len(asking) > 0 {
+			answered, err = e.Asker.Ask(ctx, call, asking)
+		} else if err == nil {
+			return result, nil
 		}
-		if answered, err = e.Asker.Ask(ctx, call, asking); err != nil {
-			if inLine, is := errors.AsType[*InLine](err); is {
-				return Result{InLine: inLine}, nil
-			}
-			return Result{}, &hookRefusal{asking[0].Hook, refusal.From(err)}
+		if err != nil {
+			return e.stopped(ctx, call, req, asking, err)
 		}
 		if ctx.Err() != nil {
 			e.Asker.Lapse(answered)
@@ -60,6 +66,21 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 	}
 	e.Asker.Lapse(answered)
 	return Result{}, refusal.New(refusal.Busy, "What this call would do changed each time while the operator was asked, so no answer was about it. Nothing was changed.")
+}
+
+// stopped is what a call comes to that was refused, or has to be asked about, or is made as another.
+func (e *Engine) stopped(ctx context.Context, call *Call, req Request, asking []Question, err error) (Result, error) {
+	inLine, isInLine := errors.AsType[*InLine](err)
+	edited, isEdited := errors.AsType[*Edited](err)
+	switch {
+	case isInLine:
+		return Result{InLine: inLine}, nil
+	case isEdited:
+		return e.instead(ctx, call, req, edited)
+	case len(asking) > 0:
+		err = &hookRefusal{asking[0].Hook, refusal.From(err)}
+	}
+	return Result{}, err
 }
 
 // renew makes a call as it was when it came, on the state as it is now.
@@ -98,6 +119,9 @@ func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered s
 	}
 	defer targeted.Close()
 	call.Effects = targeted.Effects()
+	if call.Edited != nil {
+		e.askedFor(ctx, call.request)
+	}
 
 	var aside []Question
 	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
@@ -114,8 +138,13 @@ func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered s
 	if ctx.Err() != nil {
 		return Result{}, nil, cancelledBefore()
 	}
-	if passed, err := e.pass(ctx, call, aside); err != nil || !passed {
-		return Result{}, aside, err
+	if call.Edited != nil {
+		call.Edited.compare(call.Effects)
+	}
+	if passed, err := e.pass(ctx, call, aside); err != nil {
+		return Result{}, nil, err
+	} else if !passed {
+		return Result{}, aside, nil
 	}
 	result, err = e.execute(ctx, call, planned)
 	return result, nil, err
@@ -123,10 +152,13 @@ func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered s
 
 // pass reports whether nothing keeps the call from executing.
 func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, error) {
-	if len(aside) == 0 {
+	if len(aside) == 0 && call.Edited == nil {
 		return true, nil
 	}
 	notes, passed, err := e.Asker.Pass(ctx, call, aside)
+	if _, edited := errors.AsType[*Edited](err); edited || err != nil && len(aside) == 0 {
+		return false, err
+	}
 	if err != nil {
 		return false, &hookRefusal{aside[0].Hook, refusal.From(err)}
 	}

@@ -57,6 +57,8 @@ type CommandOutcome struct {
 	TimedOut   bool
 	DurationMS int64
 	OutputHash string
+	// Artifact is the id of the kept output, which can be read while the command runs.
+	Artifact string
 	// Output is what the agent gets of it: head and tail, cleaned. It is in no record.
 	Output string
 	// Sandbox is the effective level of SPEC 10.
@@ -108,6 +110,8 @@ type Outcome struct {
 	// RecordID names the ledger record, "" where none was made.
 	RecordID string
 	Class    mutation.Resolved
+	// Edited is what the agent is told where the operator has edited its call; nil where nobody has.
+	Edited *Difference
 	// Record asks for a ledger record of a call that changed no file and ran no command: a selection, a lifecycle step.
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
@@ -193,6 +197,8 @@ type Resumption interface {
 type StoredCall struct {
 	Tool      string
 	Arguments Arguments
+	// Edited is the call that the operator has put in its place; nil for none.
+	Edited *Edited
 	// Result makes the other's result of the call's; refusals are passed on as they are.
 	Result func(Result) (Result, error)
 }

@@ -35,12 +35,12 @@ func layoutError(n *yaml.Node, what string) error {
 
 // statusEdit changes the word of a status, or adds it behind the id, and, when work begins, adds started_at on the line
 // below it.
-func (d *document) statusEdit(id string, status Status, at time.Time) (edit, error) {
+func (d *document) statusEdit(id string, status Status, at time.Time) (candidates, error) {
 	i, err := d.editable(id)
 	if err != nil {
-		return edit{}, err
+		return candidates{}, err
 	}
-	e := edit{want: *d.intents[i], keys: []string{"status", "started_at"}}
+	e := candidates{want: *d.intents[i], keys: []string{"status", "started_at"}}
 	var splices []splice
 	set := func(name, after, word string) {
 		made, setErr := d.setField(d.nodes[i], name, after, word)
@@ -59,7 +59,7 @@ func (d *document) statusEdit(id string, status Status, at time.Time) (edit, err
 		set("started_at", after, at.Format(time.RFC3339))
 	}
 	if err != nil || len(splices) == 0 {
-		return edit{}, err
+		return candidates{}, err
 	}
 	e.forms = [][]byte{d.source.apply(splices...)}
 	return e, nil
@@ -102,65 +102,41 @@ func (d *document) addField(mapping *yaml.Node, behind, name, word string) (spli
 }
 
 // scopeEdit adds globs behind the last one, in the form that the list has.
-func (d *document) scopeEdit(id string, globs []string) (edit, error) {
+func (d *document) scopeEdit(id string, globs []string) (candidates, error) {
 	i, err := d.editable(id)
 	if err != nil {
-		return edit{}, err
+		return candidates{}, err
 	}
-	e := edit{want: *d.intents[i], keys: []string{"owned_scope"}}
-	if e.want.scope.Unrestricted() {
-		return edit{}, fmt.Errorf("%s: %w", id, ErrUnrestricted)
+	want := *d.intents[i]
+	if want.scope.Unrestricted() {
+		return candidates{}, fmt.Errorf("%s: %w", id, ErrUnrestricted)
 	}
-	_, list := rawField(d.nodes[i], "owned_scope", intentKeys)
-	separator, text := ", ", ""
-	if list.Style&yaml.FlowStyle == 0 {
-		separator = d.source.eol + strings.Repeat(" ", list.Column-1) + "- "
-	}
-	e.want.OwnedScope = slices.Clone(e.want.OwnedScope)
+	want.OwnedScope = slices.Clone(want.OwnedScope)
 	for _, glob := range globs {
-		if !slices.Contains(e.want.OwnedScope, glob) {
-			e.want.OwnedScope = append(e.want.OwnedScope, glob)
-			text += separator + quote(glob)
+		if !slices.Contains(want.OwnedScope, glob) {
+			want.OwnedScope = append(want.OwnedScope, glob)
 		}
 	}
-	if text == "" {
-		return edit{}, nil
-	}
-	if list.Kind != yaml.SequenceNode {
-		return edit{}, layoutError(list, "owned_scope")
-	}
-	last := list.Content[len(list.Content)-1]
-	_, end, ok := d.source.scalarSpan(last)
-	if last.Kind == yaml.AliasNode {
-		end, ok = d.source.offset(last)+len("*")+len(last.Value), true
-	}
-	if !ok {
-		return edit{}, layoutError(last, "the last item of owned_scope")
-	}
-	if separator != ", " {
-		end = d.source.lineEnd(end)
-	}
-	e.forms = [][]byte{d.source.apply(splice{end, end, text})}
-	return e, nil
+	return d.fieldsEdit(i, want)
 }
 
 // addEdit appends an intent to the list, in the file's style.
-func (d *document) addEdit(in Intent) (edit, error) {
+func (d *document) addEdit(in Intent) (candidates, error) {
 	if err := checkNew(d, &in); err != nil {
-		return edit{}, err
+		return candidates{}, err
 	}
 	indent, list := 2, d.list
 	switch {
 	case d.root == nil:
 	case list.Kind == yaml.AliasNode, d.root.Style&yaml.FlowStyle != 0, len(list.Content) > 0 && list.Style&yaml.FlowStyle != 0:
-		return edit{}, layoutError(list, "the list of intents")
+		return candidates{}, layoutError(list, "the list of intents")
 	case len(list.Content) > 0:
 		indent = list.Column - 1
 	default:
 		indent = d.listKey.Column + 1
 	}
-	block, err := blockItem(d.render(&in), indent, d.source.eol)
-	e := edit{want: in}
+	block, err := blockText(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{d.render(&in)}}, indent, d.source.eol)
+	e := candidates{want: in}
 	switch {
 	case err != nil:
 	case d.root == nil:

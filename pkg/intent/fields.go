@@ -68,8 +68,13 @@ func matchKey(written string, known []string) (name string, spelling bool) {
 }
 
 func fold(key string) string {
-	key = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
-	return strings.TrimSuffix(key, "s")
+	letters := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_- ", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(key))
+	return strings.TrimSuffix(letters, "s")
 }
 
 func camelCase(key string) string {

@@ -136,22 +136,25 @@ func TestStatusIsOptional(t *testing.T) {
 
 // TestLayoutsThatCannotBeEdited are refused, and the file stays as it is.
 func TestLayoutsThatCannotBeEdited(t *testing.T) {
-	tests := map[string]string{
-		"tags":            "active_intents:\n  - &one\n    id: a\n    status: !!str &s TODO\n    owned_scope: [!!str s]\n",
-		"alias":           "x: &x {id: a, status: TODO, owned_scope: [s]}\nactive_intents: [*x]\n",
-		"status alias":    "x: &x TODO\ny: &y [s]\nactive_intents:\n  - id: a\n    status: *x\n    owned_scope: *y\n",
-		"shared status":   "active_intents:\n  - id: a\n    status: &s TODO\n    owned_scope: &o [s]\n  - {id: b, status: *s, owned_scope: *o}\n",
-		"folded status":   "active_intents:\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - |-\n      s\n",
-		"unlisted anchor": "active_intents: &l\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - >-\n      s\ny: *l\n",
+	tests := map[string]struct {
+		text  string
+		scope bool // can be added to
+	}{
+		"tags":            {"active_intents:\n  - &one\n    id: a\n    status: !!str &s TODO\n    owned_scope: [!!str s]\n", true},
+		"alias":           {"x: &x {id: a, status: TODO, owned_scope: [s]}\nactive_intents: [*x]\n", false},
+		"status alias":    {"x: &x TODO\ny: &y [s]\nactive_intents:\n  - id: a\n    status: *x\n    owned_scope: *y\n", true},
+		"shared status":   {"active_intents:\n  - id: a\n    status: &s TODO\n    owned_scope: &o [s]\n  - {id: b, status: *s, owned_scope: *o}\n", false},
+		"folded status":   {"active_intents:\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - |-\n      s\n", true},
+		"unlisted anchor": {"active_intents: &l\n  - id: a\n    status: >-\n      TODO\n    owned_scope:\n    - >-\n      s\ny: *l\n", false},
 	}
-	for name, text := range tests {
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := newWorkspace(t, text)
+			w := newWorkspace(t, tt.text)
 			_, err := w.store.SetStatus(t.Context(), "a", intent.Done, at)
 			check.That(t, errors.Is(err, intent.ErrLayout), "SetStatus: %v", err)
-			_, err = w.store.AddScope(t.Context(), "a", []string{"t"})
-			check.That(t, errors.Is(err, intent.ErrLayout), "AddScope: %v", err)
-			check.That(t, w.intents() == text, "changed:\n%s", w.intents())
+			plan, err := w.store.PlanScope("a", []string{"t"})
+			check.That(t, errors.Is(err, intent.ErrLayout) != tt.scope, "PlanScope: %v %v", plan, err)
+			check.That(t, w.intents() == tt.text, "changed:\n%s", w.intents())
 		})
 	}
 }

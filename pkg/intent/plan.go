@@ -46,7 +46,9 @@ func (s *Store) PlanStatus(id string, status Status, at time.Time) (*Plan, error
 	if _, ok := ParseStatus(string(status)); !ok {
 		return nil, fmt.Errorf("%w: %q is not a status", ErrInvalid, status)
 	}
-	return s.plan(func(doc *document) (edit, error) { return doc.statusEdit(id, status, at.UTC().Truncate(time.Second)) })
+	return s.plan(func(doc *document) (candidates, error) {
+		return doc.statusEdit(id, status, at.UTC().Truncate(time.Second))
+	})
 }
 
 // PlanScope works out how to add globs to the owned_scope of an intent; those that stand there already are left out. An
@@ -55,13 +57,13 @@ func (s *Store) PlanScope(id string, globs []string) (*Plan, error) {
 	if _, err := CompileScope(globs); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
 	}
-	return s.plan(func(doc *document) (edit, error) { return doc.scopeEdit(id, globs) })
+	return s.plan(func(doc *document) (candidates, error) { return doc.scopeEdit(id, globs) })
 }
 
 // PlanAdd works out how to append an intent to the file; it returns the id. One without an id gets the next free one, in
 // the form that the file's ids have (INT-001 in a file without any).
 func (s *Store) PlanAdd(in Intent) (*Plan, string, error) {
-	p, err := s.plan(func(doc *document) (edit, error) {
+	p, err := s.plan(func(doc *document) (candidates, error) {
 		if in.ID == "" {
 			in.ID = doc.nextID()
 		}
@@ -70,14 +72,16 @@ func (s *Store) PlanAdd(in Intent) (*Plan, string, error) {
 	return p, in.ID, err
 }
 
-// edit is a change of the file's text. Its first form that is read as it is meant is taken.
-type edit struct {
+// candidates are a change of the file's text. Its first form that is read as it is meant is taken.
+type candidates struct {
 	forms [][]byte // that the text could have, best first; none: nothing to change
 	want  Intent   // what the file has to say of one intent
 	keys  []string // of the intent that may differ from before
+
+	commandKeys []string // of its commands that may
 }
 
-func (s *Store) plan(change func(*document) (edit, error)) (*Plan, error) {
+func (s *Store) plan(change func(*document) (candidates, error)) (*Plan, error) {
 	old, _, err := orchdir.ReadFile(s.root, orchdir.Directory, fileName, maxFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotInitialized
@@ -109,7 +113,7 @@ func (s *Store) plan(change func(*document) (edit, error)) (*Plan, error) {
 }
 
 // verify: the file says what is meant of one intent, and of everything else what it said before.
-func (e edit) verify(before, after *document) error {
+func (e candidates) verify(before, after *document) error {
 	was, is := before.index(e.want.ID), after.index(e.want.ID)
 	switch {
 	case is < 0 || !equalIntents(*after.intents[is], e.want):
@@ -120,7 +124,19 @@ func (e edit) verify(before, after *document) error {
 		was >= 0 && restVersion(before.nodes[was], e.keys...) != restVersion(after.nodes[is], e.keys...):
 		return errors.New("another key would change")
 	}
+	if len(e.commandKeys) > 0 && before.commandsRest(was, e.commandKeys) != "" &&
+		before.commandsRest(was, e.commandKeys) != after.commandsRest(is, e.commandKeys) {
+		return errors.New("another key of commands would change")
+	}
 	return nil
+}
+
+// commandsRest is the restVersion of the commands of an intent, "" without any.
+func (d *document) commandsRest(i int, keys []string) string {
+	if _, value := rawField(d.nodes[i], "commands", intentKeys); value != nil && deref(value).Kind == yaml.MappingNode {
+		return restVersion(deref(value), keys...)
+	}
+	return ""
 }
 
 // equalIntents compares what two intents say.

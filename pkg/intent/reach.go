@@ -24,17 +24,13 @@ type Reach struct {
 	Column int `json:"-"`
 }
 
-// Reaches tells what each glob of each intent matches, in the order of the file. It walks the workspace, without .git and
-// .orchestration, which no scope reaches; a directory that cannot be read is passed over.
+// Reaches tells what each glob of each intent matches, in the order of the file. It walks the workspace.
 func (s *Store) Reaches() ([]Reach, error) {
 	if _, err := s.Load(); err != nil {
 		return nil, err
 	}
 	reaches, scopes := s.globs()
-	err := s.walk(func(path string, isDir bool) error {
-		if path == orchdir.Name && isDir {
-			return fs.SkipDir
-		}
+	err := s.Walk(".", func(path string, isDir bool) error {
 		for i, scope := range scopes {
 			if path != "." && scope.Match(path) {
 				reaches[i].There = true
@@ -48,9 +44,21 @@ func (s *Store) Reaches() ([]Reach, error) {
 	return reaches, err
 }
 
-// walk goes through the workspace, without .git; a directory that cannot be read is passed over.
-func (s *Store) walk(visit func(path string, isDir bool) error) error {
-	return fs.WalkDir(durable.Tree(s.root), ".", func(path string, entry fs.DirEntry, err error) error {
+// Walk goes through a directory of the workspace, without .git and .orchestration, which no scope reaches. It gives the
+// directory itself first, then what is in it by name, each directory before what is in that. One that cannot be read is passed
+// over. An error of visit ends it and is returned; fs.SkipDir and fs.SkipAll mean what they mean to [fs.WalkDir].
+func (s *Store) Walk(dir string, visit func(path string, isDir bool) error) error {
+	return s.walk(dir, func(path string, isDir bool) error {
+		if path == orchdir.Name && isDir {
+			return fs.SkipDir
+		}
+		return visit(path, isDir)
+	})
+}
+
+// walk is Walk with .orchestration.
+func (s *Store) walk(dir string, visit func(path string, isDir bool) error) error {
+	return fs.WalkDir(durable.Tree(s.root), dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err == nil && path != ".git":
 			return visit(path, entry.IsDir())
@@ -106,7 +114,7 @@ func (s *Store) IdleGlobs() []Warning {
 			}
 		}
 	}
-	_ = s.walk(func(path string, isDir bool) error {
+	_ = s.walk(".", func(path string, isDir bool) error {
 		if len(idle) == 0 {
 			return fs.SkipAll
 		}

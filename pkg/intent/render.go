@@ -57,7 +57,7 @@ func plainNode(value string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNod
 func textNode(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	switch {
-	case literalText().MatchString(value):
+	case severalLines(value) && literalText().MatchString(value):
 		n.Style = yaml.LiteralStyle
 	case !simpleText().MatchString(value):
 		n.Style = yaml.DoubleQuotedStyle
@@ -68,9 +68,11 @@ func textNode(value string) *yaml.Node {
 var (
 	// No line of a literal text begins or ends with white space, none is empty at the ends.
 	literalText = lazy.Regexp(`^[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*` +
-		`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)+\n?\z`)
+		`(\n+ *[\p{L}\p{N}\p{P}\p{S}]+( +[\p{L}\p{N}\p{P}\p{S}]+)*)*\n?\z`)
 	simpleText = lazy.Regexp(`^[\p{L}\p{N}][\p{L}\p{N}\p{P} ]*\z`)
 )
+
+func severalLines(text string) bool { return strings.Contains(strings.TrimSuffix(text, "\n"), "\n") }
 
 // listNode makes a `["a", "b"]` list.
 func listNode(values []string) *yaml.Node {
@@ -82,12 +84,12 @@ func listNode(values []string) *yaml.Node {
 	return seq
 }
 
-// blockItem writes a node as `- …` at an indentation, without a line break at its end.
-func blockItem(n *yaml.Node, indent int, eol string) (string, error) {
+// blockText writes a list or a mapping at an indentation, without a line break at its end.
+func blockText(n *yaml.Node, indent int, eol string) (string, error) {
 	var buf bytes.Buffer
 	enc := yaml.NewEncoder(&buf)
 	enc.SetIndent(2)
-	if err := enc.Encode(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}); err != nil {
+	if err := enc.Encode(n); err != nil {
 		return "", fmt.Errorf("encode intent: %w", err)
 	}
 	lines := strings.Split(strings.TrimSuffix(buf.String(), "\n"), "\n")

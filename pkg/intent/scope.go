@@ -23,19 +23,29 @@ type Scope struct {
 // or with a trailing `/`, covers what it names and its whole subtree; of a glob with braces this holds for each alternative.
 //
 // A glob that is empty, absolute, leaves the workspace, does not parse, begins with `!` or has spaces at its ends (both
-// must be escaped: a scope knows no negation), or is larger than the bounds of package pathglob, is an error. No globs
+// must be escaped: a scope knows no negation), or is larger than the bounds of package pathglob, is a *GlobError. No globs
 // at all are a scope without restriction.
 func CompileScope(globs []string) (*Scope, error) {
 	s := &Scope{globs: slices.Clone(globs)}
-	for _, text := range globs {
+	for i, text := range globs {
 		patterns, err := compileGlob(text)
 		if err != nil {
-			return nil, err
+			return nil, &GlobError{Index: i, Err: err}
 		}
 		s.patterns = append(s.patterns, patterns...)
 	}
 	return s, nil
 }
+
+// GlobError is a glob that does not compile.
+type GlobError struct {
+	Index int // in the list, from 0
+	Err   error
+}
+
+func (e *GlobError) Error() string { return e.Err.Error() }
+
+func (e *GlobError) Unwrap() error { return e.Err }
 
 func compileGlob(text string) ([]*pathglob.Pattern, error) {
 	switch {

@@ -98,7 +98,7 @@ func (d *Desk) request(e clienthook.Event, call ours) (hooks.Request, error) {
 		args = map[string]any{}
 	}
 	arguments, err := hooks.MakeArguments(args)
-	return hooks.Request{Tool: call.tool.Spec().Name, Arguments: arguments, Caller: caller(e)}, err
+	return hooks.Request{Tool: call.tool.Spec().Name, Arguments: arguments, Caller: caller(e), ByClient: true}, err
 }
 
 // choose selects what a person has chosen, unless the agent has joined a selection of its own.

@@ -71,6 +71,9 @@ func (b *Inbox) recordAnswer(ctx context.Context, r approval.Request, given appr
 	if len(ids) > 0 {
 		detail["grants"] = ids
 	}
+	if given.Edit != nil {
+		detail["edited"] = true // what was made of the call stands in its own record
+	}
 	err := b.record(ctx, b.recordOf(r, ask.AnswerDecision(r, given), detail))
 	if err == nil {
 		return nil
@@ -106,8 +109,12 @@ func (b *Inbox) outcome(given approval.Answer, grants []approval.Grant) Outcome 
 		}
 	default:
 		done.ExpiresAt = &given.ExpiresAt
-		done.Text = fmt.Sprintf("Approved %s, once, until %s (%s). A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
-			given.ID, given.ExpiresAt.Local().Format("15:04"), printable.Age(given.ExpiresAt.Sub(b.Now())))
+		edited := ""
+		if given.Edit != nil {
+			edited = ", as you edited it"
+		}
+		done.Text = fmt.Sprintf("Approved %s%s, once, until %s (%s). A call that still waits goes on by itself; else the agent has to call resume_approval, or the same again.",
+			given.ID, edited, given.ExpiresAt.Local().Format("15:04"), printable.Age(given.ExpiresAt.Sub(b.Now())))
 	}
 	return done
 }

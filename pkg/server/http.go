@@ -9,8 +9,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 )
 
-// operatorPrincipal is whom the server's single bearer token belongs to.
-const operatorPrincipal = "operator"
+// OperatorPrincipal is whom the server's single bearer token belongs to.
+const OperatorPrincipal = "operator"
 
 // HTTPOptions say who may speak to the server over HTTP.
 type HTTPOptions struct {
@@ -34,7 +34,7 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 		return nil, err
 	}
 	if o.Authenticate == nil {
-		o.Authenticate = mcpbridge.StaticToken(o.Token, operatorPrincipal)
+		o.Authenticate = mcpbridge.StaticToken(o.Token, OperatorPrincipal)
 	}
 	s.answered()
 	set := s.options.Settings

@@ -63,6 +63,13 @@ func (s *Server) AddScope(ctx context.Context, id string, globs []string) error 
 	return err
 }
 
+// EditIntent changes what an intent says, as AddIntent adds one. Where the intent is no longer the one that the edit was made
+// from, the refusal is STALE_FILE.
+func (s *Server) EditIntent(ctx context.Context, id string, edit intent.Edit) error {
+	_, err := s.editIntents(ctx, tools.EditIntent(s.intents, id, edit))
+	return err
+}
+
 func (s *Server) editIntents(ctx context.Context, tool hooks.Tool) (id string, err error) {
 	result := s.intentsEngine().Run(ctx, tool, hooks.Request{Tool: tool.Spec().Name, Arguments: hooks.NoArguments(), Operator: true})
 	if result.Refusal != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -232,5 +233,47 @@ func TestTwoServersUpdateIntents(t *testing.T) {
 			}
 		}
 		check.Equal(t, records, 1, "N-%d has", i)
+	}
+}
+
+// An operator's edit of an intent is one edit of the file and one record of what it changed; one of an intent that was changed
+// meanwhile, by whomever, is refused.
+func TestOperatorEditsIntent(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", verifyYAML)
+	b := start(t, dir).connect()
+	version := func(id string) string {
+		root := check.Value(os.OpenRoot(dir))(t)
+		defer root.Close()
+		in, _ := check.Value(intent.Open(root).Load())(t).Get(id)
+		return in.Version()
+	}
+	name, scope := "Renamed", []string{"docs/api/**", "docs/x.md"}
+	edit := intent.Edit{Version: version("V-2"), Name: &name, OwnedScope: &scope}
+	check.OK(t, b.server.EditIntent(t.Context(), "V-2", edit))
+	want := strings.NewReplacer("name: Another", "name: Renamed", `["docs/**"]`, `["docs/api/**", "docs/x.md"]`).Replace(verifyYAML)
+	check.Equal(t, b.read(".orchestration/active_intents.yaml"), want)
+	b.wantRecord(`"kind":"lifecycle"`, `"intent_id":"V-2"`, `"call":"edit_intent"`, `"edited":["name","owned_scope"]`,
+		`"before":{"name":"Another","owned_scope":["docs/**"]}`, `"after":{"name":"Renamed","owned_scope":["docs/api/**","docs/x.md"]}`, `"edit":{"after":"sha256:`)
+	lines := len(b.ledgerLines())
+	edit.Version = version("V-2")
+	check.OK(t, b.server.EditIntent(t.Context(), "V-2", edit))
+	check.Equal(t, len(b.ledgerLines()), lines, "records of an edit that changes nothing")
+
+	stale := intent.Edit{Version: version("V-2"), Name: &name}
+	_, err := b.server.UpdateIntent(t.Context(), server.IntentStep{IntentID: "V-2", Status: intent.Blocked})
+	check.OK(t, err)
+	outside := []string{"../x"}
+	for code, edit := range map[string]struct {
+		id   string
+		edit intent.Edit
+	}{
+		"STALE_FILE":                {"V-2", stale},
+		"INVALID_ARGUMENTS":         {"V-1", intent.Edit{Version: version("V-1"), OwnedScope: &outside}},
+		"MISSING_OR_INVALID_INTENT": {"V-9", stale},
+	} {
+		r, refused := refusal.As(b.server.EditIntent(t.Context(), edit.id, edit.edit))
+		check.That(t, refused && string(r.Code()) == code, "want %s: %v", code, r)
 	}
 }

@@ -2,10 +2,13 @@ package server
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/external"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/external/notify"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -51,6 +54,26 @@ func (s *Server) programs(runner *command.Runner) (p programs, err error) {
 		p.post = append(p.post, external.Again(s.workspace, int64(o.Limits.FileSize)))
 	}
 	return p, nil
+}
+
+// notifies has the operator told of requests, as the settings say; nil where they name nobody.
+func (s *Server) notifies(runner *command.Runner) (func(approval.Request), error) {
+	o := s.options.Settings
+	if len(o.Approvals.Notify) == 0 {
+		return nil, nil
+	}
+	var notices []notify.Notice
+	for _, n := range o.Approvals.Notify {
+		if err := n.Check(); err != nil {
+			return nil, fmt.Errorf("settings: approvals.notify: %w", err)
+		}
+		notices = append(notices, notify.Notice{Command: n.Command, URL: string(n.URL)})
+	}
+	n := notify.New(notify.Options{
+		Programs: external.Options{Workspace: s.workspace, Runner: runner, KeepEnv: o.Commands.Env}, Notices: notices, Logger: s.log,
+	})
+	s.ends = append(s.ends, func() error { n.Close(); return nil })
+	return n.Tell, nil
 }
 
 func (p *programs) addHook(h external.Hook, event settings.Choice, with external.Options) error {

@@ -49,7 +49,7 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.InputSchema, OutputSchema: spec.OutputSchema,
 		ReadOnly: spec.ReadOnly, Destructive: spec.Class == hooks.Destructive || spec.Class == "",
-		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld,
+		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, App: appOf(spec),
 	}
 }
 
@@ -85,9 +85,12 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 		if turn.Wait(ctx) != nil {
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
-		return s.resultOf(s.engine.Do(ctx, hooks.Request{
+		r := s.engine.Do(ctx, hooks.Request{
 			Tool: call.Tool, Arguments: s.arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
-		}))
+		})
+		result := s.resultOf(r)
+		result.Meta = s.viewMeta(ctx, call, turn.Caller(), r)
+		return result
 	}
 }
 

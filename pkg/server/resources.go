@@ -24,6 +24,7 @@ func (s *Server) resources() []mcpbridge.Resource {
 			Description: "Every intent of active_intents.yaml, in short.", Read: s.readIntents},
 		{URI: "orchestra://ledger/recent", Name: "ledger-recent", Title: "Recent ledger records", MIMEType: "application/jsonl",
 			Description: fmt.Sprintf("The last %d records of the ledger, newest first, one JSON object a line. Of those behind %d KiB, the id.", recentRecords, recentBytes>>10), Read: s.readRecent},
+		appResource(),
 	}
 }
 

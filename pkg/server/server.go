@@ -42,6 +42,9 @@ import (
 // Name is how the server calls itself.
 const Name = "orchestra-mcp"
 
+// OutputDir is where the output of commands is kept, in the workspace.
+const OutputDir = ".orchestration/cache/output"
+
 // Options are what a Server is made of.
 type Options struct {
 	// Dir is the workspace.
@@ -206,7 +209,7 @@ func (s *Server) assemble() error {
 	}
 	policy.Sandbox = o.Settings.Confinement(o.Ability)
 	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
-	artifacts := command.NewArtifacts(root, ".orchestration/cache/output", int64(o.Settings.Commands.OutputTotal))
+	artifacts := command.NewArtifacts(root, OutputDir, int64(o.Settings.Commands.OutputTotal))
 	runner, err := command.NewRunner(command.Options{
 		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
 	})
@@ -217,12 +220,16 @@ func (s *Server) assemble() error {
 	if err != nil {
 		return err
 	}
+	notify, err := s.notifies(runner)
+	if err != nil {
+		return err
+	}
 	recorder := trace.NewRecorder(s.recording())
 	asks := ask.New(ask.Options{
 		Store: approval.Open(root, approval.Options{
 			UserDir: o.UserDir, Lifetime: o.Settings.Approvals.Lifetime, Clock: o.Clock, Expired: s.requestExpired,
 		}),
-		Recorder: recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Logger: s.log,
+		Recorder: recorder, Wait: o.Settings.Approvals.Wait, Lifetime: o.Settings.Approvals.Lifetime, Notify: notify, Logger: s.log,
 	})
 	maps, fresh := trace.NewMapKeeper(s.writeMap, o.Clock, s.log), gate.NewFreshness(o.Settings.Write.Blind == settings.Allow)
 	agents := &gate.Gate{

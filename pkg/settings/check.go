@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ import (
 func checkOf(name string) func(value any) error {
 	check, known := map[string]func(any) error{
 		"": nil, "token": validToken, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
-		"rules": validRules, "checks": validChecks, "hooks": validHooks,
+		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices,
 	}[name]
 	if !known {
 		panic("settings: there is no check " + name)
@@ -126,4 +127,36 @@ func validHooks(value any) error {
 		}
 	}
 	return nil
+}
+
+func validNotices(value any) error {
+	for _, n := range value.([]Notice) {
+		if err := n.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check holds a notice to what can be told: one of a command and an address that nobody on the way reads.
+func (n Notice) Check() error {
+	if (n.Command == "") == (n.URL == "") {
+		return errors.New("want one of command and url")
+	}
+	if n.Command != "" {
+		return nil
+	}
+	u, err := url.Parse(string(n.URL))
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return errors.New("the url is no address")
+	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("the url must be https, or http on this machine")
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

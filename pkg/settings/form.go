@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -46,6 +47,8 @@ func formOf(t reflect.Type) form {
 			schema{"type": []string{"string", "integer"}, "examples": []string{"512KiB", "64MiB", "1GiB"}})
 	case Choice:
 		return formed("text", "!!str", func(text string) (Choice, error) { return Choice(text), nil }, func(c Choice) string { return string(c) }, nil)
+	case URL:
+		return formed("text", "!!str", func(text string) (URL, error) { return URL(text), nil }, func(u URL) string { return strconv.Quote(u.String()) }, schema{"type": "string"})
 	case string:
 		return formed("text", "!!str", func(text string) (string, error) { return text, nil }, strconv.Quote, schema{"type": "string"})
 	}
@@ -82,6 +85,15 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration; write it as 30s, 5m or 24h", text)
 	}
 	return d, nil
+}
+
+// String is the address without what may be a secret.
+func (u URL) String() string {
+	parsed, err := url.Parse(string(u))
+	if u == "" || err != nil || parsed.Host == "" {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host + "/…"
 }
 
 // units are in the order in which String tries them.

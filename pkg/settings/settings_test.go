@@ -118,6 +118,7 @@ rules:
   - {name: no-eval, when: 'effect.after.contains("eval(")', action: refuse, message: Do not.}
 checks: [{paths: "**/*.go", command: go vet ./...}]
 hooks: [{event: pre, command: ./guard.sh, tools: [write_to_file], timeout: 10s}]
+approvals.notify: [{command: notify-send x}, {url: "http://[::1]:8080/x"}, {url: "https://example.com/x"}]
 limits: {file_size: 1MiB, rate: 5}
 diff.threshold: 0.9
 sandbox: off
@@ -127,6 +128,7 @@ sandbox: off
 	want.Rules = []settings.Rule{{Name: "no-eval", When: `effect.after.contains("eval(")`, Action: settings.Refuse, Message: "Do not."}}
 	want.Checks = []settings.Check{{Paths: "**/*.go", Command: "go vet ./..."}}
 	want.Hooks = []settings.Hook{{Event: settings.EventPre, Command: "./guard.sh", Tools: []string{"write_to_file"}, Timeout: 10 * time.Second}}
+	want.Approvals.Notify = []settings.Notice{{Command: "notify-send x"}, {URL: "http://[::1]:8080/x"}, {URL: "https://example.com/x"}}
 	want.Limits.FileSize, want.Limits.Rate = 1<<20, 5
 	want.Diff.Threshold = 0.9
 	want.Sandbox = settings.Off
@@ -169,6 +171,10 @@ func TestMistakes(t *testing.T) {
 		{"hooks: [{event: pre, command: x, tools: ['(']}]", `:1:8: hooks: the tools of a hook are names or patterns of names: error parsing regexp`},
 		{"checks: [{paths: '[', command: x}]", `:1:9: checks: the paths of a check are a scope glob: `},
 		{"hooks: [{event: before, command: x}]", `:1:8: hooks: the event of a hook must be pre or post`},
+		{"approvals.notify: [{}]", `:1:19: approvals.notify: want one of command and url`},
+		{"approvals.notify: [{command: x, url: 'https://h/s3cret'}]", `:1:19: approvals.notify: want one of command and url`},
+		{"approvals.notify: [{url: 'http://example.com/s3cret'}]", `:1:19: approvals.notify: the url must be https, or http on this machine`},
+		{"approvals.notify: [{url: 'https:/h'}]", `:1:19: approvals.notify: the url is no address`},
 		{"sandbox: off\nsandbox: best", `:2:1: "sandbox" stands here twice`},
 		{"scope: {required: true}\nscope.required: false", `:2:1: "scope.required" stands here twice`},
 		{"a: &x {}\nb: *x", `:1:1: unknown key "a"`},

@@ -76,6 +76,7 @@ type Running struct {
 	Session  string    `json:"session,omitempty"`
 	What     string    `json:"what"` // the command without what looks like a secret, or the files
 	Began    time.Time `json:"began"`
+	Artifact string    `json:"artifact,omitempty"` // the id of a command's output
 }
 
 // Waiting is a request to the operator.
@@ -180,6 +181,9 @@ func running(e journal.Entry) Running {
 	if draft, err := ledger.ParseDraft(e.Lines); err == nil {
 		rec := draft.Record()
 		r.Tool, r.IntentID, r.Session, r.What = rec.Call, rec.IntentID, rec.Session, subject(rec)
+		if rec.Command != nil {
+			r.Artifact = rec.Command.Artifact
+		}
 	}
 	if r.What == "" {
 		var paths []string
@@ -259,18 +263,25 @@ func (l *look) records(ctx context.Context, set *intent.Set) {
 }
 
 func (l *look) check(intentID, line string, newest []record.Entry) {
-	at := slices.IndexFunc(newest, func(e record.Entry) bool {
-		return e.Command != nil && !e.Command.Started && e.Command.EndedBy == "" && e.IntentID == intentID && e.Command.Command == line
-	})
-	if at < 0 {
-		return
-	}
-	if e := newest[at]; e.Command.ExitCode != 0 || e.Command.TimedOut {
+	e, ran := lastRun(intentID, line, newest)
+	if ran && failed(e) {
 		l.report.Checks = append(l.report.Checks, Check{
 			IntentID: intentID, Command: line, ExitCode: e.Command.ExitCode, TimedOut: e.Command.TimedOut, RecordID: e.ID, At: e.Time,
 		})
 	}
 }
+
+// lastRun finds the last run of a verify command under its intent that came to its end.
+func lastRun(intentID, line string, newest []record.Entry) (record.Entry, bool) {
+	for _, e := range newest {
+		if e.Command != nil && !e.Command.Started && e.Command.EndedBy == "" && e.IntentID == intentID && e.Command.Command == line {
+			return e, true
+		}
+	}
+	return record.Entry{}, false
+}
+
+func failed(e record.Entry) bool { return e.Command.ExitCode != 0 || e.Command.TimedOut }
 
 // findings are the checks of the settings that failed when they last ran.
 func (l *look) findings() {

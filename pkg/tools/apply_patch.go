@@ -199,10 +199,11 @@ type patchResult struct {
 	RecordID      string        `json:"record_id" doc:"The ledger record, empty if nothing changed."`
 	MutationClass string        `json:"mutation_class" doc:"As recorded."`
 	Warnings      []string      `json:"warnings" doc:"What was matched loosely, or failed behind the change."`
+	editedByOperator
 }
 
 func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
-	result := patchResult{RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
+	result := patchResult{editedByOperator: editedByOperator{o.Edited}, RecordID: o.RecordID, MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...)}
 	var b strings.Builder
 	for _, f := range o.Files {
 		result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.After.Hash})
@@ -218,5 +219,5 @@ func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "[record: %s, %s]\n", o.RecordID, result.MutationClass)
 	}
-	return encodeResult(strings.TrimRight(b.String(), "\n")+warned(result.Warnings), result)
+	return encodeResult(strings.TrimRight(b.String(), "\n")+editedText(o)+warned(result.Warnings), result)
 }

@@ -168,7 +168,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 	state := c.job.State()
 	result := commandResult{
 		DurationMS: state.Duration.Milliseconds(), ArtifactID: state.ArtifactID, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
-		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), CommandID: state.ID, Running: state.Running,
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), CommandID: state.ID, Running: state.Running, editedByOperator: editedByOperator{o.Edited},
 	}
 	var b strings.Builder
 	if r := state.Result; r != nil {
@@ -188,7 +188,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
 	}
 	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
-	b.WriteString(warned(result.Warnings))
+	b.WriteString(editedText(o) + warned(result.Warnings))
 	return encodeResult(b.String(), result)
 }
 

@@ -263,19 +263,41 @@ type written struct {
 	MutationClass string    `json:"mutation_class" doc:"As recorded."`
 	Warnings      []string  `json:"warnings" doc:"What was repaired, matched loosely, or failed behind the change."`
 	Diff          string    `json:"diff,omitempty" doc:"The change as a unified diff, where it is short."`
+	editedByOperator
+}
+
+// editedByOperator is the member of a result that tells of the operator's edit of the call.
+type editedByOperator struct {
+	Edited *hooks.Difference `json:"edited_by_operator,omitempty" doc:"What the operator changed in your call."`
+}
+
+// editedText is the same in a result's text.
+func editedText(o *hooks.Outcome) string {
+	d := o.Edited
+	switch {
+	case d == nil:
+		return ""
+	case d.Diff == "" && d.Complete:
+		return fmt.Sprintf("\n[approved by the operator as you asked: %s]", d.ApprovalID)
+	}
+	text := fmt.Sprintf("\nThe operator has edited your call before approving it (%s). From what you asked for to what was made:\n%s", d.ApprovalID, d.Diff)
+	if !d.Complete {
+		text += "\n[not all of it is shown: read the file]"
+	}
+	return text
 }
 
 // renderOne renders the outcome of a change of one file.
 func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	f := o.Files[0]
 	w := written{Path: f.Path, Operation: f.Op, ContentHash: f.After.Hash, RecordID: o.RecordID,
-		MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...), Diff: shortDiff(f)}
+		MutationClass: string(o.Class.Class), Warnings: append([]string{}, o.Warnings...), Diff: shortDiff(f), editedByOperator: editedByOperator{o.Edited}}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n[content_hash: %s]", f.Path, f.Op, f.After.Hash)
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "\n[record: %s, %s]", o.RecordID, w.MutationClass)
 	}
-	b.WriteString(warned(w.Warnings))
+	b.WriteString(editedText(o) + warned(w.Warnings))
 	if w.Diff != "" {
 		b.WriteString("\n\n" + w.Diff)
 	}

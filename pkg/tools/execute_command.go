@@ -102,7 +102,8 @@ type commandCall struct {
 	// rehearsal is nil where there was none.
 	rehearsal *rehearsal
 	effect    *hooks.CommandEffect
-	known     bool // the contents of what the line names were looked at
+	known     bool   // the contents of what the line names were looked at
+	artifact  string // the id of its kept output
 	result    command.Result
 	profile   *profile.Profile // what it may read and write
 	job       *command.Job     // of a command in the background that runs
@@ -164,12 +165,22 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.profile.Close(), dir.Close())
 	}
+	c.artifact = c.artifactID()
 	prepared := &preparedCommand{c, dir, baseline}
 	c.holdNames(baseline.Linked())
 	if err := c.unchanged(); err != nil {
 		return nil, errors.Join(err, prepared.Discard())
 	}
 	return prepared, nil
+}
+
+// artifactID is chosen before the command runs, so that the journal can tell where its output is to be found. What a client
+// runs itself prints to the client.
+func (c *commandCall) artifactID() string {
+	if c.client.Run != nil {
+		return ""
+	}
+	return command.NewArtifactID()
 }
 
 // observed is the command as what it does is observed.
@@ -229,6 +240,7 @@ func (p *preparedCommand) Pending() *hooks.Pending { return p.baseline.Pending(p
 func (c *commandCall) outcome(exitCode int) *hooks.CommandOutcome {
 	o := &hooks.CommandOutcome{
 		Line: c.args.Command, Cwd: c.cwd.Path, ExitCode: exitCode, Sandbox: string(c.level()), Programs: c.programs(), Unjudged: len(c.effect.Reading.Unjudged) > 0,
+		Artifact: c.artifact,
 	}
 	if c.job != nil {
 		o.Job = c.job.ID()
@@ -248,7 +260,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer c.profile.Close() // of no effect the second time
 	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
-		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, OutputCap: c.OutputCap, Timeout: c.timeout(),
+		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, Artifact: c.artifact, OutputCap: c.OutputCap, Timeout: c.timeout(),
 		Env:   c.environment(c.profile),
 		Level: c.profile.Level, Profile: c.profile.Sandbox,
 		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
@@ -268,6 +280,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		return nil, commandProblem(err)
 	}
 	r := c.result
+	c.artifact = r.ArtifactID
 	o := c.outcome(r.ExitCode)
 	o.TimedOut, o.DurationMS, o.OutputHash, o.Output = r.TimedOut, r.Duration.Milliseconds(), r.OutputHash, r.Output
 	if c.job != nil && r.Cancelled {
@@ -325,6 +338,7 @@ type commandResult struct {
 	GitChanges []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
 	Packages   map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
 	Denied     []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
+	editedByOperator
 }
 
 type changedFile struct {
@@ -346,7 +360,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	result := commandResult{
 		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
 		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
-		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit),
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit), editedByOperator: editedByOperator{o.Edited},
 	}
 	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
 	var b strings.Builder
@@ -367,7 +381,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	listGit(&b, result.GitChanges)
 	listPackages(&b, result.Packages)
 	listDenied(&b, result.Denied)
-	b.WriteString(warned(result.Warnings))
+	b.WriteString(editedText(o) + warned(result.Warnings))
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)
 	}

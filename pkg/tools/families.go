@@ -110,7 +110,7 @@ type Commands struct {
 
 // Asks finds what a caller wants to go on with; ask.Service implements it.
 type Asks interface {
-	Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error)
+	Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, approval.Answer, error)
 }
 
 // All returns the shipped tools in the order in which tools/list shows them. They are for the engine, which also runs what

@@ -30,6 +30,7 @@ type proposalResult struct {
 	Status     string   `json:"status" enum:"TODO,IN_PROGRESS,BLOCKED,DONE" doc:"Of the intent."`
 	OwnedScope []string `json:"owned_scope" doc:"Globs of the paths that it owns now; empty means every path."`
 	RecordID   string   `json:"record_id" doc:"The ledger record, empty if nothing had to be changed."`
+	editedByOperator
 }
 
 // proposing makes a tool that changes active_intents.yaml once the operator has said yes to the very difference.
@@ -83,8 +84,8 @@ func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result
 	if !ok {
 		return hooks.Result{}, refusal.Newf(refusal.Busy, "%s was changed in active_intents.yaml and has been taken out of it since.", p.intentID)
 	}
-	result := proposalResult{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID}
-	text := p.done
+	result := proposalResult{in.ID, in.Name, string(in.Status), append([]string{}, in.OwnedScope...), o.RecordID, editedByOperator{o.Edited}}
+	text := p.done + editedText(o)
 	if o.RecordID != "" {
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
 	}
@@ -261,33 +262,4 @@ func literalPart(glob string) string {
 		whole = append(whole, unescaped(part))
 	}
 	return strings.Join(whole, "/")
-}
-
-// The operator's own edits of the intents go the way of an agent's proposals,
-// without a question: journal, edit, record. No client can name these tools.
-
-// AddIntent adds an intent; without an id it gets the next free one.
-func AddIntent(intents *intent.Store, in intent.Intent) hooks.Tool {
-	return proposing(intents, hooks.Spec{Name: "add_intent"}, func(*hooks.Call, struct{}) (*proposal, error) {
-		plan, id, err := intents.PlanAdd(in)
-		if err != nil {
-			return nil, lifecycleProblem(err)
-		}
-		return &proposal{
-			plan: plan, intentID: id,
-			note: lifecycle(id, map[string]any{"added": in.Name, "owned_scope": in.OwnedScope, "status": string(in.Status)}),
-			done: fmt.Sprintf("Added %s.", id),
-		}, nil
-	})
-}
-
-// AddScope adds globs to the scope of an intent, whatever its status.
-func AddScope(intents *intent.Store, id string, globs []string) hooks.Tool {
-	return proposing(intents, hooks.Spec{Name: "add_scope"}, func(*hooks.Call, struct{}) (*proposal, error) {
-		plan, err := intents.PlanScope(id, globs)
-		if err != nil {
-			return nil, lifecycleProblem(err)
-		}
-		return &proposal{plan: plan, intentID: id, note: lifecycle(id, map[string]any{"scope_added": globs}), done: "Added to " + id + "."}, nil
-	})
 }

@@ -51,7 +51,7 @@ type resuming struct {
 var _ hooks.Resumption = (*resuming)(nil)
 
 func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredCall, error) {
-	r, err := c.asks.Resume(ctx, call, c.args.ApprovalID)
+	r, a, err := c.asks.Resume(ctx, call, c.args.ApprovalID)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredC
 	if err != nil {
 		return nil, err
 	}
-	return &hooks.StoredCall{Tool: r.Tool, Arguments: arguments, Result: func(result hooks.Result) (hooks.Result, error) {
+	return &hooks.StoredCall{Tool: r.Tool, Arguments: arguments, Edited: ask.Edited(r, a), Result: func(result hooks.Result) (hooks.Result, error) {
 		return encodeResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
 	}}, nil
 }

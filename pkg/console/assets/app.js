@@ -4,6 +4,7 @@ let key = null; // in memory alone
 let shown = null; // the address of the view that is shown
 let waiting = []; // the requests that wait for an answer
 let rung = null; // the ids of those that were rung for
+let left = new AbortController(); // ends what the view asked for, once a person goes on
 
 // ---- The key
 
@@ -67,12 +68,15 @@ const ask = (address, options = {}) => fetch(address, {...options, headers: {...
 
 // ---- Views
 
-// What a person has typed, ticked and opened stays when a view is brought up to date.
+// What a person has typed, ticked, chosen and opened stays when a view is brought up to date. What a form sends by itself does
+// not: the name of a request, in a box or a button, goes with the request that stands there.
+const typed = "textarea, select, input:not([type=checkbox], [type=hidden])";
 const morphing = {
-  morphStyle: "innerHTML", ignoreActiveValue: true,
+  morphStyle: "innerHTML",
   callbacks: {
-    beforeAttributeUpdated: (name, element) => !(name === "open" || name === "value" || name === "checked" || element.id === "said"),
-    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset),
+    beforeAttributeUpdated: (name, element) =>
+      !(["open", "checked", "selected"].includes(name) || name === "value" && element.matches(typed)),
+    beforeNodeMorphed: element => !(element.dataset && "kept" in element.dataset || element.id === "said"),
   },
 };
 
@@ -80,11 +84,15 @@ async function load(address, {fresh = true} = {}) {
   const answer = await ask("/view" + address);
   if (answer.status === 401) return closed("You were logged out. " + await answer.text());
   const text = await answer.text();
-  if (fresh && shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
+  if (shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
   const old = shown;
   shown = address;
   const view = new DOMParser().parseFromString(text, "text/html").body;
+  if (!fresh && address === grown) return say("There are newer records: show them by the button of the filters.");
+  grown = null;
   if (fresh || old === null) {
+    left.abort();
+    left = new AbortController();
     document.body.replaceChildren(...view.childNodes);
   } else {
     Idiomorph.morph(document.body, view.innerHTML, morphing);
@@ -108,11 +116,7 @@ function complete(root) {
     const from = element.dataset.load;
     element.removeAttribute("data-load");
     element.setAttribute("data-kept", "");
-    ask("/view" + from).then(async answer => {
-      element.innerHTML = await answer.text();
-      element.setAttribute("aria-busy", "false");
-      complete(element);
-    });
+    show(element, from);
   }
   for (const more of root.querySelectorAll("[data-more]")) nearing.observe(more);
   document.title = (waiting.length ? `(${waiting.length}) ` : "") + (document.querySelector("main")?.dataset.title ?? "") + " · orchestra-mcp";
@@ -121,8 +125,20 @@ function complete(root) {
   clocks();
 }
 
+// show puts a part of a view in its place.
+async function show(element, from) {
+  const answer = await ask("/view" + from, {signal: left.signal}).catch(() => null);
+  if (!answer) return; // a person went on
+  element.innerHTML = await answer.text();
+  element.setAttribute("aria-busy", "false");
+  complete(element);
+}
+
 // The next page of a list is asked for before a person is at its end.
 const nearing = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => more(e.target)), {rootMargin: "1500px"});
+
+// The address of the list that has more than its first page, which is what an update would bring it back to.
+let grown = null;
 
 async function more(link) {
   nearing.unobserve(link);
@@ -132,6 +148,7 @@ async function more(link) {
   const rows = [...view.querySelectorAll("tr")];
   last.replaceWith(...rows);
   rows.forEach(complete);
+  grown = shown;
 }
 
 function go(address) {
@@ -153,6 +170,8 @@ document.addEventListener("click", event => {
       go(link.pathname + link.search);
     }
   }
+  const directory = event.target.closest("button[data-tree]");
+  if (directory) show(document.getElementById("tree"), directory.dataset.tree);
   const button = event.target.closest("button[data-do]");
   if (button?.dataset.do === "ring") Notification.requestPermission().then(() => complete(document.body));
   if (button?.dataset.do === "leave") ask("/logout", {method: "POST"}).then(() => { keep(null); closed("You are logged out."); });
@@ -167,6 +186,13 @@ document.addEventListener("submit", async event => {
   if (form.method === "get") {
     for (const [name, value] of [...fields]) if (value === "") fields.delete(name);
     return go(form.getAttribute("action") + "?" + fields);
+  }
+  const into = event.submitter?.dataset.into;
+  if (into) {
+    const answer = await ask("/view" + event.submitter.dataset.from, {method: "POST", body: fields});
+    const place = document.getElementById(into);
+    place.innerHTML = await answer.text();
+    return complete(place);
   }
   const buttons = [...form.querySelectorAll("button"), ...document.querySelectorAll(`button[form="${CSS.escape(form.id)}"]`)];
   buttons.forEach(button => { button.disabled = true; });
@@ -253,6 +279,23 @@ function ring(now) {
   }
 }
 
+// ---- Output of what runs
+
+async function poll() {
+  if (key !== null && document.visibilityState === "visible") {
+    for (const element of document.querySelectorAll("[data-poll]")) {
+      const answer = await ask("/view" + element.dataset.poll).catch(() => null);
+      if (!answer?.ok) continue;
+      const text = new DOMParser().parseFromString(await answer.text(), "text/html").body.textContent;
+      const below = element.scrollTop === 0 && !element.dataset.seen || element.scrollTop + element.clientHeight > element.scrollHeight - 8;
+      if (text.length > 0) element.textContent = text;
+      if (below) element.scrollTop = element.scrollHeight;
+      element.dataset.seen = "yes"; // from here on a person may scroll
+    }
+  }
+  setTimeout(poll, 1000);
+}
+
 // ---- Times
 
 function clocks() {
@@ -274,4 +317,5 @@ function length(seconds) {
 }
 
 setInterval(clocks, 1000);
+poll();
 enter();

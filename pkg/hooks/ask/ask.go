@@ -31,7 +31,9 @@ type Options struct {
 	Wait time.Duration
 	// Lifetime is how long a question that went out as a call's result can be answered, approvals.lifetime.
 	Lifetime time.Duration
-	Logger   zerolog.Logger
+	// Notify is told of each new request, and returns at once; nil for nobody.
+	Notify func(approval.Request)
+	Logger zerolog.Logger
 }
 
 // Service asks. It is safe for concurrent use.
@@ -54,6 +56,11 @@ var (
 
 // CanAsk implements hooks.Asker.
 func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
+	if call.Edited != nil {
+		if r, err := s.Store.Get(call.Edited.ID); err == nil && asked(r, q) {
+			return true
+		}
+	}
 	switch q.Policy {
 	case hooks.PolicyAsk:
 		return true
@@ -71,12 +78,17 @@ func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
 // Pass implements hooks.Asker.
 func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
 	defer func() {
-		if _, said := refusal.As(err); err != nil && !said {
-			err = unavailable(questions[0].Refusal.Reason(), err)
+		if _, said := refusal.As(err); err != nil && !said && !isEdited(err) {
+			err = unavailable(reasonOf(questions), err)
 		}
 	}()
 	if err := s.endGrants(call); err != nil {
 		return nil, false, err
+	}
+	if call.Edited != nil {
+		if notes, passed, err := s.edited(call, questions, s.Store.Use); passed || err != nil {
+			return notes, passed, err
+		}
 	}
 	r := requestOf(call, questions)
 	grants, covered, err := s.Store.Covered(r)
@@ -99,11 +111,26 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 		return nil, false, nil
 	}
 	a := *standing.Approved
+	if a.Edit != nil {
+		asked, err := s.Store.Get(a.ID)
+		if err == nil {
+			err = instead(call, asked, a)
+		}
+		return nil, false, err
+	}
 	used, err := s.Store.Use(a)
 	if err != nil || !used {
 		return nil, false, err // or another process was faster
 	}
 	return []string{approvedOnce(a)}, true, nil
+}
+
+// reasonOf is that of the first question, "" where there is none.
+func reasonOf(questions []hooks.Question) string {
+	if len(questions) == 0 {
+		return ""
+	}
+	return questions[0].Refusal.Reason()
 }
 
 func approvedOnce(a approval.Answer) string {
@@ -168,6 +195,9 @@ func (s *Service) Ask(ctx context.Context, call *hooks.Call, questions []hooks.Q
 	q := &question{service: s, call: call, request: stored, questions: questions}
 	if isNew {
 		s.Recorder.Asked(call, Decision(stored, Asked), q.way())
+		if s.Notify != nil {
+			s.Notify(stored)
+		}
 	}
 	return q.put(ctx)
 }

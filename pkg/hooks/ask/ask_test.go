@@ -66,7 +66,7 @@ func newWorld(t *testing.T, userDir string) *world {
 // call is a change of docs/a under I that the scope stands against, to be asked about in any way.
 func (w *world) call(with ...func(*hooks.Call)) *hooks.Call {
 	set := check.Value(w.intents.Load())(w.t)
-	c := &hooks.Call{Tool: "write_to_file", Class: hooks.Destructive, Intents: set, Arguments: []byte(`{"path":"docs/a"}`)}
+	c := &hooks.Call{Tool: "write_to_file", Class: hooks.Destructive, Intents: set, Arguments: []byte(`{"content":"x\n","path":"docs/a"}`)}
 	c.Intent, _ = set.Get("I")
 	c.Effects.Files = []*hooks.FileEffect{{Change: change.Change{Op: change.Created, Path: "docs/a", After: change.Version{Hash: "sha256:1", Bytes: []byte("x\n")}}}}
 	for _, f := range with {
@@ -272,7 +272,7 @@ func TestResume(t *testing.T) {
 		c.Session, _, _ = sessions.Select(t.Context(), session.Caller{Connection: "c"}, "", "I", "")
 	}
 	resume := func(c *hooks.Call) string {
-		if _, err := w.Resume(t.Context(), c, w.asked); err != nil {
+		if _, _, err := w.Resume(t.Context(), c, w.asked); err != nil {
 			return string(refusal.From(err).Code())
 		}
 		return "goes on"

@@ -5,6 +5,8 @@
 //
 //   - a client that did not declare forms is never sent one;
 //   - a yes is about what was shown: the call is judged anew after it, and passes only if the digest is the same;
+//   - what the operator has made of a call is a call of its own: it passes only where it is stopped by what the operator was
+//     asked, on the content that the operator saw, and whatever else stands against it is refused or asked about anew;
 //   - a yes that came through a client is held to the state that went out with the question, which the client can
 //     neither make nor use twice;
 //   - a call that waits keeps neither its place in the order of its session nor one among the calls that run;

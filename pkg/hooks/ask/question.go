@@ -183,6 +183,8 @@ func (q *question) concluded(a *approval.Answer, err error) (string, error) {
 	switch {
 	case a != nil && a.Decision == approval.Deny:
 		return "", rejected(*a)
+	case a != nil && a.Edit != nil:
+		return "", instead(q.call, q.request, *a)
 	case a != nil:
 		return a.ID, nil
 	case errors.Is(err, context.Canceled):
@@ -194,8 +196,7 @@ func (q *question) concluded(a *approval.Answer, err error) (string, error) {
 		return q.request.ID, nil
 	case errors.Is(err, approval.ErrUnknown):
 		// Somebody else's call was let through by the answer, or it was taken back.
-		return "", refusal.New(refusal.Busy, "The answer to this call was used by another, or taken back. Nothing was changed.").
-			Suggest("Make the call again to have the operator asked.")
+		return "", usedByAnother()
 	}
 	return "", refusal.From(err)
 }
@@ -218,7 +219,7 @@ func required(reason string, r approval.Request, shared bool) *refusal.Refusal {
 	}
 	command := operatorCommand(r.ID)
 	return refused.With("operator_command", command).
-		Suggest("Ask the user to look at the request and answer it in the workspace: %s (or deny, or orchestra-mcp approvals watch). Then call resume_approval with approval_id: %q, or make the same call again.", command, r.ID)
+		Suggest("Ask the user to look at the request and answer it in the workspace: %s (or deny, or orchestra-mcp approvals watch). %s", command, again(r))
 }
 
 // operatorCommand shows and answers a request.

@@ -26,7 +26,10 @@ const (
 func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 	r := approval.Request{
 		Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
-		Arguments: arguments(call.Arguments),
+		Arguments: arguments(call.Arguments), ByClient: call.ByClient,
+	}
+	if e := call.Edited; e != nil {
+		r.Asked = &approval.Asked{ID: e.ID, Digest: e.Asked, Edit: approval.Edit(e.From)}
 	}
 	if call.Session != nil {
 		r.Session = call.Session.PublicID()
@@ -157,13 +160,13 @@ func Arguments(r approval.Request, session string) (hooks.Arguments, error) {
 	if session == "" {
 		return hooks.ReadArguments(r.Arguments), nil
 	}
-	return storedWith(r, "session", session)
+	return storedWith(r.Arguments, "session", session)
 }
 
-// storedWith are the stored arguments of a request with another member.
-func storedWith(r approval.Request, name, value string) (hooks.Arguments, error) {
+// storedWith are stored arguments with another member.
+func storedWith(stored json.RawMessage, name, value string) (hooks.Arguments, error) {
 	object := map[string]json.RawMessage{}
-	if err := json.Unmarshal(r.Arguments, &object); err != nil {
+	if err := json.Unmarshal(stored, &object); err != nil {
 		return hooks.Arguments{}, err
 	}
 	var err error

@@ -11,9 +11,34 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
-// Resume finds the request that a caller wants to go on with, and waits for its answer if it has none. Only who asked
-// can: the same principal, in the same session.
-func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, error) {
+// Resume finds the request that a caller wants to go on with, and its answer, for which it waits if there is none. Only who
+// asked can: the same principal, in the same session.
+func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (approval.Request, approval.Answer, error) {
+	r, err := s.resumable(call, id)
+	if err != nil {
+		return r, approval.Answer{}, err
+	}
+	a, err := s.Store.AnswerOf(id)
+	if errors.Is(err, approval.ErrPending) && s.Store.Shared() {
+		a, err = (&question{service: s, call: call, request: r}).await(ctx)
+	}
+	switch {
+	case err == nil && a.Decision == approval.Deny:
+		return r, a, rejected(a)
+	case err == nil && a.Edit != nil && s.Store.Spent(id) && !ForNobody(r):
+		return r, a, s.unknown(id)
+	case errors.Is(err, context.Canceled):
+		return r, a, refusal.New(refusal.Cancelled, "The call was cancelled while it waited for the operator; nothing was changed.")
+	case errors.Is(err, approval.ErrPending), errors.Is(err, context.DeadlineExceeded):
+		return r, a, required(fmt.Sprintf("The operator has not answered %s yet.", r.ID), r, s.Store.Shared())
+	case errors.Is(err, approval.ErrUnknown):
+		return r, a, s.unknown(id)
+	}
+	return r, a, err
+}
+
+// resumable finds a request that the caller may go on with.
+func (s *Service) resumable(call *hooks.Call, id string) (approval.Request, error) {
 	r, err := s.Store.Get(id)
 	if err == nil && r.Principal != approval.PrincipalMark(call.Caller.Principal) {
 		err = approval.ErrUnknown
@@ -27,24 +52,7 @@ func (s *Service) Resume(ctx context.Context, call *hooks.Call, id string) (appr
 		return r, refusal.Newf(refusal.FileNotFound, "The request %s was made in another session.", r.ID).WithHint(refusal.HintFixArguments).
 			Suggest("Pass the `session` of the call that asked, or make the call again.")
 	}
-	q := &question{service: s, call: call, request: r}
-	a, err := s.Store.AnswerOf(id)
-	if errors.Is(err, approval.ErrPending) && s.Store.Shared() {
-		a, err = q.await(ctx)
-	}
-	switch {
-	case err == nil && a.Decision == approval.Deny:
-		return r, rejected(a)
-	case err == nil:
-		return r, nil
-	case errors.Is(err, context.Canceled):
-		return r, refusal.New(refusal.Cancelled, "The call was cancelled while it waited for the operator; nothing was changed.")
-	case errors.Is(err, approval.ErrPending), errors.Is(err, context.DeadlineExceeded):
-		return r, required(fmt.Sprintf("The operator has not answered %s yet.", r.ID), r, s.Store.Shared())
-	case errors.Is(err, approval.ErrUnknown):
-		return r, s.unknown(id)
-	}
-	return r, err
+	return r, nil
 }
 
 func (q *question) await(ctx context.Context) (approval.Answer, error) {
@@ -84,7 +92,7 @@ func ArgumentsForNobody(r approval.Request) (hooks.Arguments, error) {
 	if r.Tool != "request_scope_expansion" {
 		return hooks.ReadArguments(r.Arguments), nil
 	}
-	return storedWith(r, "intent_id", r.IntentID)
+	return storedWith(r.Arguments, "intent_id", r.IntentID)
 }
 
 // Approved lets pass the very call of a request that the operator has approved, and no other. It asks nobody.
@@ -98,11 +106,20 @@ type approved struct {
 	request approval.Request
 }
 
+// Lapse implements hooks.Asker: whoever waits may still use the answer.
+func (a *approved) Lapse(string) {}
+
 // CanAsk implements hooks.Asker.
 func (a *approved) CanAsk(*hooks.Call, hooks.Question) bool { return true }
 
 // Pass implements hooks.Asker.
 func (a *approved) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) ([]string, bool, error) {
+	if call.Edited != nil {
+		unused := func(approval.Answer) (bool, error) { return true, nil }
+		if notes, passed, err := a.edited(call, questions, unused); passed || err != nil {
+			return notes, passed, err
+		}
+	}
 	made := requestOf(call, questions)
 	made.Principal = a.request.Principal
 	if made.ComputeDigest() != a.request.Digest {

@@ -91,7 +91,7 @@ func (h *checkHook) matching(outcome *hooks.Outcome) []string {
 }
 
 func (h *checkHook) run(ctx context.Context, changed []string) (command.Result, error) {
-	return h.start(ctx, command.Spec{Command: h.Command, Unkept: true, Timeout: h.Timeout}, "CHANGED_FILES="+strings.Join(changed, "\n"))
+	return h.Run(ctx, command.Spec{Command: h.Command, Unkept: true, Timeout: h.Timeout}, "CHANGED_FILES="+strings.Join(changed, "\n"))
 }
 
 // excerptLines and excerptLimit bound what of a check's output reaches the agent, in lines and characters.

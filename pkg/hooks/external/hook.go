@@ -104,12 +104,12 @@ func (p *program) run(ctx context.Context, e event) (command.Result, error) {
 	if err != nil {
 		return command.Result{}, err
 	}
-	return p.start(ctx, command.Spec{Command: p.Command, Input: append(input, '\n'), Apart: true, Unkept: true, Timeout: p.Timeout},
+	return p.Run(ctx, command.Spec{Command: p.Command, Input: append(input, '\n'), Apart: true, Unkept: true, Timeout: p.Timeout},
 		"CLAUDE_PROJECT_DIR="+p.Workspace.Dir())
 }
 
-// start runs a program in the workspace root, with one variable more.
-func (o *Options) start(ctx context.Context, spec command.Spec, variable string) (command.Result, error) {
+// Run runs a program of the operator in the workspace root, with more variables.
+func (o *Options) Run(ctx context.Context, spec command.Spec, variables ...string) (command.Result, error) {
 	if o.Runner == nil {
 		return command.Result{}, errNoShell
 	}
@@ -118,7 +118,7 @@ func (o *Options) start(ctx context.Context, spec command.Spec, variable string)
 		return command.Result{}, err
 	}
 	defer dir.Close()
-	spec.Dir, spec.Env = dir, append(command.FilterEnv(os.Environ(), o.KeepEnv...), variable)
+	spec.Dir, spec.Env = dir, append(command.FilterEnv(os.Environ(), o.KeepEnv...), variables...)
 	return o.Runner.Run(ctx, spec)
 }
 

@@ -71,7 +71,7 @@ func commandOf(cmd *hooks.CommandOutcome) *record.Command {
 	line, left := redact.Line(cmd.Line)
 	return &record.Command{
 		Command: line, Redacted: left, Programs: redacted(cmd.Programs), Unjudged: cmd.Unjudged, Cwd: cmd.Cwd, ExitCode: cmd.ExitCode, TimedOut: cmd.TimedOut,
-		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Sandbox: cmd.Sandbox,
+		DurationMS: cmd.DurationMS, OutputHash: cmd.OutputHash, Artifact: cmd.Artifact, Sandbox: cmd.Sandbox,
 		Background: cmd.Job != "", Job: cmd.Job, Started: cmd.Started, EndedBy: cmd.EndedBy,
 	}
 }

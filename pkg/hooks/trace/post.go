@@ -33,10 +33,10 @@ func Seen(remember func(hash string, content []byte)) hooks.PostHook {
 			case change.Deleted:
 				call.Views.Forgot(f.Path)
 			case change.Moved:
-				wrote(call.Views, f, f.From)
+				wrote(call, f, f.From)
 				call.Views.Forgot(f.From)
 			default:
-				wrote(call.Views, f, f.Path)
+				wrote(call, f, f.Path)
 			}
 		}
 		return nil
@@ -59,32 +59,69 @@ func followed(views *session.Views, changed []hooks.FileOutcome) {
 	}
 }
 
-// wrote counts what the session knows of its own write: all of it where it gave the whole content or had seen the whole
-// of what it changed, else the lines that it had seen, at their new places, and those that it wrote.
-func wrote(views *session.Views, f hooks.FileOutcome, from string) {
-	view, ok := views.Seen(from)
-	ok = ok && view.Hash == f.Before.Hash
-	if f.Before.Hash == "" || f.Knowledge == hooks.KnowsNothing || ok && view.Whole {
-		views.Wrote(f.Path, f.After.Hash)
+// wrote counts what the session knows of its own write. Where the operator has edited it, that is what the session would
+// know of what it asked for, as far as that stands; the operator's lines it knows where the result shows all of them.
+func wrote(call *hooks.Call, f hooks.FileOutcome, from string) {
+	views, edited := call.Views, call.Edited
+	if edited == nil || !edited.Lines() {
+		know(views, f.Path, f.After, known(views, f.Change, f.Knowledge, from))
 		return
 	}
-	var seen [][2]int
-	if ok {
-		seen = view.Lines
+	shown := edited.Told().Complete
+	var lines [][2]int
+	if was := edited.AskedFor(f.Path, f.Before.Hash); was != nil {
+		lines = known(views, was.Change, was.Knowledge, from)
+		if _, _, text := hooks.Texts(was.After.Bytes, f.After.Bytes); text {
+			lines = carried(lines, hooks.HunksOf(was.After.Bytes, f.After.Bytes), shown)
+		} else if was.After.Hash != f.After.Hash {
+			lines = nil
+		}
+	} else if view, ok := views.Seen(from); ok && view.Hash == f.Before.Hash {
+		if lines = view.Lines; view.Whole {
+			lines = wholeFile()
+		}
+		lines = carried(lines, f.Hunks, shown)
+	}
+	know(views, f.Path, f.After, lines)
+}
+
+// known are the lines of a changed file that a session knows which has made the change: all of it where it gave the whole
+// content or had seen the whole of what it changed, else the lines that it had seen, at their new places, and those that
+// it wrote.
+func known(views *session.Views, c change.Change, knows hooks.Knowledge, from string) [][2]int {
+	view, ok := views.Seen(from)
+	ok = ok && view.Hash == c.Before.Hash
+	switch {
+	case c.Before.Hash == "" || knows == hooks.KnowsNothing || ok && view.Whole:
+		return wholeFile()
+	case !ok:
+		view.Lines = nil
+	}
+	return carried(view.Lines, c.Hunks, true)
+}
+
+// wholeFile are all lines of a file, however many it has.
+func wholeFile() [][2]int { return [][2]int{{1, math.MaxInt32}} }
+
+// know has a session know some lines of a file.
+func know(views *session.Views, path string, now change.Version, lines [][2]int) {
+	if len(lines) == 1 && lines[0] == wholeFile()[0] {
+		views.Wrote(path, now.Hash)
+		return
 	}
 	total := 1
-	if text, err := workspace.Decode(f.After.Bytes); err == nil {
+	if text, err := workspace.Decode(now.Bytes); err == nil {
 		total = len(edit.RawLines(text.String))
 	}
-	views.Saw(f.Path, f.After.Hash, total, 1, 0)
-	for _, r := range carried(seen, f.Hunks) {
-		views.Saw(f.Path, f.After.Hash, total, r[0], r[1])
+	views.Saw(path, now.Hash, total, 1, 0)
+	for _, r := range lines {
+		views.Saw(path, now.Hash, total, r[0], r[1])
 	}
 }
 
 // carried gives the lines after a change that are known: seen lines outside
-// its hunks, where they stand now, and the lines that the hunks brought.
-func carried(seen [][2]int, hunks [][4]int) [][2]int {
+// its hunks, where they stand now, and, where shown, the lines that the hunks brought.
+func carried(seen [][2]int, hunks [][4]int, shown bool) [][2]int {
 	var known [][2]int
 	next, shift := 1, 0
 	keep := func(last int) {
@@ -97,7 +134,7 @@ func carried(seen [][2]int, hunks [][4]int) [][2]int {
 	for _, h := range hunks {
 		before, after := start(h[0], h[1]), start(h[2], h[3])
 		keep(before - 1)
-		if h[3] > 0 {
+		if h[3] > 0 && shown {
 			known = append(known, [2]int{after, after + h[3] - 1})
 		}
 		next = before + h[1]

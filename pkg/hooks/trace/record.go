@@ -40,12 +40,22 @@ func base(call *hooks.Call) record.Record {
 	if call.Session != nil {
 		rec.Session = call.Session.PublicID()
 	}
+	if e := call.Edited; e != nil {
+		rec.Detail = map[string]any{detailEdited: map[string]string{"request": e.ID, "asked": e.Asked, "made": e.Made}}
+	}
 	return rec
 }
+
+// detailEdited is the key of what the operator has made of a call: the request's id, and the digests of the call as it was
+// asked for and as it was made, "" for one that was not let pass.
+const detailEdited = "edited"
 
 func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) record.Record {
 	rec := base(call)
 	rec.Kind = record.KindMutation
+	if call.Edited != nil && call.Edited.Lines() {
+		rec.Contributor.Type = record.ContributorMixed
+	}
 	rec.Changes = r.changes(ctx, outcome.Changed())
 	if len(rec.Changes) > 0 {
 		rec.MutationClass = string(outcome.Class.Class)
@@ -59,7 +69,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		}
 	}
 	if len(call.Notes) > 0 {
-		rec.Detail = map[string]any{"notes": redacted(call.Notes)}
+		rec.Detail = detailOf(rec.Detail, map[string]any{"notes": redacted(call.Notes)})
 	}
 	if cmd := outcome.Command; cmd != nil {
 		rec.Kind, rec.Command, rec.Violations = record.KindCommand, commandOf(cmd), violations(outcome.Violations)

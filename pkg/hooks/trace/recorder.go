@@ -300,7 +300,7 @@ func (r *Recorder) Answered(ctx context.Context, call *hooks.Call, d record.Deci
 func decided(call *hooks.Call, d record.Decision, way string) record.Record {
 	rec := base(call)
 	short(&d)
-	rec.Kind, rec.Decision, rec.Detail = record.KindDecision, &d, map[string]any{"way": way}
+	rec.Kind, rec.Decision, rec.Detail = record.KindDecision, &d, detailOf(rec.Detail, map[string]any{"way": way})
 	return rec
 }
 

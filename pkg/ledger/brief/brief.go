@@ -181,6 +181,9 @@ func lifecycle(e record.Entry) string {
 			parts = append(parts, `"`+name+`"`)
 		}
 	}
+	if fields := References(e, "edited"); len(fields) > 0 {
+		parts = append(parts, shown(strings.Join(fields, ", "), textLength))
+	}
 	if kind := word("lesson"); kind != "" {
 		parts = append(parts, kind+": "+word("text"))
 	}

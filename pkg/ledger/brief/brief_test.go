@@ -57,6 +57,7 @@ func TestLifecycleIsToldByItsStep(t *testing.T) {
 		`update_intent "Weather\u202e" TODO a, b`:       {"proposed": "Weather\u202e", "owned_scope": []any{"a", "b"}, "status": "TODO"},
 		`update_intent x/** (why\n)`:                    {"scope_added": []string{"x/**"}, "reason": "why\n"},
 		`update_intent decision: use UTC`:               {"lesson": "decision", "text": "use UTC"},
+		`update_intent name, owned_scope`:               {"edited": []any{"name", "owned_scope"}},
 		`update_intent`:                                 {"status": 7},
 	} {
 		e := record.Entry{Record: record.Record{Kind: record.KindLifecycle, Call: "update_intent", Detail: detail}}

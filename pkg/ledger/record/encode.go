@@ -89,7 +89,7 @@ type oursJSON struct {
 	Command     *Command         `json:"command,omitzero"`
 	Violations  []Violation      `json:"violations,omitempty"`
 	Part        *Part            `json:"part,omitzero"`
-	Detail      map[string]any   `json:"detail,omitempty"`
+	Detail      detail           `json:"detail,omitempty"`
 }
 
 type changeJSON struct {

@@ -33,7 +33,7 @@ func Parse(line []byte) (Entry, error) {
 		return Entry{Record: Record{Kind: KindWithheld}, Hash: of.String(), Raw: bytes.Clone(line), Prev: texts(prev)}, nil
 	}
 	var decoded lineJSON
-	if err := json.Unmarshal(line, &decoded, json.WithUnmarshalers(exactNumbers)); err != nil {
+	if err := json.Unmarshal(line, &decoded); err != nil {
 		return Entry{}, fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
 	e := Entry{
@@ -126,6 +126,14 @@ func readContributor(line *lineJSON) Contributor {
 		c.ModelSource = ours.ModelSource
 	}
 	return c
+}
+
+// detail is a Record's Detail on a line.
+type detail map[string]any
+
+// UnmarshalJSONFrom leaves the other members of a line to the decoder as it is, which has less to look for then.
+func (d *detail) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return json.UnmarshalDecode(dec, (*map[string]any)(d), json.WithUnmarshalers(exactNumbers))
 }
 
 // exactNumbers makes numbers in Detail come back as the Go number that encodes to the same text: int64, else uint64,

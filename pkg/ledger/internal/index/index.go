@@ -121,16 +121,30 @@ func (x *Index) Knows(archive string) bool {
 	return v != nil && v.final
 }
 
+// Archive is the index of an archive, if it is known to its end; the archive is not read.
+func (x *Index) Archive(name string) (v *View, known bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	v = x.known(name)
+	return v, v.final
+}
+
+// known is what this process or an earlier one has indexed of a segment.
+func (x *Index) known(name string) *View {
+	v := x.segments[name]
+	if v == nil {
+		v = x.load(name)
+		v.settle()
+		x.segments[name] = v
+	}
+	return v
+}
+
 // View brings the index of a segment up to what is in it now. The home is not locked.
 func (x *Index) View(ctx context.Context, at segment.Extent) (*View, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	v := x.segments[at.Name]
-	if v == nil {
-		v = x.load(at.Name)
-		v.settle()
-		x.segments[at.Name] = v
-	}
+	v := x.known(at.Name)
 	if v.final || segment.Unchanged(v.info, at.Info) {
 		return v, nil
 	}

@@ -42,6 +42,7 @@ type query struct {
 	index  *index.Index // nil where all is read
 	wanted index.Wanted
 	views  map[string]*index.View
+	times  map[string]*index.View // of the segments whose times are known
 }
 
 // each gives the matches of one segment. After ErrStale, what was given is not given again.
@@ -175,7 +176,7 @@ func (q *query) run(ctx context.Context, at where, visit func(record.Entry) erro
 	if err := q.useIndex(ctx, x, places); err != nil {
 		return false, err
 	}
-	if !q.inTurn && (len(places) <= maxMerged || q.Limit > 0 && len(q.views) == len(places)) {
+	if !q.inTurn && (len(places) <= maxMerged || q.Limit > 0 && len(places)-len(q.times) <= maxMerged) {
 		return true, enough(q.merge(ctx, root, places, q.limited(visit)))
 	}
 	for _, place := range places {
@@ -208,7 +209,18 @@ func enough(err error) error {
 // useIndex brings the index up to the places. A segment that cannot be indexed is read.
 func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.Extent) error {
 	w, selective := index.WantedBy(q.Filter, q.paths)
-	if !selective || q.inTurn {
+	q.times = make(map[string]*index.View, len(places))
+	switch {
+	case q.inTurn:
+		return nil
+	case !selective && q.Limit > 0: // what is known of the times tells which segments need not be begun
+		for _, place := range places {
+			if v, known := x.Archive(place.Name); known {
+				q.times[place.Name] = v
+			}
+		}
+		return nil
+	case !selective:
 		return nil
 	}
 	q.index, q.wanted, q.views = x, w, make(map[string]*index.View, len(places))
@@ -218,7 +230,7 @@ func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.E
 			return fmt.Errorf("query the ledger: %w", err)
 		}
 		if err == nil {
-			q.views[place.Name] = v
+			q.views[place.Name], q.times[place.Name] = v, v
 		}
 	}
 	x.Tidy(places)

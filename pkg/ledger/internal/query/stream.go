@@ -73,7 +73,7 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 
 // bound is a time that no match of a segment comes before: where nothing is known of it, one of the ends of time.
 func (q *query) bound(segment string) time.Time {
-	v := q.views[segment]
+	v := q.times[segment]
 	switch {
 	case v != nil && q.Newest:
 		return v.Greatest

@@ -1,0 +1,43 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
+
+// An intent is added, starts, gets more scope and ends on the page, as the file and a second window show.
+func TestIntents(t *testing.T) {
+	w := newWorld(t)
+	ws := w.workspace("weather")
+	c := w.console(ws)
+	page, other := c.opened(nil), c.opened(nil)
+	other.goes(ws.at("intents"))
+	page.clicks("link", "Intents")
+	page.does(`await page.getByText("New intent").click()`)
+	page.types("Name", "Say when it rains")
+	page.types("Description", "Rain, \"heavy\": yes.\nAnd snow.")
+	page.types("Owned scope", "rain/**\nsnow/*.go")
+	page.types("Constraints", "Use metres")
+	page.types("Acceptance criteria", "It rains")
+	page.types("Verify commands", "true")
+	page.clicks("button", "Add")
+	page.sees("Added INT-006.")
+	page.sees("And snow.")
+	other.sees("INT-006 Say when it rains")
+
+	page.clicks("button", "In progress")
+	page.sees("INT-006 is IN_PROGRESS.")
+	other.does(`await page.getByRole("region", {name: "In progress"}).getByText("INT-006").waitFor()`)
+	page.types("Globs, one a line", "hail/**")
+	page.does(`await page.getByRole("button", {name: "Add"}).last().click()`)
+	page.sees("INT-006 owns more now.")
+	page.sees("hail/**")
+	page.clicks("button", "Blocked")
+	page.sees("INT-006 is BLOCKED.")
+	page.clicks("button", "Done")
+	page.sees("is DONE.")
+	file := ws.read(".orchestration/active_intents.yaml")
+	check.That(t, strings.Contains(file, "hail/**") && strings.HasPrefix(file, "# The work of this test."), "the file: %s", file)
+}
