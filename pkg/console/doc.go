@@ -3,14 +3,17 @@
 //
 // # Promise
 //
-// The page is served on a loopback address, at a port by chance, from what the program holds; it needs no network. It shows and changes
-// nothing without two secrets at once: a cookie, and a key that only the page's memory has and that goes with each request
-// as a header (cookies do not tell ports apart, and browsers keep them on disk). Both come from a link that is good once.
-// Requests whose Host or Origin is another's are refused, and so are all but those for the empty document of processes that a
-// governed command started, as far as the system tells: on Linux, by the processes that have the connection open. One that hides
-// what it has open counts as a command's where a command's hides it, and one that has closed the connection always. What others wrote is text: it is escaped, characters that cannot be seen are made visible, and the
-// page runs no script but its own files. Answers and changes go through package operator, and so through a server's
-// engine, gate and ledger.
+// The page is served on a loopback address, at a port by chance, from what the program holds; it needs no network. It
+// shows and changes nothing without two secrets at once: a cookie, and a key that only the page's memory has and that goes
+// with each request as a header (cookies do not tell ports apart, and browsers keep them on disk). Both come from a link
+// that is good once.
+//
+// Requests whose Host or Origin is another's are refused. So are those of processes that a governed command has started,
+// but for the empty document, as far as the system tells: on Linux, by who has the connection open. Who has closed it is
+// refused, and who hides what it has open, where a command's process hides that.
+//
+// What others wrote is text: it is escaped, characters that cannot be seen are made visible, and the page runs no script but
+// its own files. Answers and changes go through package operator, and so through a server's engine, gate and ledger.
 //
 // # Non-promise
 //
