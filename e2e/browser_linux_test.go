@@ -127,7 +127,7 @@ func (t *tab) says(expression string) string {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	t.calls(t.session, "Runtime.evaluate", args{"expression": "(async () => String(" + expression + "))()", "awaitPromise": true}, &got)
+	t.calls(t.session, "Runtime.evaluate", args{"expression": "(async () => String(await (" + expression + ")))()", "awaitPromise": true, "userGesture": true}, &got)
 	text, _ := got.Result.Value.(string)
 	if got.ExceptionDetails != nil {
 		return "exception: " + string(got.ExceptionDetails)
@@ -145,4 +145,20 @@ func (t *tab) shows(text string) {
 		}
 		check.Must(t.t, time.Now().Before(late), "the page never shows %q: %s", text, got)
 	}
+}
+
+// awaits waits until an expression is true.
+func (t *tab) awaits(expression string) {
+	t.t.Helper()
+	for late := time.Now().Add(patience); t.says(expression) != "true"; time.Sleep(20 * time.Millisecond) {
+		check.Must(t.t, time.Now().Before(late), "never: %s: %s", expression, t.says("document.body?.innerText"))
+	}
+}
+
+// frames is the tree of what is shown in the page, as the browser tells it.
+func (t *tab) frames() string {
+	t.t.Helper()
+	var tree json.RawMessage
+	t.calls(t.session, "Page.getFrameTree", args{}, &tree)
+	return string(tree)
 }

@@ -52,7 +52,7 @@ func TestWhoHasGoneIsRefused(t *testing.T) {
 	check.OK(t, raw.Control(func(fd uintptr) { check.NoError(t, unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1)) }))
 	s.writes(conn, request("POST", "/do/w/{ID}/intents", form, append(s.in.both(), ours, "Content-Type: application/x-www-form-urlencoded")...))
 	check.OK(t, conn.Close())
-	s.log.has("a program was refused")
+	s.log.has(t, "a program was refused")
 	check.That(t, !added(), "the intent was added")
 	a := s.does("/do/w/{ID}/intents", form)
 	check.That(t, a.status == 200 && added(), "%d %s", a.status, a.body)

@@ -74,10 +74,16 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 // has waits for a line of the log.
-func (l *lines) has(text string) {
-	for line := range l.got {
-		if strings.Contains(line, text) {
-			return
+func (l *lines) has(t *testing.T, text string) {
+	t.Helper()
+	for late := time.After(time.Minute); ; {
+		select {
+		case line := <-l.got:
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-late:
+			t.Fatalf("the log never says %q", text)
 		}
 	}
 }
