@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/presence"
 )
 
 // hostileText would run or load something where it is taken for more than text.
@@ -32,6 +34,7 @@ func TestAppsInABrowser(t *testing.T) {
 		missing(t, "no chromium to show apps in")
 	}
 	w := newWorkspace(t)
+	announceConsole(t, w)
 	w.write(".orchestration/active_intents.yaml", `active_intents: [{id: INT-001, name: "`+hostileText+`", status: IN_PROGRESS, owned_scope: ["src/**"], agent: "`+hostileText+`"}]`)
 	w.write("src/"+strings.ReplaceAll(hostileText, "/", "")+".txt", "by hand\n")
 	var page, csp string
@@ -54,6 +57,18 @@ func TestAppsInABrowser(t *testing.T) {
 		check.OK(t, decoder.Decode(&seen))
 		holdsApp(t, c, seen)
 	}
+}
+
+const consoleAt = "http://127.0.0.1:4567/"
+
+// announceConsole has servers find a console that runs, as the command of that name does.
+func announceConsole(t *testing.T, w *workspace) {
+	dir := filepath.Join(w.home, "config", "orchestra-mcp")
+	check.OK(t, os.MkdirAll(dir, 0o700))
+	root := check.Value(os.OpenRoot(dir))(t)
+	defer root.Close()
+	mark := check.Value(presence.Register(root, presence.Server{ID: presence.NewID(), Transport: "console", Address: "127.0.0.1:4567"}))(t)
+	t.Cleanup(mark.Remove)
 }
 
 // appOf reads the page that the tools name, with the policy for it.
@@ -116,7 +131,7 @@ func holdsApp(t *testing.T, c args, seen shownApp) {
 	}
 	opened := ""
 	if c["links"] == true {
-		opened = "http://127.0.0.1:7429/"
+		opened = consoleAt
 	}
 	check.Equal(t, strings.Join(seen.Opened, " "), opened, name+": opened")
 	check.That(t, seen.Height > 20, "%s says that it is %v high", name, seen.Height)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 	"github.com/intentgov/orchestra-mcp/pkg/console"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -45,6 +47,7 @@ func (a *app) console(ctx context.Context, _ []string) error {
 	if err != nil {
 		return fmt.Errorf("listen for the browser: %w", err)
 	}
+	defer a.announce(listener.Addr()).Remove()
 	page := console.New(o)
 	link := func() string {
 		text := page.Link(listener.Addr())
@@ -53,7 +56,9 @@ func (a *app) console(ctx context.Context, _ []string) error {
 		return text
 	}
 	a.Println("The console is at this link, which is good once:")
-	defer a.openPage(ctx, listener.Addr(), link())()
+	file := filepath.Join(settings.UserDir(a.environ()), fmt.Sprintf("console-%d.html", os.Getpid()))
+	defer os.Remove(file)
+	a.openPage(ctx, file, link())
 	if a.inTerminal {
 		a.Println("Press Enter for another link, Ctrl-C to end.")
 		a.Flush()
@@ -64,6 +69,22 @@ func (a *app) console(ctx context.Context, _ []string) error {
 		}()
 	}
 	return page.Serve(ctx, listener)
+}
+
+// announce notes where the console is, for links to it in clients.
+func (a *app) announce(at net.Addr) *presence.Mark {
+	root, err := os.OpenRoot(settings.UserDir(a.environ()))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	mark, err := presence.Register(root, presence.Server{
+		ID: presence.NewID(), Transport: "console", Address: at.String(), Version: buildinfo.Read().Version, StartedAt: a.now(),
+	})
+	if err != nil {
+		a.warn("clients cannot link to the console: %v", err)
+	}
+	return mark
 }
 
 // presentWorkspace is the workspace of the directory that the command runs in, if it is one.
@@ -77,14 +98,12 @@ func (a *app) presentWorkspace() (string, bool) {
 }
 
 // openPage has the desktop open the link, where there is one. Arguments of programs can be read by others, so that the link
-// goes through a file in the user's own directory, which no command of an agent can read. What it returns removes the file.
-func (a *app) openPage(ctx context.Context, at net.Addr, link string) (remove func()) {
+// goes through a file in the user's own directory, which no command of an agent can read.
+func (a *app) openPage(ctx context.Context, file, link string) {
 	opener := a.desktopOpener()
 	if !a.inTerminal || opener == nil {
-		return func() {}
+		return
 	}
-	_, port, _ := net.SplitHostPort(at.String())
-	file := filepath.Join(settings.UserDir(a.environ()), "console-"+port+".html")
 	page := `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=` + link + `"><title>orchestra-mcp</title>`
 	open := exec.CommandContext(ctx, opener[0], append(opener[1:], file)...)
 	err := privatefile.Replace(file, page)
@@ -93,10 +112,9 @@ func (a *app) openPage(ctx context.Context, at net.Addr, link string) (remove fu
 	}
 	if err != nil {
 		a.warn("the page could not be opened by itself: %v", err)
-	} else {
-		go func() { _ = open.Wait() }()
+		return
 	}
-	return func() { _ = os.Remove(file) }
+	go func() { _ = open.Wait() }()
 }
 
 // desktopOpener is the program that opens files as a double click does, nil if there is no desktop.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -152,7 +151,7 @@ func (p *logPrinter) allColumns() []logColumn {
 	return []logColumn{
 		{"TIME", 19, when("2006-01-02 15:04:05")}, {"RECORD", 8, func(e record.Entry) string { return brief.ShortID(operator.NameOf(e)) }},
 		{"KIND", 9, func(e record.Entry) string { return string(e.Kind) }}, {"INTENT", 12, func(e record.Entry) string { return e.IntentID }},
-		{"WHO", 22, who}, {"CLASS", 16, func(e record.Entry) string { return e.MutationClass }},
+		{"WHO", 22, operator.Who}, {"CLASS", 16, func(e record.Entry) string { return e.MutationClass }},
 		{"TIME", 11, when("01-02 15:04")},
 	}
 }
@@ -211,18 +210,4 @@ func (p *logPrinter) row(cell func(logColumn) string, what string) string {
 		return row.String()
 	}
 	return ansi.Truncate(row.String(), p.width, "…")
-}
-
-// who names who made a record: a human, the model without its provider, else the client.
-func who(e record.Entry) string {
-	switch c := e.Contributor; {
-	case c.Type == record.ContributorHuman:
-		return c.Type
-	case c.ModelID != "":
-		return path.Base(c.ModelID)
-	case e.Client.Name != "":
-		return e.Client.Name
-	default:
-		return c.Type
-	}
 }

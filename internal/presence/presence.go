@@ -3,6 +3,8 @@
 // A server that serves a client has a file in .orchestration/state/servers/, locked (flock) for the life of the process:
 // the kernel gives the lock back however the process ends. It also notes the workspace in the user's directory.
 //
+// A console has such a file in the user's directory.
+//
 //	.orchestration/state/servers/ID.json   {"id":…,"pid":…,"place":…,"transport":"stdio","address":"","version":…,"started_at":…}
 //	<user directory>/workspaces/<16 hex>   the workspace's absolute path and a newline; the name is from its SHA-256
 //
@@ -42,7 +44,7 @@ type Server struct {
 	ID        string    `json:"id"`
 	PID       int       `json:"pid"`
 	Place     string    `json:"place,omitempty"` // the boot and the pid namespace of PID, see durable.Place
-	Transport string    `json:"transport"`       // stdio, http or sse
+	Transport string    `json:"transport"`       // stdio, http, sse or console
 	Address   string    `json:"address,omitempty"`
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"started_at"`

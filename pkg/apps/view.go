@@ -26,6 +26,8 @@ type View struct {
 	Approval *approvalView `json:"approval,omitempty"`
 	Board    *boardView    `json:"board,omitempty"`
 	Blame    *blameView    `json:"blame,omitempty"`
+	// Console is the address of a console that runs, which has no secret in it; "" if none does.
+	Console string `json:"console,omitempty"`
 	// More says what is not shown; "" if nothing is left out.
 	More string `json:"more,omitempty"`
 }

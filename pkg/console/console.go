@@ -3,8 +3,11 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -42,16 +45,27 @@ func New(o Options) *Console {
 	return c
 }
 
-// Address is where the console listens if it can: a browser keeps a permission to notify by address.
-const Address = "127.0.0.1:7429"
+// Ports that a console can have, and how many of them are tried.
+const (
+	firstPort = 20_000
+	ports     = 40_000
+	triedOnes = 20
+)
 
-// Listen takes Address, or another port of the loopback address where that is taken.
+// Listen takes a port of the loopback address by chance. A browser keeps what it got from an address: a program that listened
+// where a console was, as any command of an agent can, may have left a service worker there that gets every later link. Such
+// a program could take all other ports, so that only a few are tried.
 func Listen(ctx context.Context) (net.Listener, error) {
 	var config net.ListenConfig
-	if l, err := config.Listen(ctx, "tcp", Address); err == nil {
-		return l, nil
+	var errs []error
+	for range triedOnes {
+		l, err := config.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(ports))))
+		if err == nil {
+			return l, nil
+		}
+		errs = append(errs, err)
 	}
-	return config.Listen(ctx, "tcp", "127.0.0.1:0")
+	return nil, fmt.Errorf("%d ports by chance are all taken; look what holds them: %w", triedOnes, errors.Join(errs...))
 }
 
 // Link makes a link to the console at an address that lets one browser in, once, within a quarter of an hour.
@@ -70,7 +84,7 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 	c.door.at = l.Addr()
 	server := &http.Server{
 		Handler: c.guard(c.routes), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: c.withPeer,
 	}
 	watched := make(chan struct{})
 	go func() {

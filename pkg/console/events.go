@@ -61,7 +61,10 @@ const beat = 10 * time.Second
 
 // events streams what changes to a page, until it or its login goes. It begins with what waits.
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
-	login, _ := c.door.who(r)
+	login, ok := c.door.who(r)
+	if !ok {
+		return // it was let out meanwhile
+	}
 	page := c.hub.join()
 	defer c.hub.leave(page)
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -5,4 +5,4 @@ package console
 import "net/netip"
 
 // processesOf finds none: other systems do not tell.
-func processesOf(netip.AddrPort, netip.AddrPort) []int { return nil }
+func processesOf(netip.AddrPort, netip.AddrPort) ([]int, error) { return nil, nil }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"hash/fnv"
@@ -146,7 +145,7 @@ func functions() template.FuncMap {
 		"iso":        func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"short":      brief.ShortID,
 		"line":       brief.Line,
-		"who":        who,
+		"who":        operator.Who,
 		"name":       operator.NameOf,
 		"at":         at,
 		"hue":        hue,
@@ -197,18 +196,6 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// who names who made a record: a human, the model without its provider, else the client.
-func who(e record.Entry) string {
-	if e.Contributor.Type == record.ContributorHuman {
-		return e.Contributor.Type
-	}
-	model := ""
-	if e.Contributor.ModelID != "" {
-		model = path.Base(e.Contributor.ModelID)
-	}
-	return cmp.Or(model, e.Client.Name, e.Contributor.Type)
 }
 
 // found is a list of records with the page that it stands on.

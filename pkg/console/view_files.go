@@ -138,7 +138,8 @@ func recordOf(l blame.Line) string {
 }
 
 func blameError(err error) error {
-	if errors.Is(err, blame.ErrNotAFile) || errors.Is(err, blame.ErrNoSuchLine) || errors.Is(err, workspace.ErrBinary) {
+	_, noPath := errors.AsType[*fs.PathError](err) // it leads out of the workspace, or there is nothing
+	if noPath || errors.Is(err, blame.ErrNotAFile) || errors.Is(err, blame.ErrNoSuchLine) || errors.Is(err, workspace.ErrBinary) {
 		return notFound(err.Error())
 	}
 	return err

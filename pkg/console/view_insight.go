@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,13 +26,16 @@ func (c *Console) insight(r *http.Request) (page, error) {
 	}
 	since := r.URL.Query().Get("since")
 	if since == "" {
-		since = c.Now().UTC().AddDate(0, 0, -insightDays).Format(time.DateOnly)
+		since = c.daysAgo(insightDays)
 	}
 	if _, err := dayOf(since); err != nil {
 		return page{}, err
 	}
 	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}, Data: since}, nil
 }
+
+// daysAgo is a day in UTC.
+func (c *Console) daysAgo(n int) string { return c.Now().UTC().AddDate(0, 0, -n).Format(time.DateOnly) }
 
 // chart is the numbers of one kind over time, drawn as bars that stand on each other.
 type chart struct {
@@ -73,7 +77,7 @@ func (c *Console) insightCounts(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if err := p.counted.Update(r.Context(), p.Ledger); err != nil {
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
 		return page{}, err
 	}
 	t := p.counted.Timeline(insight.Range{Since: since, Top: insightTop})
@@ -157,7 +161,7 @@ func (c *Console) scopes(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if err := p.counted.Update(r.Context(), p.Ledger); err != nil {
+	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
 		return page{}, err
 	}
 	found, err := p.counted.Scopes(r.Context(), intent.Open(p.Root))

@@ -44,9 +44,9 @@ type Share string
 
 // The shares. An empty directory is there wholly if whatever would be put into it is in the scope.
 const (
-	Wholly Share = "wholly"
-	Part   Share = "partly"
-	Not    Share = "not"
+	Wholly   Share = "wholly"
+	Partly   Share = "partly"
+	NotAtAll Share = "not"
 )
 
 // Coverage tells which children of a directory a scope covers, and how many files; it walks all that is below. The scope need
@@ -134,9 +134,9 @@ func (c *coverage) visit(name string, isDir bool) {
 func shareOf(in, out int) Share {
 	switch {
 	case in == 0:
-		return Not
+		return NotAtAll
 	case out == 0:
 		return Wholly
 	}
-	return Part
+	return Partly
 }

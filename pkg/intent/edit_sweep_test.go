@@ -76,19 +76,27 @@ var (
 )
 
 func (w *writer) blockIntent(id string, base int) {
-	pad := strings.Repeat(" ", base+2)
-	first := strings.Repeat(" ", base) + "- "
-	fields := slices.Concat(textFields, listFields, []string{"commands", "status", "priority"})
-	w.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
-	w.add(id, "id", first+"id: "+id+w.maybe()+"\n")
+	dash := w.pick("- ", "- ", "-   ")
+	pad := strings.Repeat(" ", base+len(dash))
+	fields := slices.Concat([]string{"id"}, textFields, listFields, []string{"commands", "status", "priority"})
+	if w.IntN(2) == 0 {
+		w.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	}
+	begun := len(w.pieces)
+	defer func() {
+		head := &w.pieces[begun]
+		head.text = strings.Repeat(" ", base) + dash + head.text[len(pad):]
+	}()
 	for _, field := range fields {
-		if w.IntN(5) == 0 && field != "owned_scope" {
+		if w.IntN(5) == 0 && field != "owned_scope" && field != "id" {
 			continue
 		}
-		if w.IntN(4) == 0 {
+		if w.IntN(4) == 0 && len(w.pieces) > begun {
 			w.add("", "", w.pick("\n", pad+w.comment()+"\n"))
 		}
 		switch {
+		case field == "id":
+			w.add(id, field, pad+"id: "+id+w.maybe()+"\n")
 		case field == "status":
 			w.add(id, field, pad+"status: TODO"+w.maybe()+"\n")
 		case field == "priority":
@@ -250,7 +258,7 @@ func (w *writer) edit(in *intent.Intent) (e intent.Edit, moves bool) {
 // went are still there, and all that was not edited is as it was.
 func TestEditsKeepTheRest(t *testing.T) {
 	refused := 0
-	rounds := check.Rounds(300, 20_000)
+	rounds := check.Rounds(150, 20_000)
 	w := newWorkspace(t, "")
 	for seed := range rounds {
 		g := writer{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), owner: map[string]string{}}

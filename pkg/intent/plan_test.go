@@ -120,7 +120,7 @@ func checkEdit(t *testing.T, before string, after []byte, was []*intent.Intent, 
 	}
 	rest := string(after)
 	for line := range strings.SplitSeq(before, "\n") {
-		_, comment, ok := strings.Cut(line, "#")
+		_, comment, ok := strings.Cut(" "+line, " #")
 		if !ok {
 			continue
 		}

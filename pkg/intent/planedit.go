@@ -72,13 +72,16 @@ func set[T any](field, to *T) {
 func (e Edit) check() error {
 	after := e.Applied(Intent{})
 	c := after.Commands
-	for name, texts := range map[string][]string{
-		"name": {after.Name}, "description": {after.Description}, "agent": {after.Agent}, "owned_scope": after.OwnedScope,
-		"constraints": after.Constraints, "acceptance_criteria": after.AcceptanceCriteria, "verify": after.Verify,
-		"commands": slices.Concat(c.Allow, c.Ask, c.Deny),
+	for _, field := range []struct {
+		name  string
+		texts []string
+	}{
+		{"name", []string{after.Name}}, {"description", []string{after.Description}}, {"agent", []string{after.Agent}}, {"owned_scope", after.OwnedScope},
+		{"constraints", after.Constraints}, {"acceptance_criteria", after.AcceptanceCriteria}, {"verify", after.Verify},
+		{"commands", slices.Concat(c.Allow, c.Ask, c.Deny)},
 	} {
-		if slices.ContainsFunc(texts, unclean) {
-			return fmt.Errorf("%s must be valid UTF-8 without control characters", name)
+		if slices.ContainsFunc(field.texts, unclean) {
+			return fmt.Errorf("%s must be valid UTF-8 without control characters", field.name)
 		}
 	}
 	for _, prefix := range slices.Concat(c.Allow, c.Ask, c.Deny) {

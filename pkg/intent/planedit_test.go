@@ -27,9 +27,9 @@ func TestEditLayouts(t *testing.T) {
 			intent.Edit{OwnedScope: &texts{"b", "a"}},
 			"    owned_scope:\n    # of all\n    - a # one\n    # of b\n    - b # two", "    owned_scope:\n    # of all\n    # of b\n    - b # two\n    - a # one"},
 		"another text in the place of an entry": {
-			intent.Edit{Constraints: &texts{"Use Go", "c"}, OwnedScope: &texts{"x/**", "b"}},
-			"    constraints:\n    - Use Goo # why\n    - c\n    owned_scope: [ a/**, b ] # s\n",
-			"    constraints:\n    - \"Use Go\" # why\n    - c\n    owned_scope: [ \"x/**\", b ] # s\n"},
+			intent.Edit{Constraints: &texts{"Use Go", "d"}, OwnedScope: &texts{"x/**", "b"}},
+			"    constraints:\n    - |- # why\n      Use Goo\n    # of c\n    - c # c\n    owned_scope: [ a/**, b ] # s\n",
+			"    constraints:\n    - \"Use Go\" # why\n    # of c\n    - \"d\" # c\n    owned_scope: [ \"x/**\", b ] # s\n"},
 		"all entries go": {
 			intent.Edit{Constraints: &texts{}, AcceptanceCriteria: &texts{}},
 			"    constraints: # none now\n    # of a\n    - a # one\n    acceptance_criteria: [a, b] # c\n",

@@ -43,11 +43,6 @@ func (s *Scope) At(path string) Position {
 	return p
 }
 
-// Match reports whether the directory itself is in the scope.
-func (p Position) Match() bool {
-	return p.any(func(pattern *pathglob.Pattern, state pathglob.State) bool { return pattern.Accepts(state) })
-}
-
 // Covers reports whether everything that is or could be below is in the scope.
 func (p Position) Covers() bool {
 	return p.any(func(pattern *pathglob.Pattern, state pathglob.State) bool { return pattern.Covers(state) })

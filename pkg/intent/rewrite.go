@@ -40,7 +40,6 @@ func emptyValue(name string) *yaml.Node {
 // replace puts a value in the place of a whole other one.
 func (w *rewrite) replace(mapping, key, old, value *yaml.Node) error {
 	w.style(value, old)
-	inline := mapping.Style&yaml.FlowStyle != 0
 	if value.Kind == yaml.MappingNode {
 		value.Style = yaml.FlowStyle
 	}
@@ -57,14 +56,13 @@ func (w *rewrite) replace(mapping, key, old, value *yaml.Node) error {
 		at.end, ok = w.source.fieldEnd(key, old)
 		at.start = at.end
 	}
-	if !ok || old.Kind == yaml.MappingNode && old.Style&yaml.FlowStyle == 0 {
+	if !ok || old.Kind == yaml.MappingNode && strings.Contains(string(w.source.data[at.start:at.end]), "#") { // one without keys
 		return layoutError(old, key.Value)
 	}
 	head, body := text, ""
 	if first := strings.Index(text, w.source.eol); first >= 0 {
 		head, body = text[:first], text[first:]
 	}
-	behind := w.source.lineEnd(at.end)
 	if isBlockScalar(old) {
 		header := w.source.blockHeader(at.start)
 		from := w.source.lineEnd(header)
@@ -72,7 +70,8 @@ func (w *rewrite) replace(mapping, key, old, value *yaml.Node) error {
 		return nil
 	}
 	w.splices = append(w.splices, splice{at.start, at.end, head})
-	if body != "" && !inline {
+	if body != "" {
+		behind := w.source.lineEnd(at.end)
 		w.splices = append(w.splices, splice{behind, behind, body})
 	}
 	return nil

@@ -19,7 +19,12 @@ func (w *rewrite) list(key, list, value *yaml.Node) error {
 	for _, item := range value.Content {
 		want = append(want, item.Value)
 	}
-	l := listRewrite{rewrite: w, was: was, want: want, at: places(was, want)}
+	l := listRewrite{rewrite: w, items: list.Content, was: was, want: want, at: places(was, want), becomes: slices.Repeat([]int{-1}, len(was))}
+	for i, at := range l.at {
+		if at >= 0 {
+			l.becomes[at] = i
+		}
+	}
 	for _, item := range list.Content {
 		at, ok := w.source.nodeSpan(item)
 		if !ok {
@@ -65,13 +70,15 @@ func places(was, want []string) []int {
 // listRewrite is a rewrite of one list.
 type listRewrite struct {
 	*rewrite
+	items     []*yaml.Node // the old entries
 	was, want []string
 	at        []int  // of each wanted entry, which of the old ones it is; -1 for a new one
+	becomes   []int  // of each old entry, which of the wanted ones it is; -1 for one that goes
 	values    []span // of the old entries
 	starts    []int  // of the old entries with their anchors and tags
 }
 
-func (l *listRewrite) kept(i int) bool { return slices.Contains(l.at, i) }
+func (l *listRewrite) kept(i int) bool { return l.becomes[i] >= 0 }
 
 // entry is what the lines of an entry of a block list say, from the end of the line before to the end of the last.
 type entry struct{ above, text string }
@@ -140,14 +147,18 @@ func (l *listRewrite) blockEntries(list *yaml.Node) (entries []entry, indent int
 }
 
 // entryText is the text from one offset to another around an old entry, with the new text where that has another.
-func (l *listRewrite) entryText(i, from, to int) string {
-	value := l.values[i]
-	for k, at := range l.at {
-		if at == i && l.want[k] != l.was[i] {
-			return string(l.source.data[from:value.start]) + quote(l.want[k]) + string(l.source.data[value.end:to])
-		}
+func (l *listRewrite) entryText(i, start, end int) string {
+	data, value := l.source.data, l.values[i]
+	to := l.becomes[i]
+	if to < 0 || l.want[to] == l.was[i] {
+		return string(data[start:end])
 	}
-	return string(l.source.data[from:to])
+	text := string(data[start:value.start]) + quote(l.want[to])
+	if isBlockScalar(l.items[i]) { // a comment can stand behind its indicators
+		header := l.source.blockHeader(value.start)
+		text += string(data[header:l.source.lineEnd(header)])
+	}
+	return text + string(data[value.end:end])
 }
 
 // flow puts new entries behind those that they follow, and cuts out what goes.

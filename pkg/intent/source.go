@@ -88,13 +88,13 @@ func (s *source) scalarSpan(n *yaml.Node) (start, end int, ok bool) {
 	if n.Kind != yaml.ScalarNode || start < 0 {
 		return 0, 0, false
 	}
-	text := string(s.data[start:])
+	text := s.data[start:]
 	switch n.Style {
 	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
 		length := quotedLength(text)
 		return start, start + length, length > 0
 	case 0:
-		return start, start + len(n.Value), n.Value != "" && strings.HasPrefix(text, n.Value)
+		return start, start + len(n.Value), n.Value != "" && bytes.HasPrefix(text, []byte(n.Value))
 	}
 	return 0, 0, false
 }
@@ -109,8 +109,8 @@ func (s *source) fieldEnd(key, value *yaml.Node) (end int, ok bool) {
 }
 
 // quotedLength returns the length of the quoted scalar that text begins with, or 0.
-func quotedLength(text string) int {
-	if text == "" {
+func quotedLength(text []byte) int {
+	if len(text) == 0 {
 		return 0
 	}
 	quote := text[0]
@@ -119,7 +119,7 @@ func quotedLength(text string) int {
 		case text[i] == '\\' && quote == '"':
 			i++
 		case text[i] != quote:
-		case quote == '\'' && strings.HasPrefix(text[i+1:], "'"):
+		case quote == '\'' && i+1 < len(text) && text[i+1] == '\'':
 			i++
 		default:
 			return i + 1

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func (s *source) wordEnd(at int) int {
 func (s *source) scalarEnd(n *yaml.Node, start int) int {
 	switch n.Style &^ yaml.TaggedStyle {
 	case yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle:
-		if length := quotedLength(string(s.data[start:])); length > 0 {
+		if length := quotedLength(s.data[start:]); length > 0 {
 			return start + length
 		}
 	case yaml.LiteralStyle, yaml.FoldedStyle:
@@ -170,8 +171,8 @@ func (s *source) skipComments(at int) (behind int, comment bool) {
 
 // lineAt returns the index of the line that holds an offset.
 func (s *source) lineAt(at int) int {
-	i := len(s.lines) - 1
-	for i > 0 && s.lines[i] > at {
+	i, begins := slices.BinarySearch(s.lines, at)
+	if !begins && i > 0 {
 		i--
 	}
 	return i

@@ -71,6 +71,9 @@ func (b *Inbox) recordAnswer(ctx context.Context, r approval.Request, given appr
 	if len(ids) > 0 {
 		detail["grants"] = ids
 	}
+	if given.Edit != nil {
+		detail["edited"] = true // what was made of the call stands in its own record
+	}
 	err := b.record(ctx, b.recordOf(r, ask.AnswerDecision(r, given), detail))
 	if err == nil {
 		return nil

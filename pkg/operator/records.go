@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -31,6 +32,20 @@ func (a *Ambiguous) Error() string {
 
 // NameOf is what Find takes to find a record: its id, else the hash of its line.
 func NameOf(e record.Entry) string { return cmp.Or(e.ID, e.Hash) }
+
+// Who names who made a record: a human, the model without its provider, else the client.
+func Who(e record.Entry) string {
+	switch c := e.Contributor; {
+	case c.Type == record.ContributorHuman:
+		return c.Type
+	case c.ModelID != "":
+		return path.Base(c.ModelID)
+	case e.Client.Name != "":
+		return e.Client.Name
+	default:
+		return c.Type
+	}
+}
 
 // Record is a record of the ledger, on several lines if it was spread.
 type Record struct {

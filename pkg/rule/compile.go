@@ -46,7 +46,13 @@ func Compile(name, when string, action Action, message string) (*Rule, error) {
 	if err != nil {
 		return nil, &SyntaxError{1, 1, err.Error()}
 	}
-	return &Rule{name, action, message, program}, nil
+	fields := []string{}
+	for _, named := range ast.NativeRep().ReferenceMap() {
+		if named.Name != "" {
+			fields = append(fields, named.Name)
+		}
+	}
+	return &Rule{name, action, message, program, when, fields}, nil
 }
 
 // environment is the same for all rules and never changes.

@@ -32,17 +32,17 @@ func catalogue() []Field {
 		{Name: "paths", kind: texts, get: func(f *Facts) any { return f.Paths }, Doc: "All paths that the call changes, both ends of a move included."},
 
 		{Name: "effect.kind", kind: text, get: func(f *Facts) any { return f.Effect.Kind }, Doc: "`create`, `modify`, `delete`, `move` or `command`."},
-		{Name: "effect.path", kind: text, get: func(f *Facts) any { return f.Effect.Path }, Doc: "The file, relative to the workspace, links resolved; of a move the place where it goes. Empty for a command."},
-		{Name: "effect.from", kind: text, get: func(f *Facts) any { return f.Effect.From }, Doc: "Where a moved file comes from. Empty for the other kinds."},
-		{Name: "effect.before", kind: text, get: func(f *Facts) any { return lazy(f.Effect.Before) }, Doc: "The file's text before. Empty if it did not exist or is binary."},
-		{Name: "effect.after", kind: text, get: func(f *Facts) any { return lazy(f.Effect.After) }, Doc: "The file's text after. Empty if it is deleted or binary."},
+		{Name: "effect.path", kind: text, get: func(f *Facts) any { return f.Effect.Path }, Doc: "The file, relative to the workspace, links resolved; of a move the place where it goes."},
+		{Name: "effect.from", kind: text, get: func(f *Facts) any { return f.Effect.From }, Doc: "Where a moved file comes from."},
+		{Name: "effect.before", kind: text, get: func(f *Facts) any { return lazy(f.Effect.Before) }, Doc: "The file's text before, unless it is binary."},
+		{Name: "effect.after", kind: text, get: func(f *Facts) any { return lazy(f.Effect.After) }, Doc: "The file's text after, unless it is binary."},
 		{Name: "effect.added", kind: texts, get: func(f *Facts) any { return lazy(f.Effect.Added) }, Doc: "The lines that the change adds, without line ends. A changed line is removed and added."},
 		{Name: "effect.removed", kind: texts, get: func(f *Facts) any { return lazy(f.Effect.Removed) }, Doc: "The lines that it removes."},
 		{Name: "effect.before_size", kind: number, get: func(f *Facts) any { return f.Effect.BeforeSize }, Doc: "The file's size before, in bytes."},
 		{Name: "effect.after_size", kind: number, get: func(f *Facts) any { return f.Effect.AfterSize }, Doc: "Its size after, in bytes."},
 		{Name: "effect.binary", kind: truth, get: func(f *Facts) any { return lazy(f.Effect.Binary) }, Doc: "The content before or after is not text."},
 
-		{Name: "command.line", kind: text, get: func(f *Facts) any { return f.Command.Line }, Doc: "The command line as the shell gets it. Empty where the call runs none; so are the other `command` fields."},
+		{Name: "command.line", kind: text, get: func(f *Facts) any { return f.Command.Line }, Doc: "The command line as the shell gets it."},
 		{Name: "command.cwd", kind: text, get: func(f *Facts) any { return f.Command.Cwd }, Doc: "The directory that it runs in, `.` for the workspace's root."},
 		{Name: "command.background", kind: truth, get: func(f *Facts) any { return f.Command.Background }, Doc: "It goes on behind the call."},
 		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs that the line can run, each a list of its name and its arguments as far as they are literal."},
@@ -55,11 +55,11 @@ func catalogue() []Field {
 
 		{Name: "session.client", kind: text, get: func(f *Facts) any { return f.Session.Client }, Doc: "The client's name, by its own word."},
 		{Name: "session.client_version", kind: text, get: func(f *Facts) any { return f.Session.ClientVersion }, Doc: "Its version, by its own word."},
-		{Name: "session.model", kind: text, get: func(f *Facts) any { return f.Session.Model }, Doc: "The model's id, where the client says it; else empty."},
+		{Name: "session.model", kind: text, get: func(f *Facts) any { return f.Session.Model }, Doc: "The model's id, where the client says it."},
 
-		{Name: "class.declared", kind: text, get: func(f *Facts) any { return f.Class.Declared }, Doc: "`AST_REFACTOR` or `INTENT_EVOLUTION` as the agent declared it, else empty."},
-		{Name: "class.computed", kind: text, get: func(f *Facts) any { return lazy(f.Class.Computed) }, Doc: "The class that the record will have. Empty for a command, which changes what it changes."},
-		{Name: "class.evidence", kind: text, get: func(f *Facts) any { return lazy(f.Class.Evidence) }, Doc: "`proven`, `proven-local`, `unproven` or `unsupported` ([classes](classes.md)). Empty for a command."},
+		{Name: "class.declared", kind: text, get: func(f *Facts) any { return f.Class.Declared }, Doc: "`AST_REFACTOR` or `INTENT_EVOLUTION` as the agent declared it."},
+		{Name: "class.computed", kind: text, get: func(f *Facts) any { return lazy(f.Class.Computed) }, Doc: "The class that the record will have. A command has none."},
+		{Name: "class.evidence", kind: text, get: func(f *Facts) any { return lazy(f.Class.Evidence) }, Doc: "`proven`, `proven-local`, `unproven` or `unsupported` ([classes](classes.md))."},
 	}
 }
 

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 )
@@ -22,6 +23,18 @@ type Rule struct {
 	Message string // what the operator has to say to the agent, or ""
 
 	program cel.Program
+	when    string
+	fields  []string // that the condition names
+}
+
+// Reads reports whether the condition names one of the fields.
+func (r *Rule) Reads(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(r.fields, name) })
+}
+
+// Same reports whether two rules say the same of every call.
+func (r *Rule) Same(other *Rule) bool {
+	return r.Name == other.Name && r.Action == other.Action && r.when == other.when
 }
 
 // SyntaxError says where an expression cannot be understood.

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/netip"
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/apps"
 	"github.com/intentgov/orchestra-mcp/pkg/blame"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
@@ -62,6 +65,7 @@ func (s *incoming) viewMeta(ctx context.Context, call mcpbridge.Call, caller ses
 	ctx, cancel := context.WithTimeout(ctx, viewTime)
 	defer cancel()
 	if v := s.view(ctx, call, caller, r); v != nil {
+		v.Console = s.console()
 		return map[string]any{apps.MetaKey: v}
 	}
 	return nil
@@ -88,6 +92,25 @@ func (s *incoming) view(ctx context.Context, call mcpbridge.Call, caller session
 		return s.boardView(ctx, caller)
 	}
 	return nil
+}
+
+// console is the address of a console of the same user that runs, "" for none.
+func (s *Server) console() string {
+	if s.options.UserDir == "" {
+		return ""
+	}
+	root, err := os.OpenRoot(s.options.UserDir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	running, _ := presence.Servers(root)
+	for _, c := range running {
+		if at, err := netip.ParseAddrPort(c.Address); err == nil && at.Addr().IsLoopback() {
+			return "http://" + at.String() + "/"
+		}
+	}
+	return ""
 }
 
 func (s *incoming) boardView(ctx context.Context, caller session.Caller) *apps.View {

@@ -153,6 +153,23 @@ func TestEditedCallIsAskedAboutAnew(t *testing.T) {
 	check.That(t, b.inbox().Spent(first.ID), "the answer of the first can still be used")
 }
 
+// A call that waits goes on waiting for what its edit needs besides.
+func TestWaitingCallIsAskedAboutAnew(t *testing.T) {
+	t.Parallel()
+	b, s := start(t, newWorkspace(t), asks, waits).under("INT-001")
+	done := make(chan reply, 1)
+	go func() {
+		done <- b.Call("apply_patch", args{"session": s, "patch": patch("*** Add File: docs/n", "+asked")})
+	}()
+	first := b.edits(b.pending(), patch("*** Add File: docs/n", "+made", "*** Add File: .envrc", "+made too"))
+	second := b.pending()
+	b.answers(second, approval.Once, "")
+	got := <-done
+	check.Must(t, !got.Error && second != first.ID && b.read("docs/n") == "made\n" && b.exists(".envrc"), "%s", got.Text)
+	check.That(t, strings.Contains(fmt.Sprint(told(got)["diff"]), "+made too"), "%v", told(got))
+	b.wantRecord(`"kind":"mutation"`, `"type":"mixed"`, `"edited":{"asked":"`+first.Digest, second)
+}
+
 // A command that the operator has made another one runs as that, and its record is the agent's.
 func TestEditedCommandRuns(t *testing.T) {
 	t.Parallel()
@@ -256,13 +273,15 @@ func TestForgedEditIsNone(t *testing.T) {
 // The operator's lines count as seen where the result shows all of them; what the agent sent and stands is known.
 func TestWhatOfAnEditCountsAsSeen(t *testing.T) {
 	t.Parallel()
+	long := "one\n" + strings.Repeat("a line of sixteen\n", 1000) + "three\n"
 	for name, c := range map[string]struct {
-		made string
-		seen bool
+		made       string
+		seen, read bool // the operator's lines: by the result, or by read_file afterwards
 	}{
-		"what is shown":     {"one\nby hand\nthree\n", true},
-		"what is too long":  {"one\n" + strings.Repeat("a line of sixteen\n", 1000) + "three\n", false},
-		"what is not lines": {strings.Repeat("x", 17<<10), false},
+		"what is shown":              {made: "one\nby hand\nthree\n", seen: true},
+		"what is too long":           {made: long},
+		"what is too long, but read": {made: long, read: true},
+		"what is not lines":          {made: strings.Repeat("x", 17<<10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +292,10 @@ func TestWhatOfAnEditCountsAsSeen(t *testing.T) {
 			check.Equal(t, told(got)["complete"], any(c.seen))
 			s = b.OK("select_active_intent", args{"intent_id": "INT-002", "session": s}).Str("session")
 			put := args{"session": s, "path": "docs/n", "content": "over\n"}
-			if c.seen {
+			if c.read { // all but the lines that the agent sent
+				b.OK("read_file", args{"session": s, "path": "docs/n", "offset": 2, "limit": 1000})
+			}
+			if c.seen || c.read {
 				b.OK("write_to_file", put)
 				return
 			}

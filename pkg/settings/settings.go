@@ -35,10 +35,10 @@ type Settings struct {
 	}
 	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a declared refactor that cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
 	Tools         struct {
-		RooAliases bool `order:"free" doc:"Also offer edit and search_replace, other names of edit_file in Roo Code."`
+		RooAliases bool `order:"free" doc:"Also offer edit_file as edit and search_replace, as Roo Code does."`
 	}
 	Results struct {
-		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text. structuredContent has all of it; short keeps a client that shows its model both from paying twice."`
+		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text; structuredContent has all of it. short is for clients that show their model both."`
 	}
 	Rules     []Rule `order:"restricts" check:"rules" doc:"Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents." example:"{name: no-eval, when: 'effect.after.contains(\"eval(\")', action: refuse, message: \"Do not use eval.\"}"`
 	Approvals struct {
@@ -47,13 +47,13 @@ type Settings struct {
 		IgnoredPath    Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a path that .intentignore excludes."`
 		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and the like)."`
 		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
-		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator's answer before it returns APPROVAL_REQUIRED."`
+		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator before it returns APPROVAL_REQUIRED."`
 		Lifetime       time.Duration `default:"15m" order:"less" range:"1s..168h" doc:"How long an approval for one call can be used."`
 		Notify         []Notice      `order:"programs" check:"notify" doc:"What tells you of a new request: a command, which gets it as JSON on standard input, or a url (https, or local http), by POST." example:"{command: 'notify-send \"$APPROVAL_TITLE\"'}"`
 	}
 	Sandbox    Choice `before:"commands.network" default:"best" choices:"off, best, require-landlock, require" order:"off<best<require-landlock<require" doc:"How commands are confined: best takes the highest level that works here, require refuses below the full level, require-landlock below Landlock."`
 	Commands   Commands
-	Durability Choice `default:"full" choices:"os, full" order:"os<full" doc:"full flushes a change and its record to disk before the call returns, os leaves that to the system: a power cut can lose the last ones."`
+	Durability Choice `default:"full" choices:"os, full" order:"os<full" doc:"full flushes a change and its record to disk before the call returns, os leaves that to the system, and a power cut can lose the last."`
 	Ledger     struct {
 		Layout      Choice   `default:"single" choices:"single, sessions" order:"free" doc:"One ledger file, or one a session, which never conflict in git."`
 		Git         Choice   `default:"ref" choices:"ref, tree, off" order:"free" doc:"How the ledger of a new workspace travels with git: ref keeps it beside the tree and carries it in refs/orchestra/ledger, tree commits it as a file, off carries it nowhere. One in the tree stays there until orchestra-mcp ledger move."`
@@ -70,7 +70,7 @@ type Settings struct {
 	Lessons   Lessons
 	Transport Choice `default:"stdio" choices:"stdio, http, sse" order:"fixed" doc:"How clients connect. sse is for older clients."`
 	Auth      struct {
-		Token string `order:"fixed" check:"token" secret:"true" doc:"The bearer token of the HTTP transports, at least 16 characters. If it is empty one is made, kept in the file token beside your own settings, and shown on standard error at each start."`
+		Token string `order:"fixed" check:"token" secret:"true" doc:"The bearer token of the HTTP transports, at least 16 characters. Without one, one is made, kept in the file token beside your settings, and shown on standard error at each start."`
 	}
 	HTTP    HTTP
 	Session struct {
@@ -79,13 +79,13 @@ type Settings struct {
 	Limits struct {
 		FileSize    Size `default:"32MiB" order:"less" range:"1KiB..1GiB" doc:"The largest file that the file tools read or write."`
 		RequestSize Size `default:"16MiB" order:"less" range:"64KiB..1GiB" doc:"The largest message of a client."`
-		ContextSize Size `default:"24KiB" order:"free" range:"1KiB..1MiB" doc:"The largest context that select_active_intent returns."`
+		ContextSize Size `default:"24KiB" order:"free" range:"1KiB..1MiB" doc:"The largest context of select_active_intent."`
 		Rate        int  `default:"100" order:"less" range:"1.." doc:"How many requests a second one client may send over HTTP."`
 	}
 	Log struct {
 		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
 	}
-	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches; an exit code other than 0 means problems, and the output goes back to the agent. Each runs once a call, for commands.timeout at most." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
+	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. An exit code other than 0 means problems, and the agent gets the output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
 	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them, every tool that changes something. timeout is 1m if left out, 10m at most." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
 }
 
@@ -100,10 +100,10 @@ type Commands struct {
 	MaxTimeout       time.Duration `default:"30m" order:"less" range:"1s..24h" doc:"The longest timeout that an agent can ask for."`
 	OutputCap        Size          `default:"64MiB" order:"less" range:"64KiB..16GiB" doc:"How much of one command's output is kept for read_command_output."`
 	OutputTotal      Size          `default:"512MiB" order:"less" range:"1MiB..1024GiB" doc:"How much output is kept in all; the oldest goes first."`
-	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes one command can have at a time. Where the kernel counts them, threads count too."`
+	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes a command can have. Where the kernel counts them, threads count too."`
 	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
 	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
-	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them, such as caches. Those of known toolchains are found without this." example:"\"build/\""`
+	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them. Those of known toolchains are found." example:"\"build/\""`
 	RevertViolations bool          `order:"true" doc:"Undo what a command changed out of scope. It is recorded either way."`
 	Env              []string      `order:"grants" doc:"Environment variables, or globs of them, that commands get although they look like secrets." example:"\"NPM_TOKEN\""`
 }
@@ -111,7 +111,7 @@ type Commands struct {
 // HTTP is how the HTTP transports listen.
 type HTTP struct {
 	Listen         string   `default:"127.0.0.1:7428" order:"fixed" check:"listen" doc:"Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."`
-	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address that the client reached, and the names in http.listen and in the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
+	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address reached, and the names in http.listen and the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
 	AllowedOrigins []string `order:"grants" doc:"Origins of web pages that may connect, beside those of the server itself." example:"\"https://app.example.com\""`
 	TLSCert        string   `order:"fixed" doc:"File with the certificate chain in PEM form; with http.tls_key it turns on TLS."`
 	TLSKey         string   `order:"fixed" doc:"File with the private key in PEM form."`

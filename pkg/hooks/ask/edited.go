@@ -69,6 +69,8 @@ func (s *Service) edited(call *hooks.Call, questions []hooks.Question, use func(
 	switch {
 	case a == nil:
 		return nil, false, s.answered(made)
+	case !s.Store.Valid(*a):
+		return nil, false, usedByAnother()
 	case !stands(r, made) && len(questions) == 0:
 		return nil, false, refusal.New(refusal.StaleFile, "What the operator saw has changed since. Nothing was changed.").
 			Suggest("Make your call again to have the operator asked.")
@@ -97,7 +99,7 @@ func isEdited(err error) bool {
 // governs: the call changes the intents, and nothing else.
 func governs(call *hooks.Call) bool { return ForNobody(approval.Request{Tool: call.Tool}) }
 
-// editOf finds the answer of a request that has an edit and can be used; nil where there is none.
+// editOf finds the answer of a request that has an edit, used or not; nil where there is none, or it was taken back.
 func (s *Service) editOf(id string) (approval.Request, *approval.Answer, error) {
 	r, err := s.Store.Get(id)
 	if errors.Is(err, approval.ErrUnknown) {
@@ -107,13 +109,13 @@ func (s *Service) editOf(id string) (approval.Request, *approval.Answer, error) 
 		return r, nil, err
 	}
 	a, err := s.Store.AnswerOf(id)
-	if err != nil || a.Edit == nil || !s.Store.Valid(a) {
+	if err != nil || a.Edit == nil {
 		return r, nil, nil
 	}
 	return r, &a, nil
 }
 
-// answered refuses a call whose edit has been used, unless the operator was asked about it anew, and has answered.
+// answered refuses a call whose edit was taken back, unless the operator was asked about it anew, and has answered.
 func (s *Service) answered(made approval.Request) error {
 	_, granted, err := s.Store.Covered(made)
 	if err != nil || granted {
