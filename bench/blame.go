@@ -74,7 +74,7 @@ func (b *blamed) image(oid string) ([]byte, bool) { content, ok := b.images[oid]
 func (b *blamed) content() []byte { return []byte(strings.Join(b.lines, "\n") + "\n") }
 
 func (b *blamed) make() {
-	b.writeLedger(b.dir, b.records)
+	b.writeLedger(b.dir, b.records, "")
 	for i := range blamedLines {
 		b.lines = append(b.lines, fmt.Sprintf("\tvalue%d := compute(%d)", i, i%97))
 	}

@@ -7,8 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/backtest"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/policies"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/ledgertest"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/verify"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
 // longIntents is how many intents share the long ledger. One more has no record there.
@@ -18,19 +23,59 @@ const longIntents = 20
 func measureLedger(s *suite) {
 	dir := s.workspace(longIntents + 1)
 	s.atEnd(func() error { return os.RemoveAll(filepath.Join(dir, ".orchestration")) })
-	s.writeLedger(dir, s.records)
+	s.writeLedger(dir, s.records, s.keepPolicy(dir))
 	writeFile(filepath.Join(dir, "file.txt"), content(fileSize, 0))
 	l := longLedger{suite: s, dir: dir, length: thousands(int64(s.records)) + " records"}
 	l.start()
 	l.selects()
 	l.verify()
+	l.replay()
 }
 
 // writeLedger writes a ledger of n records into a workspace.
-func (s *suite) writeLedger(dir string, n int) {
+func (s *suite) writeLedger(dir string, n int, policy string) {
 	root := must(os.OpenRoot(dir))
 	defer root.Close()
-	check(ledgertest.Write(s.ctx, root, ledgertest.Shape{Records: n, Intents: longIntents}))
+	check(ledgertest.Write(s.ctx, root, ledgertest.Shape{Records: n, Intents: longIntents, Policy: policy}))
+}
+
+// keepPolicy keeps what the workspace's calls are judged by.
+func (s *suite) keepPolicy(dir string) (digest string) {
+	root := must(os.OpenRoot(dir))
+	defer root.Close()
+	return must(policies.Book{Root: root}.Put(policies.Policy{Intents: intent.Open(root).Texts(), Settings: policies.Of(settings.Defaults())}))
+}
+
+// replayedIntents have narrower scopes, rules and commands than those of the workspace.
+func replayedIntents() []byte {
+	text := "active_intents:\n"
+	for i := range longIntents {
+		text += fmt.Sprintf("  - {id: %s, name: Replayed, status: IN_PROGRESS, owned_scope: [\"src/{api,core,store}/**\", \"docs/**\"], "+
+			"commands: {deny: [\"git push\", \"npm publish\"], ask: [\"npm install\"]}, "+
+			"rules: [{name: no-lock, when: 'effect.path.endsWith(\".lock\")', action: ask}]}\n", ledgertest.Intent(i))
+	}
+	return []byte(text)
+}
+
+func (l longLedger) replay() {
+	root := must(os.OpenRoot(l.dir))
+	defer root.Close()
+	records := must(ledger.Open(root, ledger.Options{}))
+	defer records.Close(l.ctx)
+	book := policies.Book{Root: root}
+	policy := &policies.Policy{
+		Intents:  intent.Open(root).Proposed(map[string][]byte{intent.FilePath: replayedIntents(), intent.IgnorePaths()[0]: []byte("secret:.env*\n/vendor/\n*.pem\n")}),
+		Settings: policies.Of(settings.Defaults()),
+	}
+	detail := ""
+	taken := l.interleave(pick(l.short, 1, 2), timed(func() {
+		r := must(backtest.Run(l.ctx, backtest.Options{Dir: l.dir, Ledger: records, Book: book, Policy: policy}))
+		if r.Changed() == 0 || len(r.Unknown) > 0 {
+			check(fmt.Errorf("the calls are not judged: %+v, %+v", r.Counts, r.Unknown))
+		}
+		detail = fmt.Sprintf("; %s calls, %s decided otherwise", thousands(int64(r.Calls)), thousands(int64(r.Changed())))
+	}))
+	l.add(atMost("replay under other intents and rules, "+l.length, taken[0].p50().Seconds(), 30, seconds, taken[0].String()+detail))
 }
 
 // longLedger is a workspace with one.

@@ -44,6 +44,7 @@ const (
 	microseconds  = "µs"
 	mebibytes     = "MiB"
 	recordsSecond = "records/s"
+	seconds       = "s"
 )
 
 func number(v float64, unit string) string {

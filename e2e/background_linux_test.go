@@ -184,7 +184,7 @@ func TestBackgroundEnds(t *testing.T) {
 					but = append(but, next)
 				}
 				eventually(t, "nothing is left", func() bool { return len(w.left(but...)) == 0 })
-				eventually(t, "the end is recorded", func() bool { return len(w.records(recorded, `"path":"src/by-command.txt"`)) == 1 })
+				eventually(t, "the end is recorded", func() bool { return len(w.records(recorded, `"path":"src/by-command.txt","op":`)) == 1 })
 			})
 		}
 	}

@@ -149,7 +149,7 @@ func newRootCommand(a *app) *cobra.Command {
 		{"See what happens and was done, and take it back", []*cobra.Command{
 			a.newConsoleCommand(), a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
 		}},
-		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newAttestCommand(), a.newClassifyCommand()}},
+		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newReplayCommand(), a.newAttestCommand(), a.newClassifyCommand()}},
 		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newSyncCommand(), a.newLedgerCommand(), a.newGitCommand()}},
 		{"More", []*cobra.Command{a.newHookCommand(), a.newExecCommand(), a.newSchemaCommand(), a.newVersionCommand()}},
 	} {

@@ -144,3 +144,22 @@ func TestTakeBack(t *testing.T) {
 	page.misses("Answered, and used by no call yet")
 	_ = call
 }
+
+// What the operator makes of a call is shown as a difference, is made in its place, and the agent is told of it.
+func TestEditThenApprove(t *testing.T) {
+	ws, a, _, page := newWorld(t).asks()
+	call := a.writes("docs/other.md", "# Other\n\nIt rains <b>always</b>.\n")
+	page.clicks("link", "docs/other.md")
+	page.clicks("link", "Edit, then approve")
+	page.types("docs/other.md as it will be", "# Other\n\nIt rains <b>sometimes</b>.\n")
+	a.writes("docs/second.md", "while it is edited\n")
+	page.does(`await page.waitForFunction(() => document.querySelector("[data-waiting]").innerText === "2")`)
+	page.clicks("button", "Show the difference")
+	page.sees("What it will do")
+	check.Equal(t, strings.Join(value[[]string](page, `return page.locator("#difference .diff").first().locator("mark").allInnerTexts()`), "|"), "alway|sometime")
+	page.clicks("button", "Approve this version once")
+	page.sees("Approved apr_")
+	r := call()
+	check.That(t, !r.Error && strings.Contains(r.Text, "sometimes"), "the agent was not told: %s", r.Text)
+	check.Equal(t, ws.read("docs/other.md"), "# Other\n\nIt rains <b>sometimes</b>.\n")
+}

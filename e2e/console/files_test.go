@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -28,9 +29,9 @@ func TestFromALineToItsIntent(t *testing.T) {
 	page.sees("1 line")
 	lines := value[[]string](page, `return page.locator(".blame tbody tr").allInnerTexts()`)
 	check.That(t, len(lines) == 3 && strings.HasPrefix(lines[1], "INT-001\texact\t2\t2"), "the lines: %q", lines)
-	page.does(`await page.locator(".blame a", {hasText: "1"}).click()`)
+	page.does(`await page.locator(".blame .number a").first().click()`)
 	page.sees("Three lines of old")
-	page.does(`await page.goBack(); await page.locator(".blame a", {hasText: "2"}).click()`)
+	page.does(`await page.goBack(); await page.locator(".blame .number a").nth(1).click()`)
 	page.sees("Why is line 2 of src/a.txt here?")
 	page.does(`await page.locator(".story h2 a").click()`)
 	page.sees("No later record is about it.")
@@ -57,14 +58,22 @@ func TestLedgerCheck(t *testing.T) {
 	page.misses("The ledger holds")
 }
 
-// Insight is there for a workspace whose agents have worked.
+// What agents have done is counted, and a scope that is wider than what was used of it has a tighter one proposed.
 func TestInsight(t *testing.T) {
 	w := newWorld(t)
 	ws := w.workspace("weather")
+	for i := range 30 {
+		ws.write(fmt.Sprintf("src/old/%d.txt", i), "old\n")
+	}
 	a := ws.agent("builder")
 	a.Selects("INT-001")
-	a.OK("write_to_file", args{"path": "src/new.txt", "content": "new\n"})
+	for _, name := range strings.Fields("a b c d e") {
+		a.OK("write_to_file", args{"path": "src/new/" + name, "content": "new\n"})
+	}
+	a.Refused("READ_REQUIRED", "write_to_file", args{"path": "src/a.txt", "content": "unseen\n"})
 	page := w.console().opened(nil)
 	page.clicks("link", "Insight")
-	page.does(`await page.getByRole("heading", {name: "Insight"}).waitFor()`)
+	page.sees("5 changes, 1 refusal")
+	page.sees("Changes by intent")
+	page.sees("Enough would be")
 }

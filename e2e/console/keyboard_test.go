@@ -55,13 +55,14 @@ func TestKeyboardAlone(t *testing.T) {
 	page.sees("Your answer")
 	page.tabs("Reason")
 	page.does(`await page.keyboard.type("not so "); await page.evaluate(() => { window.typedIn = document.activeElement; })`)
+	ws.write("docs/denied.md", "made meanwhile\n") // so that an update puts a line before the form
 	more := []func() bool{}
 	for _, name := range []string{"docs/x.md", "docs/y.md"} {
 		call := a.writes(name, "x\n")
 		more = append(more, func() bool { return !call().Error })
 	}
 	page.does(`await page.waitForFunction(() => document.querySelector("[data-waiting]").innerText === "3")`)
-	ws.write("docs/denied.md", "made meanwhile\n")
+	page.sees("docs/denied.md has changed since")
 	page.does(`await page.keyboard.type("fast")`)
 	check.That(t, value[bool](page, `return page.evaluate(() => window.typedIn === document.activeElement && window.typedIn.value === "not so fast")`),
 		"an update took the focus, or what was typed")

@@ -26,11 +26,11 @@ func TestNow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := builder.send(ctx, "execute_command", args{"command": "sleep 1000"})
+		_, err := builder.send(ctx, "execute_command", args{"command": "echo it begins; sleep 1000"})
 		ended <- err
 	}()
 	page.sees("Running")
-	page.sees("execute_command")
+	page.sees("it begins\n")
 	cancel()
 	<-ended
 	page.misses("Running")
@@ -40,4 +40,6 @@ func TestNow(t *testing.T) {
 	page.sees("No server runs here.")
 	builder.kill()
 	page.misses("stdio")
+	weather.agent("next")
+	page.sees("stdio")
 }

@@ -79,7 +79,7 @@ func (w *window) holds(view string) {
 	found := value[[]string](w, `
 		const found = await page.evaluate(() => {
 			const main = document.querySelector("main"), found = [];
-			for (const e of main.querySelectorAll("script, img, iframe, svg, object, embed, style, link, base, meta")) found.push("an element: " + e.outerHTML);
+			for (const e of main.querySelectorAll("script, img, iframe, :not(.chart) > svg, object, embed, style, link, base, meta")) found.push("an element: " + e.outerHTML);
 			for (const e of document.querySelectorAll("*")) for (const {name, value} of e.attributes) {
 				if (name.startsWith("on")) found.push("a handler: " + e.outerHTML);
 				if (["href", "src", "action", "formaction"].includes(name) && !/^(\/(?!\/)|#main$)/.test(value)) found.push("an address: " + value);

@@ -34,11 +34,12 @@ func (c *Console) newRoutes() *http.ServeMux {
 		"w/{place}/timeline": c.timeline, "w/{place}/records/{id}": c.record, "w/{place}/records/{id}/after": c.recordAfter, "w/{place}/undo": c.undo,
 		"w/{place}/files": c.files, "w/{place}/file": c.file, "w/{place}/why": c.why,
 		"w/{place}/output/{id}": c.output, "w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
-		"w/{place}/insight/counts": c.insightCounts, "w/{place}/insight/scopes": c.scopes,
+		"w/{place}/insight/rules": c.rules, "w/{place}/insight/counts": c.insightCounts, "w/{place}/insight/scopes": c.scopes,
 	} {
 		m.HandleFunc("GET /view/"+path, c.admitted(c.show(v)))
 	}
 	m.HandleFunc("POST /view/w/{place}/approvals/{id}/preview", c.admitted(c.show(c.preview)))
+	m.HandleFunc("POST /view/w/{place}/insight/replay", c.admitted(c.show(c.replay)))
 	for path, a := range map[string]action{
 		"answer": c.doAnswer, "w/{place}/approvals/{id}/edit": c.doEdit, "w/{place}/revoke": c.doRevoke, "w/{place}/undo": c.doUndo, "w/{place}/intents": c.doAddIntent, "w/{place}/intents/{id}/status": c.doStep,
 		"w/{place}/intents/{id}/edit": c.doEditIntent,

@@ -26,13 +26,16 @@ func (c *Console) insight(r *http.Request) (page, error) {
 	}
 	since := r.URL.Query().Get("since")
 	if since == "" {
-		since = c.Now().UTC().AddDate(0, 0, -insightDays).Format(time.DateOnly)
+		since = c.daysAgo(insightDays)
 	}
 	if _, err := dayOf(since); err != nil {
 		return page{}, err
 	}
 	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}, Data: since}, nil
 }
+
+// daysAgo is a day in UTC.
+func (c *Console) daysAgo(n int) string { return c.Now().UTC().AddDate(0, 0, -n).Format(time.DateOnly) }
 
 // chart is the numbers of one kind over time, drawn as bars that stand on each other.
 type chart struct {

@@ -80,6 +80,13 @@ type Call struct {
 	Arguments json.RawMessage
 	Ways      Ways
 
+	// Known is the verdict on what the call changes where that was found before; nil: its contents are compared.
+	Known *mutation.Verdict
+
+	asked    []string
+	approval string
+	elicits  bool // somebody was found to ask in line, or has answered before
+
 	progress func(string, float64, float64)
 	leave    func()
 	judged   *judged
@@ -136,6 +143,17 @@ func (c *Call) Release() {
 	}
 }
 
+// ApprovedBy notes the approval that lets this one call through. It is for an Asker's Pass.
+func (c *Call) ApprovedBy(id string) { c.approval = id }
+
+// Asked are the checks that an answer let through, and the approval, if it was for this one call.
+func (c *Call) Asked() (checks []string, approval string) { return c.asked, c.approval }
+
+// CanElicit reports whether its client can be asked in line, or what would be asked there was answered before.
+func (c *Call) CanElicit() bool {
+	return c.elicits || c.Ways.Elicit != nil || c.Ways.Return || c.Ways.Asks
+}
+
 // UntrackedIntent is the intent id that records carry in a workspace without intents, where the operator lets calls through.
 const UntrackedIntent = "UNTRACKED"
 
@@ -168,6 +186,8 @@ type Ways struct {
 	// Return: the client takes a question as the result of its call, and makes
 	// the same call again with the answer (revision 2026-07-28).
 	Return bool
+	// Asks: the client asks its user by itself about what a hook says of the call.
+	Asks bool
 	// Resumed is the answer that the call brings along; nil if it has none.
 	Resumed *Resumed
 	// Aside runs wait, which waits for a person, while the call's place among those that run is free for others. With

@@ -51,8 +51,11 @@ func sameFile(x, y mutation.File) bool {
 // Planned judges what the call means to change, from AtPlan on. ok is false
 // where that is not known yet: a command writes what it writes.
 func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
-	if c.Effects.Command != nil {
+	switch {
+	case c.Effects.Command != nil:
 		return mutation.Verdict{}, false
+	case c.Known != nil:
+		return *c.Known, true
 	}
 	var files, same []mutation.File
 	for _, f := range c.Effects.Files {

@@ -99,7 +99,9 @@ type CommandEffect struct {
 	// Cwd is the resolved working directory, "." for the workspace root.
 	Cwd string
 	// Shell is the program that runs it.
-	Shell      string
+	Shell string
+	// Dialect is what Reading was read in.
+	Dialect    shell.Dialect
 	Background bool
 	// ByHand is what a person types in a terminal to run a line that was rehearsed; "" for any other.
 	ByHand string

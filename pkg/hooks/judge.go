@@ -123,17 +123,14 @@ func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered s
 		e.askedFor(ctx, call.request)
 	}
 
-	var aside []Question
-	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
-		return Result{}, nil, err
-	}
-	planned, err := targeted.Plan(ctx)
-	call.Effects = targeted.Effects()
+	var planned Planned
+	aside, err := e.stages(ctx, call, answered, func() (err error) {
+		planned, err = targeted.Plan(ctx)
+		call.Effects = targeted.Effects()
+		return err
+	})
 	if err != nil {
-		return Result{}, nil, withAside(aside, answered, e.staleFirst(call, err))
-	}
-	if err := e.gate(ctx, AtPlan, call, &aside); err != nil {
-		return Result{}, nil, withAside(aside, answered, err)
+		return Result{}, nil, err
 	}
 	if ctx.Err() != nil {
 		return Result{}, nil, cancelledBefore()
@@ -148,6 +145,31 @@ func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered s
 	}
 	result, err = e.execute(ctx, call, planned)
 	return result, nil, err
+}
+
+// stages judges a call by the gate, with its plan between the two stages.
+func (e *Engine) stages(ctx context.Context, call *Call, answered string, plan func() error) (aside []Question, err error) {
+	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
+		return nil, err
+	}
+	if err := plan(); err != nil {
+		return nil, withAside(aside, answered, e.staleFirst(call, err))
+	}
+	if err := e.gate(ctx, AtPlan, call, &aside); err != nil {
+		return nil, withAside(aside, answered, err)
+	}
+	return aside, nil
+}
+
+// Review judges a call of which the effects are known, and carries nothing out: what the operator would be asked, or the refusal
+// and the hook that it is from. plan stands for what the tool finds between the stages, answered for the question that the call
+// comes back from, as in a call that is made.
+func (e *Engine) Review(ctx context.Context, call *Call, answered string, plan func() error) (asked []Question, hook string, refused *refusal.Refusal) {
+	asked, err := e.stages(ctx, call, answered, plan)
+	if err != nil {
+		return nil, refusedBy(err), refusal.From(err)
+	}
+	return asked, "", nil
 }
 
 // pass reports whether nothing keeps the call from executing.
@@ -167,6 +189,7 @@ func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, 
 	}
 	call.Notes = append(call.Notes, notes...)
 	for _, q := range aside {
+		call.asked = append(call.asked, q.Hook)
 		if q.Refusal.Code() == refusal.MissingOrInvalidIntent {
 			call.Untracked = true // SPEC 9: recorded so
 		}
@@ -189,6 +212,7 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 				if d.policy == PolicyRefuse || e.Asker == nil || !e.Asker.CanAsk(call, q) {
 					return &hookRefusal{q.Hook, q.Refusal}
 				}
+				call.elicits = call.elicits || d.policy == PolicyElicit
 				*aside = append(*aside, q)
 			}
 		default:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
@@ -120,6 +121,9 @@ type Outcome struct {
 	// says beside it.
 	IntentID, Session string
 	Detail            map[string]any
+	// Policy and Judged are of such a call, as records have them; nil where it was not judged, or is the engine's own.
+	Policy string
+	Judged *record.Judged
 }
 
 // Note is a record without files.

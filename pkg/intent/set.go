@@ -14,6 +14,7 @@ type Set struct {
 	ignore   *Ignore
 
 	commandsTrusted bool
+	texts           *Texts // that it was made of
 }
 
 // Warning is something in the files that is accepted but probably not meant.

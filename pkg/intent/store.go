@@ -28,8 +28,12 @@ type Store struct {
 	ignores [len(ignorePaths)]cachedFile
 	doc     *document // of intents.data
 	docErr  error
-	rules   [len(ignorePaths)]parsedIgnore
-	set     *Set // of doc and rules
+	// intentsErr is what the last look at active_intents.yaml failed with.
+	intentsErr error
+	rules      [len(ignorePaths)]parsedIgnore
+	set        *Set // of doc and rules
+
+	texts *Texts // in the place of the files; nil: there are files
 }
 
 // parsedIgnore is the outcome of parsing one ignore file.
@@ -65,6 +69,7 @@ func (s *Store) Load() (*Set, error) {
 	}
 	if trusted := s.askTrust(); changed || ignoreChanged || trusted || s.set == nil {
 		s.set = newSet(s.doc, s.ignoreRules())
+		s.set.texts = s.textsNow()
 	}
 	return s.set, nil
 }
@@ -84,7 +89,8 @@ func (s *Store) Ignore() (*Ignore, error) {
 
 // loadIntents refreshes the document and reports whether it was parsed anew.
 func (s *Store) loadIntents() (changed bool, err error) {
-	fresh, err := s.intents.refresh(s.root, filePath, s.now())
+	defer func() { s.intentsErr = err }()
+	fresh, err := s.refresh(&s.intents, filePath)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.doc, s.set = nil, nil
 		return true, ErrNotInitialized
@@ -104,7 +110,7 @@ func (s *Store) loadIntents() (changed bool, err error) {
 // declares are part of what a line means.
 func (s *Store) loadIgnores(declared bool) (changed bool, first error) {
 	for i, name := range ignorePaths {
-		fresh, err := s.ignores[i].refresh(s.root, name, s.now())
+		fresh, err := s.refresh(&s.ignores[i], name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			changed = changed || s.rules[i].file.name != ""
@@ -141,7 +147,7 @@ func (s *Store) declares(id string) bool {
 // unclear looks for bare ids that are paths as well: whether they are is no property of the files that are read.
 func (s *Store) unclear(file *ignoreFile) error {
 	for _, r := range file.bare {
-		if _, err := s.root.Lstat(r.id); err == nil {
+		if s.stands(r.id) {
 			return &UnreadableError{File: file.name, Line: r.line, Column: 1, Reason: fmt.Sprintf(
 				"%s is the id of a declared intent and also a path that exists: write approve:%s if changes under that intent need an approval, "+
 					"or /%s if nobody may change that path", r.id, r.id, r.id)}
@@ -173,6 +179,9 @@ func newSet(doc *document, ignore *Ignore) *Set {
 
 // unreadableFile says why a file as a whole cannot be read.
 func unreadableFile(name string, err error) error {
+	if at, is := errors.AsType[*UnreadableError](err); is {
+		return at
+	}
 	reason := fmt.Sprintf("cannot be read: %v", err)
 	switch {
 	case errors.Is(err, orchdir.ErrNotRegular):

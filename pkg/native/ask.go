@@ -24,7 +24,8 @@ func (a inLine) CanAsk(call *hooks.Call, q hooks.Question) bool {
 // lets lets a call pass about which the client asks, and keeps what it is asked about.
 type lets struct {
 	hooks.Asker
-	asked *[]asked
+	asked    *[]asked
+	approval string // the question that was put into the inbox
 }
 
 // asked is one question that the client put to its user.
@@ -37,10 +38,11 @@ type asked struct {
 
 func (a lets) CanAsk(*hooks.Call, hooks.Question) bool { return true }
 
-func (a lets) Pass(_ context.Context, _ *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
+func (a lets) Pass(_ context.Context, call *hooks.Call, questions []hooks.Question) (notes []string, passed bool, err error) {
 	for _, q := range questions {
 		*a.asked = append(*a.asked, asked{q.Hook, string(q.Refusal.Code()), q.Refusal.Reason(), q.Paths})
 	}
+	call.ApprovedBy(a.approval)
 	return []string{"the client asks its user; that the call was made is how it is known that the user said yes"}, true, nil
 }
 
@@ -71,7 +73,8 @@ func (d *Desk) ask(e clienthook.Event, a *asking, run func(*hooks.Engine) *refus
 		return r
 	}
 	a.why = r
-	return run(d.Engine.WithAsker(lets{d.Engine.Asker, &a.questions}))
+	approval, _ := r.Detail("approval_id").(string)
+	return run(d.Engine.WithAsker(lets{d.Engine.Asker, &a.questions, approval}))
 }
 
 // approved records that the client's user let a call through.

@@ -98,7 +98,7 @@ func (d *Desk) request(e clienthook.Event, call ours) (hooks.Request, error) {
 		args = map[string]any{}
 	}
 	arguments, err := hooks.MakeArguments(args)
-	return hooks.Request{Tool: call.tool.Spec().Name, Arguments: arguments, Caller: caller(e), ByClient: true}, err
+	return hooks.Request{Tool: call.tool.Spec().Name, Arguments: arguments, Caller: caller(e), ByClient: true, Ways: hooks.Ways{Asks: canAsk(e)}}, err
 }
 
 // choose selects what a person has chosen, unless the agent has joined a selection of its own.
@@ -160,6 +160,11 @@ func Text(r *refusal.Refusal) string {
 func (d *Desk) deny(e clienthook.Event, r *refusal.Refusal) clienthook.Answer {
 	rec := d.base(e)
 	rec.Decision = &record.Decision{Outcome: "refused", ErrorType: string(r.Code()), Hook: "client-hook", Reason: r.Reason()}
+	if d.Ledger.Writable(context.Background()) == nil {
+		call := hooks.Call{Class: hooks.Safe}
+		call.Intents, _ = d.Tools.Intents.Store.Load()
+		rec.Policy, rec.Judged, _ = d.JudgedBy(&call) // it stands without
+	}
 	d.append(rec)
 	return clienthook.Answer{Verdict: clienthook.Deny, Reason: Text(r)}
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 )
@@ -55,6 +56,8 @@ type Options struct {
 	Chosen func(terminal string) (intentID string, byBranch bool)
 	// Operator judges what a person does.
 	Operator *hooks.Engine
+	// JudgedBy keeps what a call is judged by, and tells that and what it is judged on, as records have them.
+	JudgedBy func(*hooks.Call) (policy string, on *record.Judged, err error)
 	Clock    func() time.Time
 	Logger   zerolog.Logger
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 // A call of a file tool that was let through is kept in .orchestration/state/native/<sha256 of its name>.json until what it
@@ -35,6 +36,8 @@ type letThrough struct {
 	Session string           `json:"session"` // the public id
 	Files   []letFile        `json:"files"`
 	Asked   []asked          `json:"asked,omitempty"` // of its user, by the client
+	Policy  string           `json:"policy,omitempty"`
+	Judged  *record.Judged   `json:"judged,omitempty"` // as its record will have it
 
 	key string
 }
@@ -56,6 +59,10 @@ func (d *Desk) letThrough(e clienthook.Event, call *hooks.Call, effects hooks.Ef
 	l := &letThrough{Version: 1, Event: kept, Name: call.Tool, Began: d.Clock().UTC(), Intent: call.RecordedIntent(), key: keyOf(e)}
 	if call.Session != nil {
 		l.Session = call.Session.PublicID()
+	}
+	var err error
+	if l.Policy, l.Judged, err = d.JudgedBy(call); err != nil {
+		return nil, err
 	}
 	for _, f := range effects.Files {
 		if f.Mutates() {

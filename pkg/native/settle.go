@@ -125,7 +125,7 @@ func (d *Desk) settle(l *letThrough, is state) {
 }
 
 func (d *Desk) record(l *letThrough, files []hooks.FileEffect) {
-	outcome := hooks.Outcome{IntentID: l.Intent, Session: l.Session, Detail: detail(l.Event)}
+	outcome := hooks.Outcome{IntentID: l.Intent, Session: l.Session, Detail: detail(l.Event), Policy: l.Policy, Judged: l.Judged}
 	tool := tools.Made(d.Tools.Files, l.Name, files, outcome, func(o *hooks.Outcome) {
 		var other []string
 		for _, f := range o.Files {

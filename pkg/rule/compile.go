@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -46,7 +47,14 @@ func Compile(name, when string, action Action, message string) (*Rule, error) {
 	if err != nil {
 		return nil, &SyntaxError{1, 1, err.Error()}
 	}
-	return &Rule{name, action, message, program}, nil
+	fields := []string{}
+	for _, named := range ast.NativeRep().ReferenceMap() {
+		if named.Name != "" {
+			fields = append(fields, named.Name)
+		}
+	}
+	slices.Sort(fields)
+	return &Rule{name, action, message, program, when, slices.Compact(fields)}, nil
 }
 
 // environment is the same for all rules and never changes.

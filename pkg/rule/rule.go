@@ -2,6 +2,8 @@ package rule
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 )
@@ -22,6 +24,22 @@ type Rule struct {
 	Message string // what the operator has to say to the agent, or ""
 
 	program cel.Program
+	when    string
+	fields  []string // that the condition names, sorted
+}
+
+// Reads reports whether the condition names one of the fields, or one that begins so where a name ends in a dot.
+func (r *Rule) Reads(names ...string) bool {
+	return slices.ContainsFunc(r.fields, func(field string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			return field == name || strings.HasSuffix(name, ".") && strings.HasPrefix(field, name)
+		})
+	})
+}
+
+// Same reports whether two rules say the same of every call.
+func (r *Rule) Same(other *Rule) bool {
+	return r.Name == other.Name && r.Action == other.Action && r.when == other.when
 }
 
 // SyntaxError says where an expression cannot be understood.

@@ -214,6 +214,7 @@ func TestRecordsThatACommandTakesAway(t *testing.T) {
 func (b *bench) recordsTakenAway(s, line string) {
 	t := b.t
 	t.Helper()
+	b.gapsMeant = true
 	r := b.Call("execute_command", args{"session": s, "command": line})
 	check.Must(t, r.Object["error_type"] == "COMMAND_OUT_OF_SCOPE" && strings.Contains(r.Text, "no longer has the record"), "%s", r.Text)
 	e := b.lastRecord(record.KindCommand)

@@ -29,8 +29,8 @@ func (s *Server) newDesk() *native.Desk {
 	return native.New(native.Options{
 		Engine: s.engine.WithAsker(s.asks.Waiting(hookPatience)), Tools: s.tools, Sessions: s.sessions, Ledger: s.ledger, Contents: s.contents,
 		Dir: s.workspace.Dir(), Home: filepath.ToSlash(home), State: s.workspace.State, Program: program, Chosen: s.options.Chosen,
-		Operator: s.operatorEngine(s.maps),
-		Clock:    s.options.Clock, Logger: s.log,
+		Operator: s.operatorEngine(s.maps), JudgedBy: s.recorder.JudgedBy,
+		Clock: s.options.Clock, Logger: s.log,
 	})
 }
 

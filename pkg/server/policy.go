@@ -15,11 +15,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
-	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
@@ -29,72 +27,11 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
-	"github.com/intentgov/orchestra-mcp/pkg/rule"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
-
-// policyOf is what the settings say to the gate.
-func policyOf(s settings.Settings) (gate.Policy, error) {
-	var rules []*rule.Rule
-	for _, r := range s.Rules {
-		compiled, err := r.Compile()
-		if err != nil {
-			return gate.Policy{}, fmt.Errorf("settings: rule %q: %w", r.Name, err)
-		}
-		rules = append(rules, compiled)
-	}
-	commands, err := commandPolicy(s.Commands)
-	if err != nil {
-		return gate.Policy{}, err
-	}
-	return gate.Policy{
-		AllowUninitialized: s.Uninitialized == settings.Allow,
-		ScopeRequired:      s.Scope.Required,
-		EnforceClass:       s.MutationClass == settings.Enforce,
-		QuietClass:         s.MutationClass == settings.Record,
-		Commands:           commands,
-		NetworkDenied:      s.Commands.Network == settings.Deny,
-		Rules:              rules,
-		UnjudgedAuto:       s.Commands.Unjudged == settings.Auto,
-		AskSelection:       s.Approvals.SelectIntent == settings.Ask,
-		MissingIntent:      hooks.Policy(s.Approvals.MissingIntent),
-		ScopeViolation:     hooks.Policy(s.Approvals.ScopeViolation),
-		IgnoredPath:        hooks.Policy(s.Approvals.IgnoredPath),
-		ProgramConfig:      hooks.Policy(s.Approvals.ProgramConfig),
-	}, nil
-}
-
-// commandPolicy is what the settings say about commands.
-func commandPolicy(s settings.Commands) (policy.Policy, error) {
-	rules := policy.Source{Name: "the settings"}
-	for _, list := range []struct {
-		from []settings.CommandRule
-		to   *[]policy.Rule
-	}{{s.Allow, &rules.Allow}, {s.Ask, &rules.Ask}, {s.Deny, &rules.Deny}} {
-		for _, r := range list.from {
-			rule, err := r.Compile()
-			if err != nil {
-				return policy.Policy{}, fmt.Errorf("settings: %w", err)
-			}
-			*list.to = append(*list.to, rule)
-		}
-	}
-	return policy.Policy{Sources: []policy.Source{rules}, Default: commandAction(s.Default), Unjudged: commandAction(s.Unjudged)}, nil
-}
-
-// commandAction: auto asks, where the gate does not find that a sandbox holds what cannot be judged. So does what nobody set.
-func commandAction(choice settings.Choice) policy.Action {
-	switch choice {
-	case settings.Allow:
-		return policy.Allow
-	case settings.Deny:
-		return policy.Deny
-	}
-	return policy.Ask
-}
 
 // hidden is what commands do not see of what this program keeps outside of the workspace's own .orchestration.
 func (s *Server) hidden() []string {

@@ -24,6 +24,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/ask"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/policies"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/trace"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
@@ -105,6 +106,7 @@ type Server struct {
 	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
 	profiles   *profile.Builder
+	policies   *policies.Keeper
 	log        zerolog.Logger
 	ends       []func() error // of what was opened, in that order
 
@@ -203,12 +205,10 @@ func (s *Server) ended(intentID string) bool {
 func (s *Server) assemble() error {
 	o := s.options
 	root := s.workspace.Root()
-	policy, err := policyOf(o.Settings)
+	policy, err := policies.Of(o.Settings).Gate(filepath.ToSlash(s.workspace.Dir()), o.Ability)
 	if err != nil {
 		return err
 	}
-	policy.Sandbox = o.Settings.Confinement(o.Ability)
-	policy.Commands.Root = filepath.ToSlash(s.workspace.Dir())
 	artifacts := command.NewArtifacts(root, OutputDir, int64(o.Settings.Commands.OutputTotal))
 	runner, err := command.NewRunner(command.Options{
 		Artifacts: artifacts, MaxProcesses: o.Settings.Commands.MaxProcesses, AdoptOrphans: o.AdoptOrphans,
@@ -280,8 +280,15 @@ func (s *Server) endCalls() error {
 
 // recording is how calls are recorded, and the changes of commands found.
 func (s *Server) recording() trace.Options {
-	o := s.options.Settings
+	o, ability := s.options.Settings, s.options.Ability
+	if ability == nil {
+		ability = sandbox.Probe
+	}
+	s.policies = policies.NewKeeper(policies.Book{
+		Root: s.workspace.Root(), Beside: o.Ledger.Git != settings.Tree, Durable: o.Durability != settings.OS,
+	}, policies.Of(o), s.options.Version, s.intents.Texts)
 	return trace.Options{
+		Policy: s.policies.Digest, Sandbox: ability,
 		Ledger: s.ledger, Journal: s.journal, Workspace: s.workspace, Logger: s.log, Contents: s.contents, Ignore: s.intents.Ignore,
 		MarkLines: o.Ledger.Marks == settings.On && !slices.Contains(o.Ledger.Withhold, "marks"),
 		Await:     s.abandoned.Wait, Elsewhere: history.Elsewhere(s.workspace.Root()), Bring: s.bringRecords,

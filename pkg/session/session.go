@@ -30,6 +30,13 @@ func (s *Store) newSession(key digest, sel selection) *Session {
 	return sess
 }
 
+// Selected is a session of no store, which has selected an intent: for a call that is judged and not made.
+func Selected(intentID string) *Session {
+	sess := &Session{}
+	sess.selection.Store(&selection{IntentID: intentID})
+	return sess
+}
+
 // PublicID names the session in the ledger: a UUID that gives no access.
 func (sess *Session) PublicID() string { return sess.selection.Load().PublicID.String() }
 

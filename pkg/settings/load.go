@@ -41,6 +41,8 @@ type LoadOptions struct {
 	WorkspaceRoot *os.Root
 	// WorkspaceDir is its absolute path, under which contents are trusted.
 	WorkspaceDir string
+	// Proposed stands in the place of the workspace's file, for who asks what it would do; it counts as trusted.
+	Proposed *File
 	// SystemDir and UserDir are the operator's directories; empty leaves one out.
 	SystemDir string
 	UserDir   string
@@ -50,6 +52,12 @@ type LoadOptions struct {
 	Flags map[string]string
 	// Trusted reports whether the operator has trusted a content by its hash. Nil asks the list in UserDir.
 	Trusted func(hash string) bool
+}
+
+// File is a settings file that was read.
+type File struct {
+	Name    string // for messages
+	Content []byte
 }
 
 // Loaded is what came of it.
@@ -104,6 +112,13 @@ func (m *merger) loadFiles(o LoadOptions) error {
 		return err
 	}
 	if err := m.loadOperatorFile(o.UserDir, tierUser); err != nil {
+		return err
+	}
+	if o.Proposed != nil {
+		s, err := parseFile(o.Proposed.Name, o.Proposed.Content, false)
+		if err == nil {
+			m.apply(s, tierWorkspace)
+		}
 		return err
 	}
 	if o.WorkspaceRoot == nil {

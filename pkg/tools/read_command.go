@@ -17,7 +17,8 @@ func (c *commandCall) read() {
 	if runner := c.Runner; runner != nil {
 		c.effect.Shell, dialect = runner.Shell()
 	}
-	reading := shell.Read(c.args.Command, shell.Dialect(dialect))
+	c.effect.Dialect = shell.Dialect(dialect)
+	reading := shell.Read(c.args.Command, c.effect.Dialect)
 	c.effect.Reading, c.effect.Background = &reading, c.effect.Background || reading.Background
 	if c.cwd.Problem != nil {
 		return

@@ -48,6 +48,9 @@ type GitPart struct {
 	has gitEntries
 }
 
+// Repository is the part of a directory that is a repository already.
+func Repository(dir string) GitPart { return GitPart{dir, hasHead | hasCommon} }
+
 // Repositories are the directories, each once, that are repositories of git's when all these parts are there.
 func Repositories(parts []GitPart) (dirs []string) {
 	has := map[string]gitEntries{}

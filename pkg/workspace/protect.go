@@ -39,6 +39,16 @@ func (p Protection) String() string {
 	return "none"
 }
 
+// ProtectionOf is the protection with that text; ProtectNone for any other text.
+func ProtectionOf(text string) Protection {
+	for p := ProtectProgramConfig; p <= ProtectOwn; p++ {
+		if p.String() == text {
+			return p
+		}
+	}
+	return ProtectNone
+}
+
 // Protect classifies a workspace-relative path by its names alone, so it holds for files that do not exist yet. Each
 // component counts, at any depth: nested repositories and nested workspaces are protected like the outer one. Names are
 // compared as the least exact file system would: in any letter case, without the characters that HFS+ and ext4's case

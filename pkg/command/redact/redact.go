@@ -13,6 +13,12 @@ import (
 // Mark stands where something was left out.
 const Mark = "[redacted]"
 
+// Word stands for it where the line is read as a shell would, to which Mark would be a pattern.
+const Word = "redacted"
+
+// Readable is a line of Line for who reads it so.
+func Readable(without string) string { return strings.ReplaceAll(without, Mark, Word) }
+
 // Line returns the line without what looks like a secret, and whether anything was left out.
 func Line(line string) (without string, redacted bool) {
 	spans := find(line)

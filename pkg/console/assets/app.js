@@ -95,7 +95,10 @@ async function load(address, {fresh = true} = {}) {
     left = new AbortController();
     document.body.replaceChildren(...view.childNodes);
   } else {
+    const focused = document.activeElement;
     Idiomorph.morph(document.body, view.innerHTML, morphing);
+    // What was moved has lost the focus; what is gone leaves it to the view.
+    if (document.activeElement !== focused) (focused.isConnected ? focused : document.querySelector("main"))?.focus({preventScroll: true});
   }
   complete(document.body);
   const main = document.querySelector("main");
@@ -145,9 +148,9 @@ async function more(link) {
   const answer = await ask("/view" + link.getAttribute("href"));
   const view = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
   const last = link.closest("tr");
-  const rows = [...view.querySelectorAll("tr")];
-  last.replaceWith(...rows);
-  rows.forEach(complete);
+  const list = last.closest("table");
+  last.replaceWith(...view.querySelectorAll("tr"));
+  complete(list);
   grown = shown;
 }
 

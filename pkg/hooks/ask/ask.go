@@ -122,6 +122,7 @@ func (s *Service) Pass(_ context.Context, call *hooks.Call, questions []hooks.Qu
 	if err != nil || !used {
 		return nil, false, err // or another process was faster
 	}
+	call.ApprovedBy(a.ID)
 	return []string{approvedOnce(a)}, true, nil
 }
 

@@ -129,10 +129,12 @@ func (a *approved) Pass(_ context.Context, call *hooks.Call, questions []hooks.Q
 	if err != nil || standing.Approved == nil {
 		return nil, false, err
 	}
+	call.ApprovedBy(standing.Approved.ID)
 	return []string{approvedOnce(*standing.Approved)}, true, nil
 }
 
 // Ask implements hooks.Asker.
 func (a *approved) Ask(context.Context, *hooks.Call, []hooks.Question) (string, error) {
-	return "", refusal.New(refusal.ApprovalRequired, "It is no longer what was approved: the intents have changed since.")
+	return "", refusal.New(refusal.ApprovalRequired, "It is no longer what was approved: the intents have changed since.").
+		With("approval_id", a.request.ID)
 }

@@ -67,6 +67,8 @@ type Gate struct {
 	Intents Intents
 	Fresh   *Freshness
 	Ledger  Ledger
+	// Evaluate asks a rule; nil is rule.Rule.Holds. It is for who judges a call again whose contents may be gone.
+	Evaluate func(context.Context, *rule.Rule, *rule.Facts) (bool, error)
 	Policy
 }
 

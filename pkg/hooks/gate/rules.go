@@ -30,11 +30,15 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	}
 	ctx, cancel := context.WithTimeout(ctx, rulesTime)
 	defer cancel()
+	evaluate := g.Evaluate
+	if evaluate == nil {
+		evaluate = func(ctx context.Context, r *rule.Rule, f *rule.Facts) (bool, error) { return r.Holds(ctx, f) }
+	}
 	var asks []hooks.Check
 	facts := factsOf(ctx, c)
 	for _, r := range all {
 		for _, f := range facts {
-			holds, err := r.Holds(ctx, f)
+			holds, err := evaluate(ctx, r, f)
 			switch {
 			case err != nil:
 				return hooks.Refuse(unevaluated(c, r, f, err))

@@ -97,6 +97,7 @@ func (r *Recorder) build(ctx context.Context, call *hooks.Call, outcome *hooks.O
 		return nil
 	}
 	rec := base(call)
+	rec.Policy = r.policyOf(call)
 	rec.Kind, rec.Detail = record.KindBuild, map[string]any{detailCommand: command}
 	if more := len(outcome.Build) - maxBuild; more > 0 {
 		rec.Detail[observe.DetailMore] = more
@@ -123,6 +124,7 @@ func (r *Recorder) git(ctx context.Context, call *hooks.Call, outcome *hooks.Out
 		return nil
 	}
 	rec := base(call)
+	rec.Policy = r.policyOf(call)
 	rec.Kind, rec.Detail = record.KindGit, map[string]any{detailCommand: command, "created": g.Created, "modified": g.Modified, "deleted": g.Deleted}
 	for key, value := range map[string]string{"before": g.Before, "after": g.After} {
 		if value != "" {

@@ -50,8 +50,11 @@ func base(call *hooks.Call) record.Record {
 // asked for and as it was made, "" for one that was not let pass.
 const detailEdited = "edited"
 
-func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) record.Record {
+func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.Outcome) (record.Record, error) {
 	rec := base(call)
+	if err := r.judgedBy(call, &rec); err != nil && !r.lets(err) {
+		return rec, err
+	}
 	rec.Kind = record.KindMutation
 	if call.Edited != nil && call.Edited.Lines() {
 		rec.Contributor.Type = record.ContributorMixed
@@ -89,7 +92,12 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 			rec.IntentID = note.IntentID
 		}
 	}
-	return rec
+	asJudged(&rec, outcome)
+	if cmd := outcome.Command; cmd != nil && cmd.Job != "" && !cmd.Started {
+		rec.Judged = nil // which the record of its start has
+	}
+	compact(&rec)
+	return rec, nil
 }
 
 // maxReason bounds the reason of a class in a record, in bytes.

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
@@ -42,6 +43,9 @@ type Options struct {
 	Await func()
 	// Elsewhere looks on other branches for what is gone from the ledger.
 	Elsewhere verify.Elsewhere
+	// Policy keeps what a call is judged by, and gives its digest. Sandbox tells what can hold commands here.
+	Policy  func(*intent.Set) (digest string, err error)
+	Sandbox func() sandbox.Ability
 	// Bring takes what git fetched of others' records into the ledger, whenever an answer can depend on them.
 	Bring func(ctx context.Context)
 	// Changes is how the changes of commands are found. The recorder sets Mark and Elsewhere.
@@ -92,7 +96,11 @@ func (r *Recorder) Begin(ctx context.Context, call *hooks.Call, pending *hooks.P
 		return nil, err
 	}
 	tellModes(pending)
-	draft, err := r.draft(r.record(ctx, call, pending.Outcome))
+	rec, err := r.record(ctx, call, pending.Outcome)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := r.draft(rec)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +164,11 @@ func (i *inflight) Record(ctx context.Context, outcome *hooks.Outcome) (string, 
 	i.kept()
 	l := i.recorder.Ledger
 	if outcome != i.expected {
-		draft, err := l.Redraft(i.draft, i.recorder.record(ctx, i.call, outcome))
+		rec, err := i.recorder.record(ctx, i.call, outcome)
+		if err != nil {
+			return "", err
+		}
+		draft, err := l.Redraft(i.draft, rec)
 		if err != nil {
 			return "", err
 		}
@@ -232,7 +244,10 @@ func (r *Recorder) Record(ctx context.Context, call *hooks.Call, outcome *hooks.
 	if r.needless(ctx, call) {
 		return "", nil
 	}
-	rec := r.record(ctx, call, outcome)
+	rec, err := r.record(ctx, call, outcome)
+	if err != nil {
+		return "", err
+	}
 	r.keep(rec, outcome)()
 	appended, err := r.Ledger.Append(ctx, rec)
 	return r.appended(outcome, appended.ID, "", err)
@@ -272,15 +287,41 @@ func (r *Recorder) Refused(call *hooks.Call, hook string, why *refusal.Refusal) 
 	for _, f := range call.Effects.Files {
 		rec.Decision.Paths = append(rec.Decision.Paths, f.Paths()...)
 	}
+	rec.Decision.Also = alsoOf(why)
 	short(rec.Decision)
-	r.Ledger.AppendSoon(rec)
+	r.appendSoon(call, rec, why)
 }
 
 // Asked notes that the operator is asked about a call. It need not wait for the disk.
 func (r *Recorder) Asked(call *hooks.Call, d record.Decision, way string) {
 	if r.Ledger.Writable(context.Background()) == nil {
-		r.Ledger.AppendSoon(decided(call, d, way))
+		r.appendSoon(call, decided(call, d, way), nil)
 	}
+}
+
+// appendSoon records a decision about a call, with what it was judged by and on.
+func (r *Recorder) appendSoon(call *hooks.Call, rec record.Record, why *refusal.Refusal) {
+	if err := r.judgedBy(call, &rec); err != nil {
+		r.Logger.Error().Err(err).Msg("a decision is recorded without what it was judged by")
+	}
+	if rec.Judged != nil && why != nil {
+		for _, detail := range []string{"approval_id", "approved_before"} {
+			if id, ok := why.Detail(detail).(string); ok {
+				rec.Judged.Approval = id
+			}
+		}
+	}
+	compact(&rec)
+	r.Ledger.AppendSoon(rec)
+}
+
+// alsoOf are the error types that stood behind a refusal's own.
+func alsoOf(why *refusal.Refusal) (also []string) {
+	codes, _ := why.Detail("also").([]refusal.Code)
+	for _, code := range codes {
+		also = append(also, string(code))
+	}
+	return also
 }
 
 // Answered returns when the operator's answer to a call is as durable in the ledger as the settings ask.

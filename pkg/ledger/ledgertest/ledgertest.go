@@ -45,6 +45,8 @@ type Shape struct {
 	SegmentSize int64
 	Start       time.Time // of the first record; default so that the last one is of now
 	Seed        uint64
+	// Policy is what all calls were judged by; "" writes records as earlier versions did.
+	Policy string
 }
 
 // Intent is the id of the i-th intent.
@@ -183,7 +185,26 @@ func (w *writer) next() record.Record {
 	default:
 		r.Kind, r.Call, r.Detail = record.KindRead, "read_file", map[string]any{"path": Path(int(w.path.Uint64()))}
 	}
+	w.judged(&r)
 	return r
+}
+
+// judged is what a call was judged by and on.
+func (w *writer) judged(r *record.Record) {
+	if w.Policy == "" {
+		return
+	}
+	r.Policy = w.Policy
+	switch r.Kind {
+	case record.KindDecision:
+		r.Judged = &record.Judged{Files: []record.JudgedFile{{Kind: "modify", Path: r.Decision.Paths[0]}}}
+	case record.KindSelection, record.KindRead:
+		r.Judged = &record.Judged{Class: "safe"}
+	case record.KindLifecycle:
+		r.Judged = &record.Judged{Class: "governance"}
+	case record.KindCommand:
+		r.Command.Cwd = "."
+	}
 }
 
 func (w *writer) mutate(r *record.Record) {

@@ -88,6 +88,8 @@ type oursJSON struct {
 	Decision    *Decision        `json:"decision,omitzero"`
 	Command     *Command         `json:"command,omitzero"`
 	Violations  []Violation      `json:"violations,omitempty"`
+	Policy      string           `json:"policy,omitzero"`
+	Judged      *Judged          `json:"judged,omitzero"`
 	Part        *Part            `json:"part,omitzero"`
 	Detail      detail           `json:"detail,omitempty"`
 }
@@ -205,7 +207,7 @@ func contributorOf(c Contributor) contributorJSON {
 func oursOf(r Record) *oursJSON {
 	ours := &oursJSON{
 		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, ModelSource: r.Contributor.ModelSource, Decision: r.Decision,
-		Command: r.Command, Violations: r.Violations, Part: r.Part, Detail: r.Detail,
+		Command: r.Command, Violations: r.Violations, Policy: r.Policy, Judged: r.Judged, Part: r.Part, Detail: r.Detail,
 	}
 	carried := false
 	for _, c := range r.Changes {
@@ -292,7 +294,7 @@ func slicePart(whole Entry, lo, hi int) Entry {
 	part.Violations = whole.Violations[max(lo-n, 0):max(hi-n, 0)]
 	part.Part = &Part{Of: whole.ID, Index: 1 << 20, Count: 1 << 20} // room for the real numbers
 	if lo > 0 {
-		part.Command, part.Decision, part.Detail = nil, nil, nil
+		part.Command, part.Decision, part.Judged, part.Detail = nil, nil, nil, nil
 	}
 	return part
 }

@@ -64,6 +64,10 @@ type Record struct {
 	Decision      *Decision
 	Command       *Command
 	Violations    []Violation
+	// Policy is the digest of what the call was judged by, 64 hex digits; see package policies.
+	Policy string
+	// Judged is what it was judged on, as far as the other fields do not say it.
+	Judged *Judged
 	// Part is set by the ledger on records that were spread over several lines.
 	Part *Part
 	// Detail is room for what a kind needs beyond the typed fields. Values are what JSON can hold.

@@ -61,6 +61,9 @@ func Verify(t *testing.T, dir string, gapsMeant bool) {
 	t.Helper()
 	problems := slices.DeleteFunc(Problems(t, dir), func(p ledger.Problem) bool { return gapsMeant && p.Kind == ledger.ProblemUnrecorded })
 	check.That(t, len(problems) == 0, "the ledger does not verify: %+v", problems)
+	if !gapsMeant { // which go with what the ledger's place had
+		Reproduces(t, dir)
+	}
 }
 
 // Having are the lines that have all parts.
