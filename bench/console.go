@@ -108,7 +108,7 @@ func measureConsole(s *suite) {
 	}
 	dir := s.workspace(longIntents)
 	s.atEnd(func() error { return os.RemoveAll(filepath.Join(dir, ".orchestration")) })
-	s.writeLedger(dir, s.records)
+	s.writeLedger(dir, s.records, "")
 	var painted, pages samples
 	for i := range pick(s.short, 2, 5) {
 		link, stopConsole := s.console(dir)

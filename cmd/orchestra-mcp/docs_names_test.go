@@ -108,7 +108,7 @@ func (s sources) read(path string) error {
 func foreign() []string {
 	return strings.Fields(`
 		--no-verify --pids-limit
-		LD_PRELOAD SO_PEERCRED NODE_PATH MAX_MCP_OUTPUT_TOKENS pidfd_send_signal io_uring open_tree mount_setattr input_required
+		LD_PRELOAD SO_PEERCRED CLONE_FILES SCM_RIGHTS NODE_PATH MAX_MCP_OUTPUT_TOKENS pidfd_send_signal io_uring open_tree mount_setattr input_required
 		recovery_hint recent_history related_files
 		codebase_search ask_followup_question attempt_completion update_todo_list generate_image run_slash_command
 	`)

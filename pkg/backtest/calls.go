@@ -60,6 +60,9 @@ func calls(ctx context.Context, o *Options, give func([]record.Entry)) ([]ledger
 func joined(parts map[string]record.Entry, e record.Entry) *record.Entry {
 	whole, begun := parts[e.Part.Of]
 	if !begun {
+		if e.Part.Index > 1 { // the first line, which says what it is, is of no call
+			return nil
+		}
 		whole = e
 		whole.Changes = nil
 	}

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -53,8 +52,7 @@ func Compile(name, when string, action Action, message string) (*Rule, error) {
 			fields = append(fields, named.Name)
 		}
 	}
-	slices.Sort(fields)
-	return &Rule{name, action, message, program, when, slices.Compact(fields)}, nil
+	return &Rule{name, action, message, program, when, fields}, nil
 }
 
 // environment is the same for all rules and never changes.

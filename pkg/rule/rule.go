@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 )
@@ -25,16 +24,12 @@ type Rule struct {
 
 	program cel.Program
 	when    string
-	fields  []string // that the condition names, sorted
+	fields  []string // that the condition names
 }
 
-// Reads reports whether the condition names one of the fields, or one that begins so where a name ends in a dot.
+// Reads reports whether the condition names one of the fields.
 func (r *Rule) Reads(names ...string) bool {
-	return slices.ContainsFunc(r.fields, func(field string) bool {
-		return slices.ContainsFunc(names, func(name string) bool {
-			return field == name || strings.HasSuffix(name, ".") && strings.HasPrefix(field, name)
-		})
-	})
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(r.fields, name) })
 }
 
 // Same reports whether two rules say the same of every call.

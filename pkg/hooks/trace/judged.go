@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,9 +24,9 @@ func (r *Recorder) judgedBy(call *hooks.Call, rec *record.Record) (err error) {
 }
 
 // JudgedBy is the digest of what a call is judged by, which is kept then, and what it is judged on, whole. Of an operator's own
-// call there is neither.
+// call there is neither, nor where no ledger is.
 func (r *Recorder) JudgedBy(call *hooks.Call) (policy string, on *record.Judged, err error) {
-	if call.Operator {
+	if call.Operator || call.Untracked && r.uninitialized(context.Background()) { // where there is nothing to keep it in
 		return "", nil, nil
 	}
 	if policy, err = r.Policy(call.Intents); err != nil {
