@@ -131,18 +131,16 @@ func TestAnsweredMeanwhile(t *testing.T) {
 
 // An answer that no call has used can be taken back.
 func TestTakeBack(t *testing.T) {
-	w := newWorld(t)
-	_, a, _, page := w.asks()
-	call := a.writes("docs/gone.md", "x\n")
+	_, a, _, page := newWorld(t).asks()
+	a.writes("docs/gone.md", "x\n")
 	page.sees("docs/gone.md")
 	a.kill()
-	page.does(`await page.getByRole("link", {name: "docs/gone.md"}).click()`)
+	page.clicks("link", "docs/gone.md")
 	page.clicks("button", "Approve once")
 	page.sees("Answered, and used by no call yet")
 	page.clicks("button", "Take back")
 	page.sees("Revoked apr_")
 	page.misses("Answered, and used by no call yet")
-	_ = call
 }
 
 // What the operator makes of a call is shown as a difference, is made in its place, and the agent is told of it.

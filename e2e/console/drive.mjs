@@ -3,17 +3,18 @@
 // Each line of input is answered by a line with the same id. {"id": 1, "open": {"origin": "http://…", "options": {…}}} opens a window
 // in a context of its own, with Playwright's options for it; with "beside", a window's number, it is another page of that one's
 // context. The window has the number of the line. {"id": 2, "window": 1, "code": "…", "args": […]} runs JavaScript with `page`,
-// `context`, axe's source as `axe` and the arguments as `a`, `b` and `c` in scope, and is answered by {"id": 2, "value": …}, or by {"id": 2, "error": "…",
-// "shown": "…"} with what the page shows where it threw. {"id": 3, "window": 1, "close": true} closes the context of a window; the
-// value is what was seen in it that must not be: dialogs, requests to others than the origin, errors of scripts, and what the
-// page's security policy had to stop. Lines run side by side. The end of the input ends the browser and the driver.
+// `context`, axe's source as `axe` and the arguments as `a`, `b` and `c` in scope, and is answered by {"id": 2, "value": …}, or by
+// {"id": 2, "error": "…", "shown": "…"} with what the page shows where it threw. {"id": 3, "window": 1, "close": true} closes the
+// context of a window; the value is what was seen in it that must not be: dialogs, requests to others than the origin, errors of
+// scripts, and what the page's security policy had to stop. Lines run side by side. The end of the input ends the browser and the
+// driver.
 
 import { createInterface } from 'node:readline';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
-const patience = 30_000;
+const patience = 60_000;
 const AsyncFunction = (async () => {}).constructor;
 
 const browser = await chromium.launch({

@@ -47,7 +47,7 @@ func TestConsoleRestarts(t *testing.T) {
 	page.sees("No server runs here.")
 	c.end()
 	page.sees("The console does not answer.")
-	again := w.consoleAt(c.at.String(), nil, ws)
+	again := w.consoleAt(c.at.String(), ws)
 	page.sees("You were logged out.")
 	page.does(`await page.goto("about:blank")`) // else only the fragment is another
 	page.follows(again.link())

@@ -3,6 +3,7 @@ package console_test
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +22,8 @@ const (
 // long has no place to break at.
 func long(n int) string { return strings.Repeat("W", n) }
 
-// hostileWorkspace has such texts wherever an agent or a repository can put one, a request that waits, and an answer and a
-// grant that stand.
-func (w *world) hostileWorkspace() (*workspace, *agent) {
+// hostileWorkspace has such texts wherever an agent or a repository can put one, and five requests that wait.
+func (w *world) hostileWorkspace() *workspace {
 	t := w.t
 	t.Helper()
 	ws := w.workspace("weather")
@@ -44,25 +44,35 @@ func (w *world) hostileWorkspace() (*workspace, *agent) {
 	a.begins("request_scope_expansion", args{"paths": []string{"docs/**"}, "reason": everything})
 	a.begins("propose_intent", args{"name": everything[:180], "description": everything, "owned_scope": []string{"y/**"}})
 	a.writes("docs/"+filename, everything+"\n"+long(5000)+"\n")
-	return ws, a
+	a.writes("docs/granted "+filename, everything)
+	a.writes("docs/denied "+filename, everything)
+	return ws
 }
 
 // Every view shows what others wrote as text, whatever is in it: nothing of it runs, no character of it acts on what is around
 // it, and nothing gets out of the page's width, on a small screen too. axe finds nothing, in the light and in the dark.
 func TestEveryViewWithHostileTexts(t *testing.T) {
 	w := newWorld(t)
-	ws, _ := w.hostileWorkspace()
+	ws := w.hostileWorkspace()
 	page := w.console(ws).opened(nil)
 	page.clicks("link", "Approvals")
-	page.does(`await page.waitForFunction(() => document.querySelectorAll(".asks").length === 3)`)
+	page.does(`await page.waitForFunction(() => document.querySelectorAll(".asks").length === 5)`)
+	for name, button := range map[string]string{"docs/granted": "Approve for this intent", "docs/denied": "Deny"} {
+		page.clicks("link", name)
+		page.clicks("button", button)
+		page.does(`await page.getByRole("heading", {name: "Approvals"}).waitFor()`)
+	}
 	bare := []string{"/nothing/there", ws.at("files"), ws.at("ledger"), ws.at("insight")}
 	views := append(slices.Clone(bare), "/", "/approvals", ws.at("intents"), ws.at("intents/INT-001"), ws.at("timeline"), ws.at("files?path=src"))
 	file := url.QueryEscape("src/" + filename)
 	views = append(views, ws.at("file?path="+file), ws.at("why?line=1&path="+file), ws.at("why?line=2&path="+file), ws.at("timeline?path="+file))
 	views = append(views, value[[]string](page, `return page.locator(".asks a").evaluateAll(all => all.map(link => link.pathname))`)...)
+	views = append(views, value[string](page, `return page.locator(".asks a", {hasText: "write_to_file"}).evaluate(link => link.pathname)`)+"/edit")
 	page.goes(ws.at("timeline"))
 	records := value[[]string](page, `return page.locator(".records a").evaluateAll(all => all.map(link => link.pathname))`)
 	views = append(views, records...)
+	changed := value[string](page, `return page.locator(".records a", {hasText: "edit_file modified"}).evaluate(link => link.pathname)`)
+	views = append(views, ws.at("undo?record="+path.Base(changed)))
 	for _, view := range views {
 		page.goes(view)
 		page.does(`await page.locator("[aria-busy=true]").waitFor({state: "detached"})`)

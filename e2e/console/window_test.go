@@ -92,7 +92,7 @@ func (w *window) sees(text string) {
 // misses waits until the page does not show a text any more.
 func (w *window) misses(text string) {
 	w.t.Helper()
-	w.does(`for (const until = Date.now() + 30_000; await page.getByText(a).locator("visible=true").count() > 0;) {
+	w.does(`for (const until = Date.now() + 60_000; await page.getByText(a).locator("visible=true").count() > 0;) {
 		if (Date.now() > until) throw new Error("it is still there");
 		await page.waitForTimeout(20);
 	}`, text)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -83,12 +82,12 @@ type served struct {
 // console serves the page of the user's workspaces.
 func (w *world) console(dirs ...*workspace) *served {
 	w.t.Helper()
-	return w.consoleAt("127.0.0.1:0", nil, dirs...)
+	return w.consoleAt("127.0.0.1:0", dirs...)
 }
 
-func (w *world) consoleAt(address string, now func() time.Time, dirs ...*workspace) *served {
+func (w *world) consoleAt(address string, dirs ...*workspace) *served {
 	w.t.Helper()
-	o := console.Options{Environ: w.env(), Now: now, Logger: zerolog.New(zerolog.NewTestWriter(w.t)).Level(zerolog.ErrorLevel)}
+	o := console.Options{Environ: w.env(), Logger: zerolog.New(zerolog.NewTestWriter(w.t)).Level(zerolog.ErrorLevel)}
 	for _, ws := range dirs {
 		o.Dirs = append(o.Dirs, ws.dir)
 	}
@@ -114,11 +113,10 @@ func (c *served) origin() string { return "http://" + c.at.String() }
 func (c *served) link() string { return c.page.Link(c.at) }
 
 // runs is the program in a terminal.
-func (ws *workspace) runs(arguments ...string) string {
+func (ws *workspace) runs(arguments ...string) {
 	ws.w.t.Helper()
 	cmd := exec.Command(program, append(arguments, "--workspace", ws.dir)...)
 	cmd.Env = ws.w.env()
 	out, err := cmd.CombinedOutput()
 	check.Must(ws.w.t, err == nil, "%v: %v\n%s", arguments, err, out)
-	return string(out)
 }

@@ -69,7 +69,8 @@ const ask = (address, options = {}) => fetch(address, {...options, headers: {...
 // ---- Views
 
 // What a person has typed, ticked, chosen and opened stays when a view is brought up to date. What a form sends by itself does
-// not: the name of a request, in a box or a button, goes with the request that stands there.
+// not: the name of a request, in a box or a button, goes with the request that stands there. What is found again beside others
+// of its kind has an id: idiomorph takes what has none for another of its siblings.
 const typed = "textarea, select, input:not([type=checkbox], [type=hidden])";
 const morphing = {
   morphStyle: "innerHTML",
