@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -15,6 +16,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/status"
 )
 
 // place is a workspace that the console shows.
@@ -24,6 +26,11 @@ type place struct {
 	Inbox *operator.Inbox
 
 	counted *insight.Collector // of the ledger, once Insight was looked at
+
+	mu     sync.Mutex
+	report status.Report
+	looked time.Time // when the report was made
+	marks  map[area]uint64
 
 	beside string // the directory of the ledger where it is not in the tree; see locate.Beside
 }
@@ -102,6 +109,24 @@ func (ps *places) get(id string) (*place, bool) {
 		return nil, false
 	}
 	return all[at], true
+}
+
+// reportLife is how long a report holds where no file has changed: an agent whose server is gone counts for a while.
+const reportLife = 10 * time.Second
+
+// happening is what happens in the workspace, which is looked at anew where something there has changed.
+func (p *place) happening(ctx context.Context) (status.Report, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	marks := lookAt(p)
+	if p.Now().Sub(p.looked) < reportLife && maps.Equal(marks, p.marks) {
+		return p.report, nil
+	}
+	report, err := p.Happening(ctx)
+	if err == nil {
+		p.marks, p.report, p.looked = marks, report, p.Now()
+	}
+	return report, err
 }
 
 // warm has the ledger's index brought up to date, which takes seconds once on a long ledger, before a person asks.

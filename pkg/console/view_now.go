@@ -12,12 +12,6 @@ type nowPlace struct {
 	Report status.Report
 }
 
-// Busy: something is alive there.
-func (n nowPlace) Busy() bool {
-	r := n.Report
-	return len(r.Servers)+len(r.Agents)+len(r.Running)+len(r.Waiting)+len(r.Checks)+len(r.Problems) > 0
-}
-
 // now shows who works, what runs and what waits, in every workspace.
 func (c *Console) now(r *http.Request) (page, error) {
 	all, err := c.places.all()
@@ -30,7 +24,7 @@ func (c *Console) now(r *http.Request) (page, error) {
 		data.Error = textOf(err)
 	}
 	for _, p := range all {
-		report, err := p.Happening(r.Context())
+		report, err := p.happening(r.Context())
 		if err != nil {
 			report.Problems = append(report.Problems, err.Error())
 		}
