@@ -29,22 +29,27 @@ func (c *Console) newRoutes() *http.ServeMux {
 	m.HandleFunc("POST /logout", c.admitted(c.logout))
 	m.HandleFunc("GET /events", c.admitted(c.events))
 	for path, v := range map[string]view{
-		"": nothing, "{$}": c.now, "approvals": c.approvals, "w/{place}/approvals/{id}": c.approval, "w/{place}/approvals/{id}/edit": c.edit,
-		"w/{place}/intents": c.intents, "w/{place}/intents/{id}": c.intent, "w/{place}/intents/{id}/scope": c.scope,
-		"w/{place}/timeline": c.timeline, "w/{place}/records/{id}": c.record, "w/{place}/records/{id}/after": c.recordAfter, "w/{place}/undo": c.undo,
-		"w/{place}/files": c.files, "w/{place}/file": c.file, "w/{place}/why": c.why,
-		"w/{place}/output/{id}": c.output, "w/{place}/ledger": c.ledger, "w/{place}/ledger/check": c.ledgerCheck, "w/{place}/insight": c.insight,
-		"w/{place}/insight/rules": c.rules, "w/{place}/insight/counts": c.insightCounts, "w/{place}/insight/scopes": c.scopes,
+		"GET /view/": nothing, "GET /view/{$}": c.now, "GET /view/approvals": c.approvals,
 	} {
-		m.HandleFunc("GET /view/"+path, c.admitted(c.show(v)))
+		m.HandleFunc(path, c.admitted(c.show(v)))
 	}
-	m.HandleFunc("POST /view/w/{place}/approvals/{id}/preview", c.admitted(c.show(c.preview)))
-	m.HandleFunc("POST /view/w/{place}/insight/replay", c.admitted(c.show(c.replay)))
-	for path, a := range map[string]action{
-		"answer": c.doAnswer, "w/{place}/approvals/{id}/edit": c.doEdit, "w/{place}/revoke": c.doRevoke, "w/{place}/undo": c.doUndo, "w/{place}/intents": c.doAddIntent, "w/{place}/intents/{id}/status": c.doStep,
-		"w/{place}/intents/{id}/edit": c.doEditIntent,
+	for path, v := range map[string]placeView{
+		"GET approvals/{id}": c.approval, "GET approvals/{id}/edit": c.edit, "POST approvals/{id}/preview": c.preview,
+		"GET intents": c.intents, "GET intents/{id}": c.intent, "GET intents/{id}/scope": c.scope,
+		"GET timeline": c.timeline, "GET records/{id}": c.record, "GET records/{id}/after": c.recordAfter, "GET undo": c.undo,
+		"GET files": c.files, "GET file": c.file, "GET why": c.why, "GET output/{id}": c.output,
+		"GET ledger": c.ledger, "GET ledger/check": c.ledgerCheck,
+		"GET insight": c.insight, "GET insight/counts": c.insightCounts, "GET insight/scopes": c.scopes, "GET insight/rules": c.rules,
+		"POST insight/replay": c.replay,
 	} {
-		m.HandleFunc("POST /do/"+path, c.admitted(c.do(a)))
+		m.HandleFunc(strings.Replace(path, " ", " /view/w/{place}/", 1), c.admitted(c.show(c.inPlace(v))))
+	}
+	m.HandleFunc("POST /do/answer", c.admitted(c.do(c.doAnswer)))
+	for path, a := range map[string]placeAction{
+		"approvals/{id}/edit": c.doEdit, "revoke": c.doRevoke, "undo": c.doUndo,
+		"intents": c.doAddIntent, "intents/{id}/status": c.doStep, "intents/{id}/edit": c.doEditIntent,
+	} {
+		m.HandleFunc("POST /do/w/{place}/"+path, c.admitted(c.do(c.doInPlace(a))))
 	}
 	return m
 }
@@ -85,16 +90,37 @@ func textOf(err error) string {
 	return visible(err.Error())
 }
 
-// place finds the workspace that a request is about.
-func (c *Console) place(r *http.Request) (*place, error) {
-	if p, ok := c.places.get(r.PathValue("place")); ok {
-		return p, nil
+// placeView is a view of one workspace.
+type placeView func(r *http.Request, p *place) (page, error)
+
+// inPlace finds the workspace of a view.
+func (c *Console) inPlace(v placeView) view {
+	return func(r *http.Request) (page, error) {
+		p, ok := c.places.get(r.PathValue("place"))
+		if !ok {
+			return page{}, errNoPlace
+		}
+		return v(r, p)
 	}
-	return nil, notFound("There is no such workspace here any more.")
 }
+
+var errNoPlace = notFound("There is no such workspace here any more.")
 
 // action changes something, and says what it did.
 type action func(r *http.Request) (done, error)
+
+// placeAction is an action in one workspace.
+type placeAction func(r *http.Request, p *place) (done, error)
+
+func (c *Console) doInPlace(a placeAction) action {
+	return func(r *http.Request) (done, error) {
+		p, ok := c.places.get(r.PathValue("place"))
+		if !ok {
+			return done{}, errNoPlace
+		}
+		return a(r, p)
+	}
+}
 
 // done is what the page shows after an action, and where it goes; "" is where it was.
 type done struct {

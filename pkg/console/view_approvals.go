@@ -92,11 +92,7 @@ func (c *Console) recordExpired(ctx context.Context, p *place) {
 }
 
 // approval shows one request in full.
-func (c *Console) approval(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) approval(r *http.Request, p *place) (page, error) {
 	request, err := p.Inbox.Request(r.PathValue("id"))
 	if err != nil {
 		return page{}, err
@@ -152,7 +148,7 @@ func (c *Console) answer(ctx context.Context, key string, answer approval.Answer
 	id, request, _ := strings.Cut(key, "/")
 	p, ok := c.places.get(id)
 	if !ok {
-		return operator.Outcome{}, notFound("There is no such workspace here any more.")
+		return operator.Outcome{}, errNoPlace
 	}
 	asked, err := p.Inbox.Request(request)
 	if err != nil {
@@ -161,11 +157,7 @@ func (c *Console) answer(ctx context.Context, key string, answer approval.Answer
 	return p.Inbox.Answer(context.WithoutCancel(ctx), asked, answer)
 }
 
-func (c *Console) doRevoke(r *http.Request) (done, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return done{}, err
-	}
+func (c *Console) doRevoke(r *http.Request, p *place) (done, error) {
 	outcome, err := p.Inbox.Revoke(context.WithoutCancel(r.Context()), r.PostForm.Get("id"))
 	return done{Text: outcome.Text}, err
 }

@@ -21,10 +21,8 @@ type editing struct {
 }
 
 // editingOf finds a request and what of it can be edited.
-func (c *Console) editingOf(r *http.Request) (e editing, err error) {
-	if e.Place, err = c.place(r); err != nil {
-		return e, err
-	}
+func (c *Console) editingOf(r *http.Request, p *place) (e editing, err error) {
+	e.Place = p
 	if e.Request, err = e.Place.Inbox.Request(r.PathValue("id")); err != nil {
 		return e, err
 	}
@@ -81,14 +79,14 @@ func (e editing) edited(typed string) (approval.Edit, error) {
 	return edit, nil
 }
 
-func (c *Console) edit(r *http.Request) (page, error) {
-	e, err := c.editingOf(r)
+func (c *Console) edit(r *http.Request, p *place) (page, error) {
+	e, err := c.editingOf(r, p)
 	return page{Template: "edit", Title: "Edit, then approve", Tab: "approvals", Place: e.Place, Data: e}, err
 }
 
 // preview shows what the edited call would do.
-func (c *Console) preview(r *http.Request) (page, error) {
-	e, err := c.editingOf(r)
+func (c *Console) preview(r *http.Request, p *place) (page, error) {
+	e, err := c.editingOf(r, p)
 	if err != nil {
 		return page{}, err
 	}
@@ -115,8 +113,8 @@ func (c *Console) preview(r *http.Request) (page, error) {
 }
 
 // doEdit approves a request with what the operator made of it.
-func (c *Console) doEdit(r *http.Request) (done, error) {
-	e, err := c.editingOf(r)
+func (c *Console) doEdit(r *http.Request, p *place) (done, error) {
+	e, err := c.editingOf(r, p)
 	if err != nil {
 		return done{}, err
 	}

@@ -51,11 +51,7 @@ func pathOf(r *http.Request) (string, error) {
 	return name, nil
 }
 
-func (c *Console) files(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) files(r *http.Request, p *place) (page, error) {
 	name, err := pathOf(r)
 	if err != nil {
 		return page{}, err
@@ -96,11 +92,7 @@ func (c *Console) files(r *http.Request) (page, error) {
 // maxBlamed bounds the lines that are shown of a file.
 const maxBlamed = 5000
 
-func (c *Console) file(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) file(r *http.Request, p *place) (page, error) {
 	name, err := pathOf(r)
 	if err != nil {
 		return page{}, err
@@ -169,11 +161,7 @@ func legendOf(lines []blame.Line, names map[string]string) (all []legend) {
 }
 
 // why tells the story of a line.
-func (c *Console) why(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) why(r *http.Request, p *place) (page, error) {
 	name, err := pathOf(r)
 	if err != nil {
 		return page{}, err

@@ -19,11 +19,7 @@ const (
 )
 
 // insight shows how the work goes over time. The counting goes through the ledger, so it is loaded behind the frame.
-func (c *Console) insight(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) insight(r *http.Request, p *place) (page, error) {
 	since := r.URL.Query().Get("since")
 	if since == "" {
 		since = c.daysAgo(insightDays)
@@ -68,11 +64,7 @@ type part struct {
 	Y, Height int
 }
 
-func (c *Console) insightCounts(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) insightCounts(r *http.Request, p *place) (page, error) {
 	since, err := dayOf(r.URL.Query().Get("since"))
 	if err != nil {
 		return page{}, err
@@ -156,11 +148,7 @@ func drawn(title string, series []insight.Series, of func(insight.Counts) int, c
 }
 
 // scopes shows which intents own more than was used, with a tighter scope.
-func (c *Console) scopes(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) scopes(r *http.Request, p *place) (page, error) {
 	if err := p.counted.Update(context.WithoutCancel(r.Context()), p.Ledger); err != nil {
 		return page{}, err
 	}

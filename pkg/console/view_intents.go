@@ -53,11 +53,7 @@ type card struct {
 	Scope []string
 }
 
-func (c *Console) intents(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) intents(r *http.Request, p *place) (page, error) {
 	set, err := p.intentSet()
 	if err != nil {
 		return page{}, err
@@ -85,26 +81,22 @@ func (c *Console) intents(r *http.Request) (page, error) {
 }
 
 // intentOf finds the intent that a request is about.
-func (c *Console) intentOf(r *http.Request) (*place, *intent.Set, *intent.Intent, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+func (p *place) intentOf(r *http.Request) (*intent.Set, *intent.Intent, error) {
 	set, err := p.intentSet()
 	if err != nil {
-		return p, nil, nil, err
+		return nil, nil, err
 	}
 	in, ok := set.Get(r.PathValue("id"))
 	if !ok {
-		return p, set, nil, notFound("There is no such intent any more.")
+		return nil, nil, notFound("There is no such intent any more.")
 	}
-	return p, set, in, nil
+	return set, in, nil
 }
 
-func (c *Console) intent(r *http.Request) (page, error) {
-	p, set, in, err := c.intentOf(r)
+func (c *Console) intent(r *http.Request, p *place) (page, error) {
+	set, in, err := p.intentOf(r)
 	if err != nil {
-		return page{Place: p}, err
+		return page{}, err
 	}
 	progress, err := p.Progress(r.Context(), set)
 	if err != nil {
@@ -119,8 +111,8 @@ func (c *Console) intent(r *http.Request) (page, error) {
 }
 
 // scope draws the scope of an intent, or globs that are being typed, on one directory of the file tree.
-func (c *Console) scope(r *http.Request) (page, error) {
-	p, _, in, err := c.intentOf(r)
+func (c *Console) scope(r *http.Request, p *place) (page, error) {
+	_, in, err := p.intentOf(r)
 	if err != nil {
 		return page{}, err
 	}
@@ -168,11 +160,7 @@ func typed(r *http.Request) (in intent.Intent, err error) {
 	return in, err
 }
 
-func (c *Console) doAddIntent(r *http.Request) (done, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return done{}, err
-	}
+func (c *Console) doAddIntent(r *http.Request, p *place) (done, error) {
 	in, err := typed(r)
 	if err != nil {
 		return done{}, err
@@ -190,8 +178,8 @@ func (c *Console) doAddIntent(r *http.Request) (done, error) {
 }
 
 // doEditIntent changes what the form changed, and nothing else.
-func (c *Console) doEditIntent(r *http.Request) (done, error) {
-	p, _, now, err := c.intentOf(r)
+func (c *Console) doEditIntent(r *http.Request, p *place) (done, error) {
+	_, now, err := p.intentOf(r)
 	if err != nil {
 		return done{}, err
 	}
@@ -230,17 +218,13 @@ func (c *Console) doEditIntent(r *http.Request) (done, error) {
 }
 
 // doStep takes a step in an intent's life. One that becomes done runs its verify commands first.
-func (c *Console) doStep(r *http.Request) (done, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return done{}, err
-	}
+func (c *Console) doStep(r *http.Request, p *place) (done, error) {
 	status, ok := intent.ParseStatus(r.PostForm.Get("status"))
 	if !ok {
 		return done{}, badRequest("There is no such status.")
 	}
 	step := server.IntentStep{IntentID: r.PathValue("id"), Status: status, Note: strings.TrimSpace(r.PostForm.Get("note"))}
-	err = p.WithServer(func(srv *server.Server) error {
+	err := p.WithServer(func(srv *server.Server) error {
 		_, err := srv.UpdateIntent(r.Context(), step)
 		return err
 	})

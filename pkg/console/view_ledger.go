@@ -11,11 +11,7 @@ import (
 const maxFindings = 50
 
 // ledger shows what an auditor asks about: seals and gaps by the check, violations, and what happened without us.
-func (c *Console) ledger(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) ledger(r *http.Request, p *place) (page, error) {
 	data := struct{ Violations, Outside []record.Entry }{}
 	found, err := p.Ledger.Query(r.Context(), record.Filter{Kinds: []record.Kind{record.KindCommand, record.KindMutation, record.KindRecovered}, Newest: true, Limit: lookedThrough})
 	if err != nil {
@@ -47,11 +43,7 @@ func outside(e record.Entry) bool {
 }
 
 // ledgerCheck is what verify says.
-func (c *Console) ledgerCheck(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) ledgerCheck(r *http.Request, p *place) (page, error) {
 	report, err := p.Verify(r.Context(), seal.VerifyOptions{})
 	return page{Template: "check", Part: true, Place: p, Data: report}, err
 }

@@ -25,11 +25,7 @@ const pageOfRecords = 100
 
 // timeline shows the records, newest first, a page at a time. The next page begins where this one ended: at a time, behind
 // the record with a hash.
-func (c *Console) timeline(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) timeline(r *http.Request, p *place) (page, error) {
 	asked := r.URL.Query()
 	filter := record.Filter{
 		IntentID: asked.Get("intent"), Path: asked.Get("path"), Class: asked.Get("class"), Session: asked.Get("session"), Newest: true, Limit: pageOfRecords + 1,
@@ -37,6 +33,7 @@ func (c *Console) timeline(r *http.Request) (page, error) {
 	if kind := asked.Get("kind"); kind != "" {
 		filter.Kinds = []record.Kind{record.Kind(kind)}
 	}
+	var err error
 	if filter.Since, err = dayOf(asked.Get("since")); err != nil {
 		return page{}, err
 	}
@@ -126,11 +123,7 @@ func (p *place) pageOf(ctx context.Context, filter record.Filter, from string) (
 type row struct{ Label, Text string }
 
 // record shows one record, with what it changed.
-func (c *Console) record(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) record(r *http.Request, p *place) (page, error) {
 	found, err := p.Record(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return page{}, err
@@ -234,11 +227,7 @@ func rowsOf(e record.Entry, names map[string]string) (rows []row) {
 }
 
 // recordAfter is what became of a record, which takes a look through the ledger.
-func (c *Console) recordAfter(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) recordAfter(r *http.Request, p *place) (page, error) {
 	found, err := p.Record(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return page{}, err
@@ -248,11 +237,7 @@ func (c *Console) recordAfter(r *http.Request) (page, error) {
 }
 
 // undo shows what taking a record back would do.
-func (c *Console) undo(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) undo(r *http.Request, p *place) (page, error) {
 	id := r.URL.Query().Get("record")
 	data := struct {
 		Record string
@@ -260,7 +245,7 @@ func (c *Console) undo(r *http.Request) (page, error) {
 		Diffs  []fileDiff
 		Digest string
 	}{Record: id}
-	err = p.WithServer(func(srv *server.Server) (err error) {
+	err := p.WithServer(func(srv *server.Server) (err error) {
 		data.Plan, err = srv.PlanUndo(r.Context(), undo.Request{Records: []string{id}})
 		return err
 	})
@@ -310,14 +295,10 @@ func digestOf(plan *undo.Plan) string {
 	return fmt.Sprintf("%x", hashOf(strings.Join(parts, "\x00")))
 }
 
-func (c *Console) doUndo(r *http.Request) (done, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return done{}, err
-	}
+func (c *Console) doUndo(r *http.Request, p *place) (done, error) {
 	var id string
 	var warnings []string
-	err = p.WithServer(func(srv *server.Server) error {
+	err := p.WithServer(func(srv *server.Server) error {
 		ctx := context.WithoutCancel(r.Context())
 		plan, err := srv.PlanUndo(ctx, undo.Request{Records: []string{r.PostForm.Get("record")}})
 		switch {

@@ -18,12 +18,9 @@ const (
 )
 
 // rules shows the files that say what agents may do, to be tried out with other words.
-func (c *Console) rules(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) rules(r *http.Request, p *place) (page, error) {
 	var data struct{ Intents, Config, Since string }
+	var err error
 	if data.Intents, err = p.text(intent.FilePath); err != nil {
 		return page{}, err
 	}
@@ -44,11 +41,7 @@ func (p *place) text(name string) (string, error) {
 }
 
 // replay judges the calls of the ledger again, by what was typed.
-func (c *Console) replay(r *http.Request) (page, error) {
-	p, err := c.place(r)
-	if err != nil {
-		return page{}, err
-	}
+func (c *Console) replay(r *http.Request, p *place) (page, error) {
 	if err := r.ParseForm(); err != nil {
 		return page{}, badRequest("The form could not be read.")
 	}
