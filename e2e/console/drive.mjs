@@ -32,7 +32,7 @@ function trap(context, origin, seen) {
     seen.push(`a dialog: ${dialog.message()}`);
     dialog.dismiss();
   });
-  context.on('weberror', ({ error }) => seen.push(`an error: ${error().stack ?? error}`));
+  context.on('weberror', thrown => seen.push(`an error: ${thrown.error().stack ?? thrown.error()}`));
   context.on('console', message => {
     // What the server refuses, or that it is gone, the browser says by itself; the page has to say it too.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) seen.push(message.text());

@@ -47,7 +47,7 @@ type workspace struct {
 	dir string
 }
 
-// workspace makes one, whose ledger is verified at the end.
+// workspace makes one, whose ledger is verified at the end, and its decisions judged again.
 func (w *world) workspace(name string) *workspace {
 	w.t.Helper()
 	ws := w.unverified(name)

@@ -146,11 +146,13 @@ let grown = null;
 
 async function more(link) {
   nearing.unobserve(link);
-  const answer = await ask("/view" + link.getAttribute("href"));
-  const view = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
-  const last = link.closest("tr");
-  const list = last.closest("table");
-  last.replaceWith(...view.querySelectorAll("tr"));
+  const from = link.getAttribute("href");
+  const answer = await ask("/view" + from).catch(() => null);
+  const text = answer?.ok ? await answer.text() : "";
+  if (!text || !link.isConnected || link.getAttribute("href") !== from) return; // an update came between: it has a link of its own
+  const view = new DOMParser().parseFromString(`<table><tbody>${text}</tbody></table>`, "text/html");
+  const list = link.closest("table");
+  link.closest("tr").replaceWith(...view.querySelectorAll("tr"));
   complete(list);
   grown = shown;
 }
