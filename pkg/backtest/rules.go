@@ -52,7 +52,10 @@ func (w *worker) said(r *rule.Rule) (holds, known bool) {
 	case w.recorded.Check != "rules":
 		return false, w.isBehindRules(w.recorded.Check)
 	}
-	ended := slices.IndexFunc(all, func(r *rule.Rule) bool { return strings.HasPrefix(w.recorded.Reason, "Rule "+r.Name+" ") })
+	ended := slices.IndexFunc(all, func(r *rule.Rule) bool {
+		stops := "Rule " + r.Name + " "
+		return strings.HasPrefix(w.recorded.Reason, stops) || strings.Contains(w.recorded.Reason, "is stopped: "+stops) // of an edited call
+	})
 	return at == ended, at == ended || at < ended && r.Action != rule.Ask
 }
 

@@ -145,6 +145,9 @@ func (w *worker) decidesAsRecorded() bool {
 
 // judge puts a call through the gate.
 func (w *worker) judge(call *hooks.Call) Decision {
+	if w.diskFailed() {
+		return w.recorded
+	}
 	all := call.Effects.Files
 	call.Effects.Files = slices.DeleteFunc(slices.Clone(all), func(f *hooks.FileEffect) bool { return f.Rehearsed })
 	answered := ""
@@ -166,6 +169,11 @@ func (w *worker) judge(call *hooks.Call) Decision {
 		return Decision{Asked, string(asked[0].Refusal.Code()), w.checkOf(asked[0].Hook), asked[0].Refusal.Reason()}
 	}
 	return Decision{Decision: Allowed}
+}
+
+// diskFailed: the intents could not be read, and that was not for what they say.
+func (w *worker) diskFailed() bool {
+	return w.recorded.Decision == Refused && w.recorded.ErrorType == string(refusal.IntentsUnreadable) && w.own != nil && w.own.setErr == nil && w.own.ignoreErr == nil
 }
 
 // selectable is what the tool itself holds a selection to, behind the gate.

@@ -6,8 +6,10 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,10 +53,10 @@ func (d *door) newCode() string {
 	code := rand.Text()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for hash, until := range d.codes {
-		if !d.now().Before(until) || len(d.codes) >= maxCodes {
-			delete(d.codes, hash)
-		}
+	maps.DeleteFunc(d.codes, func(_ [sha256.Size]byte, until time.Time) bool { return !d.now().Before(until) })
+	for len(d.codes) >= maxCodes {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(d.codes)), func(a, b [sha256.Size]byte) int { return d.codes[a].Compare(d.codes[b]) })
+		delete(d.codes, oldest)
 	}
 	d.codes[hashOf(code)] = d.now().Add(codeLife)
 	return code

@@ -27,7 +27,11 @@ func (c *Console) insight(r *http.Request, p *place) (page, error) {
 	if _, err := dayOf(since); err != nil {
 		return page{}, err
 	}
-	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}, Data: since}, nil
+	data := struct {
+		Since, Count string
+		Measures     []measure
+	}{since, measureOf(r).Name, measures()}
+	return page{Template: "insight", Title: "Insight", Tab: "insight", Place: p, Live: []area{records}, Data: data}, nil
 }
 
 // daysAgo is a day in UTC.
@@ -73,34 +77,38 @@ func (c *Console) insightCounts(r *http.Request, p *place) (page, error) {
 		return page{}, err
 	}
 	t := p.counted.Timeline(insight.Range{Since: since, Top: insightTop})
-	changes := func(c insight.Counts) int { return c.Changes }
-	refused := func(c insight.Counts) int { return c.Refused }
+	what := measureOf(r)
+	byName := func(_ int, name string) string { return hue(name) }
 	data := struct {
 		Timeline insight.Timeline
 		Charts   []chart
-		Names    map[string]string
 	}{t, []chart{
-		drawn("Changes by intent", t.Intents, changes, func(_ int, name string) string { return hue(name) }),
-		drawn("Changes by model", t.Models, changes, inTurn), drawn("Changes by class", t.Classes, changes, inTurn),
-		drawn("Refusals by code", t.Refusals, refused, inTurn), drawn("Approvals", answers(t.Total), changes, inTurn),
-	}, p.intentNames()}
+		drawn(what.Title+" by intent", t.Intents, what.of, byName), drawn(what.Title+" by model", t.Models, what.of, inTurn),
+		drawn(what.Title+" by class", t.Classes, what.of, inTurn),
+		drawn("Refusals by code", t.Refusals, func(c insight.Counts) int { return c.Refused }, inTurn),
+	}}
 	return page{Template: "counts", Part: true, Place: p, Data: data}, nil
 }
 
-// answers are the three numbers of approvals as series of their own.
-func answers(total insight.Series) []insight.Series {
-	var all []insight.Series
-	for _, kind := range []struct {
-		name string
-		of   func(insight.Counts) int
-	}{{"asked", func(c insight.Counts) int { return c.Asked }}, {"approved", func(c insight.Counts) int { return c.Approved }}, {"denied", func(c insight.Counts) int { return c.Denied }}} {
-		s := insight.Series{Name: kind.name, Sum: insight.Counts{Changes: kind.of(total.Sum)}}
-		for _, point := range total.Points {
-			s.Points = append(s.Points, insight.Point{Day: point.Day, Counts: insight.Counts{Changes: kind.of(point.Counts)}})
-		}
-		all = append(all, s)
+// measure is what is counted.
+type measure struct {
+	Name, Title string
+	of          func(insight.Counts) int
+}
+
+func measures() []measure {
+	return []measure{
+		{"changes", "Changes", func(c insight.Counts) int { return c.Changes }}, {"refused", "Refusals", func(c insight.Counts) int { return c.Refused }},
+		{"asked", "Questions to you", func(c insight.Counts) int { return c.Asked }}, {"approved", "Approvals", func(c insight.Counts) int { return c.Approved }},
+		{"denied", "Denials", func(c insight.Counts) int { return c.Denied }},
 	}
-	return all
+}
+
+// measureOf is what a request wants counted: changes, if it does not say.
+func measureOf(r *http.Request) measure {
+	all := measures()
+	at := slices.IndexFunc(all, func(m measure) bool { return m.Name == r.URL.Query().Get("count") })
+	return all[max(at, 0)]
 }
 
 // inTurn gives names colours one after the other.

@@ -29,10 +29,12 @@ async function askWorker() {
   });
 }
 
-function keep(value) {
+// keep has the worker know the key before the page goes on: a person may reload it at once.
+async function keep(value) {
   key = value;
   navigator.serviceWorker?.controller?.postMessage({keep: value});
-  worker().then(active => active?.postMessage({keep: value}));
+  const active = await Promise.race([worker(), new Promise(resolve => setTimeout(resolve, 2000, null))]);
+  active?.postMessage({keep: value});
 }
 
 navigator.serviceWorker?.addEventListener("message", event => {
@@ -46,7 +48,7 @@ async function enter() {
     history.replaceState(null, "", location.pathname);
     const answer = await fetch("/login", {method: "POST", body: JSON.stringify({code})});
     if (!answer.ok) return closed(await answer.text() + " Run orchestra-mcp console again, or press Enter where it runs, for a new link.");
-    keep((await answer.json()).key);
+    await keep((await answer.json()).key);
   } else {
     key = await askWorker();
   }
@@ -109,8 +111,18 @@ async function load(address, {fresh = true} = {}) {
   }
 }
 
+// The second click of a double click must not answer what the first has brought.
+const settled = new WeakSet();
+const settling = 500; // milliseconds
+
 // complete does for new elements what markup cannot say.
 function complete(root) {
+  for (const box of root.querySelectorAll('form[action="/answer"] fieldset')) {
+    if (settled.has(box)) continue;
+    settled.add(box);
+    box.disabled = true;
+    setTimeout(() => { box.disabled = false; }, settling);
+  }
   for (const element of root.querySelectorAll("[data-text]")) {
     element.value = decodeURIComponent(element.dataset.text);
     element.removeAttribute("data-text");
