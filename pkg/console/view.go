@@ -149,7 +149,7 @@ func functions() template.FuncMap {
 		"name":       operator.NameOf,
 		"at":         at,
 		"hue":        hue,
-		"encode":     url.PathEscape,
+		"encode":     func(text string) string { return url.PathEscape(strings.ToValidUTF8(text, "\uFFFD")) },
 		"query":      query,
 		"clip":       printable.Clip,
 		"count":      count,
