@@ -86,6 +86,7 @@ func TestSeveralTogether(t *testing.T) {
 	page.sees("Approved apr_")
 	page.does(`await page.getByLabel("docs/b.md").check()`)
 	page.types("Reason", "not this one")
+	page.does(`await page.getByLabel("Reason").first().press("Enter")`) // answers nothing
 	page.clicks("button", "Deny the chosen")
 	page.sees("Nothing waits")
 	for i, want := range []bool{false, false, true, true} {

@@ -9,7 +9,8 @@ import (
 // tabs moves the focus on until it is on what has a name, which must show that it has it.
 func (w *window) tabs(name string) {
 	w.t.Helper()
-	w.does(`for (let i = 0; i < 80; i++) {
+	w.does(`await page.waitForFunction(() => !document.querySelector("fieldset:disabled")); // what has just come settles first
+	for (let i = 0; i < 80; i++) {
 		await page.keyboard.press("Tab");
 		const [at, shown] = await page.evaluate(() => {
 			const e = document.activeElement;

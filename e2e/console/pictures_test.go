@@ -12,8 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "make the pictures in docs/console and their texts anew")
 
-// steady makes everything the same that differs from run to run: times, ids, the directory, processes.
-const steady = `await page.evaluate(() => {
+// steady makes everything the same that differs from run to run, times, ids, the directory, processes, and gives the text in the
+// same breath: an update may come behind it.
+const steady = `return page.evaluate(() => {
 	document.querySelectorAll("time").forEach(time => time.removeAttribute("data-since") || time.removeAttribute("data-until"));
 	const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
 	for (let text; text = texts.nextNode();) {
@@ -23,14 +24,15 @@ const steady = `await page.evaluate(() => {
 	}
 	document.getElementById("bell").hidden = true;
 	document.activeElement.blur();
+	return document.querySelector("main").innerText;
 });`
 
 // picture holds docs/console/NAME.webp to the text that the view shows; -update makes it again. Pixels are not compared: fonts
 // differ between machines.
 func (w *window) picture(name string) {
 	w.t.Helper()
-	w.does(`await page.locator("[aria-busy=true]").waitFor({state: "detached"}); ` + steady)
-	got, text := w.text("main")+"\n", filepath.Join("testdata", name+".txt")
+	w.does(`await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"))`)
+	got, text := value[string](w, steady)+"\n", filepath.Join("testdata", name+".txt")
 	if *update {
 		check.OK(w.t, os.WriteFile(text, []byte(got), 0o644))
 		picture := value[[]byte](w, `

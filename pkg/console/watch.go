@@ -90,7 +90,11 @@ func lookAt(p *place) map[area]uint64 {
 	}
 }
 
-// markOf is made of the names, sizes and times of files, and of what is in directories.
+// racy is how long after a change of a file its time may be that of a later change too: file systems count in ticks.
+const racy = 100 * time.Millisecond
+
+// markOf is made of the names, sizes and times of files, and of what is in directories. Where one has just changed, the mark
+// is of this moment alone, so that a change in the same tick shows at the next look.
 func markOf(root *os.Root, names ...string) uint64 {
 	sum := fnv.New64a()
 	for _, name := range names {
@@ -117,6 +121,9 @@ func markOf(root *os.Root, names ...string) uint64 {
 
 func note(to io.Writer, info fs.FileInfo) {
 	fmt.Fprintf(to, "%s %d %d\n", info.Name(), info.Size(), info.ModTime().UnixNano())
+	if now := time.Now(); now.Sub(info.ModTime()) < racy { // the real clock, as files have it
+		fmt.Fprintln(to, now.UnixNano())
+	}
 }
 
 // serversOf is a mark of the servers that are alive.

@@ -66,6 +66,7 @@ function closed(text) {
   document.body.replaceChildren(main);
 }
 
+const gone = "The console does not answer. It is asked again each second.";
 const ask = (address, options = {}) => fetch(address, {...options, headers: {...options.headers, "X-Orchestra-Key": key}});
 
 // ---- Views
@@ -84,7 +85,8 @@ const morphing = {
 };
 
 async function load(address, {fresh = true} = {}) {
-  const answer = await ask("/view" + address);
+  const answer = await ask("/view" + address).catch(() => null);
+  if (answer === null) return say(gone, true);
   if (answer.status === 401) return closed("You were logged out. " + await answer.text());
   const text = await answer.text();
   if (shown !== null && address !== location.pathname + location.search) return; // the person went on meanwhile
@@ -197,6 +199,11 @@ document.addEventListener("click", event => {
 
 // ---- Forms
 
+// Enter in a field would press the first button, which approves.
+document.addEventListener("keydown", event => {
+  if (event.key === "Enter" && event.target.matches('form[action="/answer"] input')) event.preventDefault();
+});
+
 document.addEventListener("submit", async event => {
   event.preventDefault();
   const form = event.target;
@@ -252,7 +259,7 @@ async function listen() {
     } catch { /* the console is gone, or being started again */ }
     if (key === null) return;
     document.body.dataset.lost = "yes";
-    say("The console does not answer. It is asked again each second.", true);
+    say(gone, true);
     await new Promise(resolve => setTimeout(resolve, 1000));
   }
 }
