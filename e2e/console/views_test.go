@@ -74,17 +74,18 @@ func TestEveryViewWithHostileTexts(t *testing.T) {
 	changed := value[string](page, `return page.locator(".records a", {hasText: "edit_file modified"}).evaluate(link => link.pathname)`)
 	views = append(views, ws.at("undo?record="+path.Base(changed)))
 	for _, view := range views {
+		whole := check.Long() || !slices.Contains(records, view) || slices.Index(records, view) < 3 // the other records are the same view
 		page.goes(view)
 		page.does(`await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"))`)
-		page.holds(view)
+		page.holds(view, whole)
 		shown := strings.Contains(page.text("main"), "alert(")
 		check.That(t, shown || slices.Contains(bare, view), "%s does not show what others wrote", view)
 	}
 	check.That(t, len(records) >= 3, "records: %q", records)
 }
 
-// holds looks at the view that is shown.
-func (w *window) holds(view string) {
+// holds looks at the view that is shown: at what is in it, and with whole at how it looks and at what a screen reader finds.
+func (w *window) holds(view string, whole bool) {
 	w.t.Helper()
 	found := value[[]string](w, `
 		const found = await page.evaluate(() => {
@@ -98,6 +99,7 @@ func (w *window) holds(view string) {
 			if (acting) found.push("a character that acts: " + acting[0].codePointAt(0).toString(16));
 			return found;
 		});
+		if (!b) return found;
 		for (const colorScheme of ["light", "dark"]) {
 			await page.emulateMedia({colorScheme});
 			found.push(...await page.evaluate(async ([source, colorScheme]) => {
@@ -113,6 +115,6 @@ func (w *window) holds(view string) {
 			return document.documentElement.scrollWidth > innerWidth ? ["wider than the page: " + wide.slice(0, 3).map(e => e.outerHTML.slice(0, 150)).join("\n")] : [];
 		});
 		await page.setViewportSize({width: 1280, height: 800});
-		return found.concat(wide);`)
+		return found.concat(wide);`, nil, whole)
 	check.That(w.t, len(found) == 0, "%s:\n%s", view, strings.Join(found, "\n"))
 }
