@@ -138,10 +138,10 @@ func TestTakeBack(t *testing.T) {
 	a.kill()
 	page.clicks("link", "docs/gone.md")
 	page.clicks("button", "Approve once")
-	page.sees("Answered, and used by no call yet")
+	page.sees("Answers that still stand")
 	page.clicks("button", "Take back")
 	page.sees("Revoked apr_")
-	page.misses("Answered, and used by no call yet")
+	page.misses("Answers that still stand")
 }
 
 // What the operator makes of a call is shown as a difference, is made in its place, and the agent is told of it.
