@@ -216,8 +216,9 @@ func TestEditedScopeOutlivesTheSession(t *testing.T) {
 					later = start(t, dir).connect()
 					r = later.edits(id, "lib/a/**\nlib/b\n")
 				}
-				for range 2 { // the second finds it done
-					check.Value(later.server.CarryOut(t.Context(), r))(t)
+				check.Value(later.server.CarryOut(t.Context(), r))(t)
+				if !waits { // else the call that waited may have taken the answer away by now
+					check.Value(later.server.CarryOut(t.Context(), r))(t) // finds it done
 				}
 				if waits {
 					got := <-done
