@@ -94,12 +94,7 @@ func (q *question) printReplay(r *backtest.Report) {
 	for _, u := range r.Unknown {
 		unknown += u.Calls
 	}
-	newly := map[string]int{}
-	for _, n := range r.Counts {
-		if n.Recorded != n.Now {
-			newly[n.Now] += n.Calls
-		}
-	}
+	newly := r.Newly()
 	q.Printf("%s judged again: %d as recorded, %d otherwise (newly refused %d, asked %d, allowed %d; for another reason %d), %d unknown.\n",
 		printer.Count(r.Calls, "call"), r.Same, r.Changed(), newly[backtest.Refused], newly[backtest.Asked], newly[backtest.Allowed],
 		r.Changed()-newly[backtest.Refused]-newly[backtest.Asked]-newly[backtest.Allowed], unknown)

@@ -25,7 +25,7 @@ func TestShowCommand(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		v := &recordView{question: &question{app: newApp(streams{out: &out}, environment{})}}
-		v.command(c.command)
+		v.fields(record.Entry{Record: record.Record{Command: &c.command}})
 		for _, want := range c.want {
 			check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, out.String())
 		}

@@ -64,6 +64,24 @@ func Text(text string) string {
 	return safe.String()
 }
 
+// Line is Text with tabs left as they are.
+func Line(text string) string {
+	parts := strings.Split(text, "\t")
+	for i, part := range parts {
+		parts[i] = Text(part)
+	}
+	return strings.Join(parts, "\t")
+}
+
+// Lines is Line for a text of several lines.
+func Lines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Line(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Name is a name for a line of text in which brackets and quotes mean something:
 // as it is where nothing in it can be taken for a part of the line, else quoted.
 func Name(name string) string {

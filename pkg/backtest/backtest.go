@@ -117,6 +117,17 @@ type Unknown struct {
 	Calls  int    `json:"calls"`
 }
 
+// Newly counts the calls that have another decision now, by that.
+func (r *Report) Newly() map[string]int {
+	newly := map[string]int{}
+	for _, n := range r.Counts {
+		if n.Recorded != n.Now {
+			newly[n.Now] += n.Calls
+		}
+	}
+	return newly
+}
+
 // Changed counts the calls that are decided otherwise.
 func (r *Report) Changed() int { return len(r.Changes) + r.More }
 

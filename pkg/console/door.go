@@ -37,9 +37,8 @@ type door struct {
 
 // login is a browser that was let in.
 type login struct {
-	key   [sha256.Size]byte
-	since time.Time
-	left  chan struct{} // closed when it is let out
+	key  [sha256.Size]byte
+	left chan struct{} // closed when it is let out
 }
 
 func newDoor(now func() time.Time) *door {
@@ -73,7 +72,7 @@ func (d *door) enter(code string) (cookie, key string, ok bool) {
 		return "", "", false
 	}
 	cookie, key = rand.Text(), rand.Text()
-	d.logins[hashOf(cookie)] = login{hashOf(key), d.now(), make(chan struct{})}
+	d.logins[hashOf(cookie)] = login{hashOf(key), make(chan struct{})}
 	return cookie, key, true
 }
 
@@ -103,17 +102,6 @@ func (d *door) leave(r *http.Request) {
 		close(l.left)
 		delete(d.logins, hash)
 	}
-}
-
-// LetOut ends every login, and makes the links void that were not used.
-func (c *Console) LetOut() {
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	for _, l := range c.door.logins {
-		close(l.left)
-	}
-	clear(c.door.logins)
-	clear(c.door.codes)
 }
 
 // cookieName has the port in it: browsers give a cookie of one port to all.

@@ -101,8 +101,14 @@ func (ps *places) opened(dir string) (*place, error) {
 	return p, nil
 }
 
-// get gives one workspace by its id.
+// get gives one workspace by its id. One that is open is not looked for among all: a page asks again and again.
 func (ps *places) get(id string) (*place, bool) {
+	ps.mu.Lock()
+	p, ok := ps.open[id]
+	ps.mu.Unlock()
+	if ok {
+		return p, true
+	}
 	all, _ := ps.all()
 	at := slices.IndexFunc(all, func(p *place) bool { return p.ID == id })
 	if at < 0 {

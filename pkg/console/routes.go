@@ -85,9 +85,9 @@ func statusOf(err error) int {
 // textOf tells an error to the operator.
 func textOf(err error) string {
 	if refused, is := errors.AsType[*refusal.Refusal](err); is {
-		return visible(strings.TrimSpace(refused.Reason() + " " + refused.Suggestion()))
+		return printable.Lines(strings.TrimSpace(refused.Reason() + " " + refused.Suggestion()))
 	}
-	return visible(err.Error())
+	return printable.Lines(err.Error())
 }
 
 // placeView is a view of one workspace.
@@ -143,25 +143,7 @@ func (c *Console) do(a action) http.HandlerFunc {
 			_ = json.NewEncoder(w).Encode(map[string]string{"error": textOf(err)})
 			return
 		}
-		did.Text = visible(did.Text)
+		did.Text = printable.Lines(did.Text)
 		_ = json.NewEncoder(w).Encode(did)
 	}
-}
-
-// visible makes characters visible that act on what is around them or cannot be seen, in text of several lines. Tabs stay.
-func visible(text string) string {
-	var safe strings.Builder
-	for line := range strings.Lines(text) {
-		bare, isWhole := strings.CutSuffix(line, "\n")
-		for i, part := range strings.Split(bare, "\t") {
-			if i > 0 {
-				safe.WriteByte('\t')
-			}
-			safe.WriteString(printable.Text(part))
-		}
-		if isWhole {
-			safe.WriteByte('\n')
-		}
-	}
-	return safe.String()
 }

@@ -89,7 +89,7 @@ func (c *Console) show(v view) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(visible(rendered)))
+		_, _ = w.Write([]byte(printable.Lines(rendered)))
 	}
 }
 

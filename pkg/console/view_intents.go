@@ -41,6 +41,14 @@ func statusName(s intent.Status) string {
 	return map[intent.Status]string{intent.Todo: "To do", intent.InProgress: "In progress", intent.Blocked: "Blocked", intent.Done: "Done"}[s]
 }
 
+func (p *place) progress(ctx context.Context, set *intent.Set) ([]status.Progress, error) {
+	now, err := p.happening(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.Progress(ctx, set, now)
+}
+
 // column is the intents of one status on the board.
 type column struct {
 	Title   string
@@ -58,7 +66,7 @@ func (c *Console) intents(r *http.Request, p *place) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	progress, err := p.Progress(r.Context(), set)
+	progress, err := p.progress(r.Context(), set)
 	if err != nil {
 		return page{}, err
 	}
@@ -98,7 +106,7 @@ func (c *Console) intent(r *http.Request, p *place) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	progress, err := p.Progress(r.Context(), set)
+	progress, err := p.progress(r.Context(), set)
 	if err != nil {
 		return page{}, err
 	}

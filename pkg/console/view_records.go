@@ -2,10 +2,8 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -119,9 +117,6 @@ func (p *place) pageOf(ctx context.Context, filter record.Filter, from string) (
 	return found, next, nil
 }
 
-// row is a label with a value.
-type row struct{ Label, Text string }
-
 // record shows one record, with what it changed.
 func (c *Console) record(r *http.Request, p *place) (page, error) {
 	found, err := p.Record(r.Context(), r.PathValue("id"))
@@ -135,7 +130,7 @@ func (c *Console) record(r *http.Request, p *place) (page, error) {
 	defer contents.Close()
 	data := struct {
 		Entry      record.Entry
-		Rows       []row
+		Fields     []operator.Field
 		Diffs      []fileDiff
 		Violations []record.Violation
 		Raw        string
@@ -145,7 +140,8 @@ func (c *Console) record(r *http.Request, p *place) (page, error) {
 	if c := data.Entry.Command; c != nil && c.Artifact != "" {
 		data.Output = p.Output(c.Artifact)
 	}
-	data.Rows = rowsOf(data.Entry, p.intentNames())
+	data.Fields = append(operator.Fields(data.Entry, p.intentNames()), operator.Details(data.Entry.Detail)...)
+	data.Fields = append(data.Fields, operator.Field{Name: "hash", Text: data.Entry.Hash})
 	for _, line := range found.Lines {
 		data.Violations = append(data.Violations, line.Violations...)
 		data.Raw += string(line.Raw) + "\n"
@@ -179,51 +175,6 @@ func changeDiff(contents *operator.Contents, ch record.Change) fileDiff {
 	d = diffOf(d.Path, before, after)
 	d.Note = note
 	return d
-}
-
-// rowsOf are what a record says beside its changes.
-func rowsOf(e record.Entry, names map[string]string) (rows []row) {
-	add := func(label, text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			rows = append(rows, row{label, text})
-		}
-	}
-	add("kind", strings.TrimSuffix(fmt.Sprintf("%s by %s", e.Kind, e.Call), " by "))
-	add("intent", e.IntentID+"  "+names[e.IntentID])
-	class := e.MutationClass
-	if c := e.Class; c != nil {
-		class += " " + c.Evidence + " " + c.Reason
-	}
-	add("class", class)
-	add("contributor", strings.Join([]string{e.Contributor.Type, e.Contributor.ModelID, e.Client.Name, e.Client.Version}, " "))
-	add("session", e.Session)
-	add("commit", e.Revision)
-	if c := e.Command; c != nil {
-		add("command", c.Command)
-		add("directory", c.Cwd)
-		add("exit code", fmt.Sprintf("%d after %v", c.ExitCode, time.Duration(c.DurationMS)*time.Millisecond))
-		add("ended by", c.EndedBy)
-		add("sandbox", c.Sandbox)
-		add("programs", strings.Join(c.Programs, ", "))
-	}
-	if d := e.Decision; d != nil {
-		add("decision", d.Outcome+" "+d.ErrorType)
-		add("reason", d.Reason)
-		add("check", d.Hook)
-		add("paths", strings.Join(d.Paths, ", "))
-		add("request", d.Approval)
-		add("answered by", d.Principal)
-	}
-	for _, key := range slices.Sorted(maps.Keys(e.Detail)) {
-		text, isText := e.Detail[key].(string)
-		if !isText {
-			encoded, _ := json.Marshal(e.Detail[key])
-			text = string(encoded)
-		}
-		add(key, text)
-	}
-	add("hash", e.Hash)
-	return rows
 }
 
 // recordAfter is what became of a record, which takes a look through the ledger.

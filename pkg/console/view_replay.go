@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/pkg/backtest"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -56,15 +55,5 @@ func (c *Console) replay(r *http.Request, p *place) (page, error) {
 	if err != nil {
 		return page{}, badRequest(err.Error())
 	}
-	newly := map[string]int{}
-	for _, n := range report.Counts {
-		if n.Recorded != n.Now {
-			newly[n.Now] += n.Calls
-		}
-	}
-	data := struct {
-		*backtest.Report
-		Refused, Asked, Allowed int
-	}{report, newly[backtest.Refused], newly[backtest.Asked], newly[backtest.Allowed]}
-	return page{Template: "replay", Part: true, Place: p, Data: data}, nil
+	return page{Template: "replay", Part: true, Place: p, Data: report}, nil
 }

@@ -32,9 +32,9 @@ func (s *Server) contended(r approval.Request, refused *refusal.Refusal) bool {
 }
 
 // CarryOut does what a request asks for that the operator has approved once, where ask.ForNobody says that it needs no
-// session: the agent that asked may be gone. What the answer has made of it is made instead. It goes through the gate again, and is made only if it is still exactly what
-// was approved. Where a call that still waits has done it first, there is nothing left to do, and no error. The text is
-// what the agent would have been told. An error is a *refusal.Refusal.
+// session: the agent that asked may be gone. What the answer has made of it is made instead. It goes through the gate again,
+// and is made only if it is still exactly what was approved. Where a call that still waits has done it first, there is
+// nothing left to do, and no error. The text is what the agent would have been told. An error is a *refusal.Refusal.
 func (s *Server) CarryOut(ctx context.Context, r approval.Request) (text string, err error) {
 	arguments, err := ask.ArgumentsForNobody(r)
 	if err != nil {

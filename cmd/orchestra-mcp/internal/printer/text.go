@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
@@ -51,22 +50,10 @@ func Fprintf(out io.Writer, format string, args ...any) {
 }
 
 // Line is a text made safe, with tabs left as they are.
-func Line(text string) Raw {
-	parts := strings.Split(text, "\t")
-	for i, part := range parts {
-		parts[i] = printable.Text(part)
-	}
-	return Raw(strings.Join(parts, "\t"))
-}
+func Line(text string) Raw { return Raw(printable.Line(text)) }
 
 // Lines is Line for a message of several lines, such as an error that quotes the command line.
-func Lines(text string) Raw {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = string(Line(line))
-	}
-	return Raw(strings.Join(lines, "\n"))
-}
+func Lines(text string) Raw { return Raw(printable.Lines(text)) }
 
 // Cell is a text made safe and at most n characters long; both ends of what is too long are kept, for a path as for a
 // command. "" is shown as -.
