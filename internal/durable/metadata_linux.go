@@ -71,6 +71,23 @@ func copyAttributes(from, to *os.File) (missed []string) {
 	return missed
 }
 
+// DropAttributes removes the extended attributes of a file whose names begin so.
+func DropAttributes(f *os.File, prefix string) error { return dropAttributes(int(f.Fd()), prefix) }
+
+// DropAttributes is that of a file for a directory.
+func (d *Dir) DropAttributes(prefix string) error { return dropAttributes(d.fd, prefix) }
+
+func dropAttributes(fd int, prefix string) error {
+	for _, name := range namesOfAttributes(fd) {
+		if strings.HasPrefix(name, prefix) {
+			if err := unix.Fremovexattr(fd, name); err != nil {
+				return fmt.Errorf("remove the attribute %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
 // skippedAttribute names what stands for the old content, or what the kernel drops at any write.
 func skippedAttribute(name string) bool {
 	switch name {
@@ -80,13 +97,15 @@ func skippedAttribute(name string) bool {
 	return strings.HasPrefix(name, "trusted.overlay.")
 }
 
-func attributeNames(f *os.File) []string {
-	size, err := unix.Flistxattr(int(f.Fd()), nil)
+func attributeNames(f *os.File) []string { return namesOfAttributes(int(f.Fd())) }
+
+func namesOfAttributes(fd int) []string {
+	size, err := unix.Flistxattr(fd, nil)
 	if err != nil || size == 0 {
 		return nil
 	}
 	buf := make([]byte, size+256)
-	n, err := unix.Flistxattr(int(f.Fd()), buf)
+	n, err := unix.Flistxattr(fd, buf)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"runtime"
@@ -321,3 +322,18 @@ func (s Stat) Numbered(_, _ uint64) bool { return true }
 func statOf(info fs.FileInfo) Stat {
 	return Stat{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime(), info: info}
 }
+
+// DropAttributes has nothing to do: only Linux has layers, which note something of their files in attributes.
+func DropAttributes(*os.File, string) error { return nil }
+
+// ChangedAt is not known here: it is the latest there is.
+func ChangedAt(fs.FileInfo) int64 { return math.MaxInt64 }
+
+// BornAt is not known here.
+func BornAt(string) int64 { return 0 }
+
+// HasAttribute is false: attributes are not read here.
+func HasAttribute(string, string) bool { return false }
+
+// DropAttributes has nothing to do, as that of a file.
+func (d *Dir) DropAttributes(string) error { return nil }

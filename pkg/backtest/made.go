@@ -81,7 +81,7 @@ func effectOf(f record.JudgedFile) *hooks.FileEffect {
 	op := change.OpOf(f.Kind)
 	effect := &hooks.FileEffect{
 		Change: change.Change{Op: op, Path: f.Path, From: f.From}, Requested: f.Path, Exists: op != change.Created, Directory: f.Directory,
-		Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
+		Rehearsed: f.Rehearsed, Reproduced: f.Reproduced, Cleared: f.Cleared,
 		Protection: max(workspace.Protect(f.Path), workspace.Protect(f.From)),
 	}
 	if f.Protection != "" {

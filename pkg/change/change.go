@@ -100,4 +100,6 @@ type Planned struct {
 	// Temp is where the new content is before the change and the displaced file after it, relative to the workspace; empty
 	// for a plain move. For a move with new content it is the new content's place, and Gone the old file's.
 	Temp, Gone string
+	// Link: it is a symbolic link that changes. Its hashes are of its text, and Temp has the displaced link after the change.
+	Link bool
 }

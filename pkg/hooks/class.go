@@ -59,8 +59,11 @@ func (c *Call) Planned(ctx context.Context) (v mutation.Verdict, ok bool) {
 	}
 	var files, same []mutation.File
 	for _, f := range c.Effects.Files {
-		if !f.Mutates() {
+		if !f.Mutates() || f.Directory {
 			continue
+		}
+		if f.Unread {
+			return mutation.Verdict{Evidence: mutation.Unproven, Reason: f.Path + ": it is too large to be compared"}, true
 		}
 		if f.Op == change.Modified && f.Before.Hash == f.After.Hash {
 			same = append(same, judgedFile(&f.Change)) // no part of the outcome's changes either

@@ -29,6 +29,8 @@ const (
 	KnowsNothing Knowledge = iota
 	// KnowsBySearch: the change quotes what it replaces.
 	KnowsBySearch
+	// MadeByCommand: a command made it. It shows the session nothing of the file.
+	MadeByCommand
 )
 
 // FileEffect is one file that a call touches. At AtTargets only the identity
@@ -47,6 +49,12 @@ type FileEffect struct {
 	Rehearsed bool
 	// Reproduced: with it the line only does what git makes of commits of people, which is no matter of a scope.
 	Reproduced bool
+	// Cleared: the gate has let the command write this path by its name before it ran, so what can be asked about has passed.
+	Cleared bool
+	// Unread: of an end that has a hash, the bytes are not there, because they are too many.
+	Unread bool
+	// BeforeSize and AfterSize are in bytes, where Unread.
+	BeforeSize, AfterSize int64
 	// Purpose is what a command changes the file for, in the operator's words; "" where the line itself says so.
 	Purpose string
 	// Problem is why the path cannot be used at all (outside the workspace, a directory, not a name). It is reported at

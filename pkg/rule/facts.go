@@ -19,6 +19,8 @@ type Effect struct {
 	Added, Removed        func() []string
 	BeforeSize, AfterSize int
 	Binary                func() bool
+	// Missed is set to true where a content was asked for that is not there; nil: all are.
+	Missed *bool
 }
 
 // Command is the command of the call.

@@ -135,8 +135,8 @@ func TestToolListIsTheSnapshot(t *testing.T) {
 // the required form, and annotations that say what it does.
 func TestToolsAreDescribed(t *testing.T) {
 	t.Parallel()
-	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"}
-	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval", "stop_command"}
+	changes := []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command", "commit_staged"}
+	records := []string{"select_active_intent", "propose_intent", "request_scope_expansion", "update_intent", "record_lesson", "resume_approval", "stop_command", "discard_staged"}
 	for _, tool := range listTools(t, legacy) {
 		check.That(t, tool.Title != "" && len(tool.Description) >= 60, "%s lacks a title or a description", tool.Name)
 		in, out := tool.InputSchema.(map[string]any), tool.OutputSchema.(map[string]any)

@@ -57,7 +57,7 @@ func violationsOf(e record.Entry) []string {
 func TestCommandIsRecordedWithItsChanges(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
-	b, s := start(t, dir).under("INT-001")
+	b, s := start(t, dir, direct).under("INT-001")
 	r := b.OK("execute_command", args{"session": s, "mutation_class": "INTENT_EVOLUTION",
 		"command": "sed -i s/two/2/ src/a.txt && mkdir -p src/sub && echo new > src/sub/n.txt && chmod 755 src/sub/n.txt"})
 	if got := fmt.Sprint(r.Object["changed_files"]); got != "[map[in_scope:true operation:modified path:src/a.txt] map[in_scope:true operation:created path:src/sub/n.txt]]" {

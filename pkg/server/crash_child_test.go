@@ -30,6 +30,9 @@ const serveEnv = "ORCHESTRA_TEST_SERVE"
 // behindEnv says how far its clock is behind.
 const behindEnv = "ORCHESTRA_TEST_BEHIND"
 
+// stagedEnv has its commands work on layers of their own.
+const stagedEnv = "ORCHESTRA_TEST_STAGED"
+
 // unboxedEnv has it hold no command.
 const unboxedEnv = "ORCHESTRA_TEST_UNBOXED"
 
@@ -59,6 +62,9 @@ func serveAsChild(dir string) error {
 	allowTracing()
 	set := settings.Defaults()
 	set.Ledger.SegmentSize = childSegment
+	if os.Getenv(stagedEnv) == "" {
+		set.Commands.Stage = settings.Never // what commands do is looked for while they run, and found when they were killed
+	}
 	options := server.Options{
 		Dir: dir, Settings: set, Logger: zerolog.New(os.Stderr).Level(zerolog.WarnLevel), AdoptOrphans: true,
 	}

@@ -125,6 +125,9 @@ func ownUser(o *server.Options) {
 	o.UserDir = cmp.Or(o.UserDir, filepath.Join(filepath.Dir(o.Dir), "user"))
 }
 
+// direct has commands work on the workspace itself, for what looks at it while they run.
+func direct(o *server.Options) { o.Settings.Commands.Stage = settings.Never }
+
 // start serves the workspace to a client of the official Go SDK over stdio.
 func start(t *testing.T, dir string, changes ...func(*server.Options)) *bench {
 	t.Helper()

@@ -121,7 +121,7 @@ func TestNamesOfTheServerAreServed(t *testing.T) {
 // many leaves the others of its token their places, whatever connections it uses.
 func TestAgentsOfOneTokenHaveTheirShares(t *testing.T) {
 	t.Parallel()
-	s := start(t, newWorkspace(t)).served(server.HTTPOptions{})
+	s := start(t, newWorkspace(t), direct).served(server.HTTPOptions{})
 	calls := 0
 	call := func(handle any, tool, rest string) func() *httptest.ResponseRecorder {
 		calls++
@@ -216,7 +216,7 @@ const waitsForGo = "echo begun; while [ ! -e src/go ]; do sleep 0.02; done; echo
 // and its end is recorded, whatever becomes of the connection.
 func TestLongCommandsAreHandedOver(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t), func(o *server.Options) { o.HandOverAfter(time.Millisecond) })
+	b := start(t, newWorkspace(t), direct, func(o *server.Options) { o.HandOverAfter(time.Millisecond) })
 	connect := b.overHTTP()
 	first := connect(modern)
 	s := first.Selects("INT-001")
@@ -274,7 +274,7 @@ func TestQuickCommandsAreNotHandedOver(t *testing.T) {
 // Until it is handed over a command ends with its call.
 func TestClosingEndsWhatIsNotHandedOver(t *testing.T) {
 	t.Parallel()
-	b := start(t, newWorkspace(t))
+	b := start(t, newWorkspace(t), direct)
 	c := b.overHTTP()(modern)
 	s := c.Selects("INT-001")
 	ctx, leave := context.WithCancel(t.Context())

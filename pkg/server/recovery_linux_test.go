@@ -191,7 +191,7 @@ func TestEndGivesDescriptorsBack(t *testing.T) {
 		return all
 	}
 	before := held()
-	b := start(t, dir).connect()
+	b := start(t, dir, direct).connect()
 	b.OK("execute_command", args{"session": b.Selects("INT-001"), "command": "echo x > src/x"})
 	check.That(t, len(held()) > len(before), "nothing was held while it served")
 	b.hangUp()

@@ -198,7 +198,26 @@ func (b *bench) lastRecord(kind record.Kind) record.Entry {
 	b.t.Helper()
 	found, err := b.server.Ledger().Query(context.Background(), record.Filter{Kinds: []record.Kind{kind}, Limit: 1, Newest: true})
 	check.Must(b.t, err == nil && len(found.Entries) != 0, "no record of kind %s: %v", kind, err)
-	return found.Entries[0]
+	return b.withTaken(found.Entries[0])
+}
+
+// withTaken is the record of a command with what was taken over of its layer, which is a record of its own.
+func (b *bench) withTaken(e record.Entry) record.Entry {
+	b.t.Helper()
+	if e.Kind != record.KindCommand || e.Detail["staged"] == nil {
+		return e
+	}
+	found, err := b.server.Ledger().Query(context.Background(), record.Filter{Kinds: []record.Kind{record.KindMutation}})
+	check.OK(b.t, err)
+	for _, taken := range found.Entries {
+		if taken.Detail["ran"] == e.ID {
+			e.Changes, e.Class, e.MutationClass = taken.Changes, taken.Class, taken.MutationClass
+			for key, value := range taken.Detail {
+				e.Detail[key] = value
+			}
+		}
+	}
+	return e
 }
 
 type (

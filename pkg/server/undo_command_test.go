@@ -28,7 +28,11 @@ import (
 // runs runs a line as an agent does, and gives the record's id.
 func (b *bench) runs(line string) string {
 	b.t.Helper()
-	return b.OK("execute_command", args{"command": line}).Str("record_id")
+	r := b.OK("execute_command", args{"command": line})
+	if taken, is := r.Object["change_record_id"].(string); is {
+		return taken
+	}
+	return r.Str("record_id")
 }
 
 // committed is a workspace under git with all of its files committed.
@@ -136,7 +140,7 @@ func TestUndoOfACommandWithoutBeforeImage(t *testing.T) {
 	b.hangUp()
 	b.close()
 	check.OK(t, os.RemoveAll(filepath.Join(b.dir, ".orchestration/cache/images")))
-	again := start(t, b.dir).connect()
+	again := start(t, b.dir, direct).connect()
 	again.conflict(again.plan(id), "src/untracked", "is no longer kept, and git does not have it either")
 	again.reads("src/a.txt", "one\ntwo\nthree\nx\n")
 

@@ -144,6 +144,7 @@ func (b *behindCall) run(ctx context.Context, ended chan<- hooks.Result) {
 	if b.parting != nil {
 		b.job = b.parting.end() // also of one that never ran
 	}
+	_ = b.dropStage() // of one that has no result
 	if b.job != nil {
 		if result.IsError && b.result.OutputHash != "" {
 			b.job.Ended(b.result, "", nil) // it ran, and there is no record of its end
@@ -159,8 +160,13 @@ func (b *behindCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 		return b.commandCall.Result(o)
 	}
 	changed, _ := changedFiles(o, nil)
-	b.job.Ended(b.result, o.RecordID, changed)
-	return hooks.Result{}, nil
+	recordID := o.RecordID
+	err := b.takeOver(o.RecordID)
+	if s := b.stage; s != nil && s.taken != nil {
+		changed, recordID = s.taken.ChangedFiles, s.taken.RecordID
+	}
+	b.job.Ended(b.result, recordID, changed)
+	return hooks.Result{}, err
 }
 
 // startResult is the answer to the start of a command in the background.

@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/mutation"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -107,7 +108,12 @@ type changes struct {
 	call    *hooks.Call
 	effects []*hooks.FileEffect
 	files   []workspace.Change
-	notes   []string
+	shapes  []workspace.Shape // of links and directories
+	about   map[string]any    // what the record says beside
+	// built is what was built, and then puts it in place, when the changes have taken effect.
+	built []hooks.FileOutcome
+	then  func(ctx context.Context) (warnings []string)
+	notes []string
 	// record makes another kind of record of it, and class says what it is where it is not to be judged.
 	record *hooks.Note
 	class  mutation.Resolved
@@ -117,10 +123,10 @@ type changes struct {
 // add plans one change. A change to the very same bytes is not carried out but reported as unchanged.
 func (c *changes) add(effect *hooks.FileEffect, write workspace.Change) {
 	c.effects = append(c.effects, effect)
-	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash {
+	write.Before = effect.Before.Hash
+	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash && effect.Before.Mode == effect.After.Mode {
 		return
 	}
-	write.Before = effect.Before.Hash
 	c.files = append(c.files, write)
 }
 
@@ -134,14 +140,14 @@ func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
 
 // attempt is Prepare with the workspace's own errors.
 func (c *changes) attempt(ctx context.Context) (hooks.Prepared, error) {
-	outcome := &hooks.Outcome{Warnings: c.notes, Record: c.record, Class: c.class}
+	outcome := &hooks.Outcome{Warnings: c.notes, Record: c.record, Class: c.class, About: c.about, Build: c.built}
 	for _, effect := range c.effects {
 		outcome.Files = append(outcome.Files, outcomeOf(effect))
 	}
-	if len(c.files) == 0 {
-		return hooks.Immediate(func(context.Context) (*hooks.Outcome, error) { return outcome, nil }), nil
+	if len(c.files)+len(c.shapes) == 0 {
+		return hooks.Immediate(func(ctx context.Context) (*hooks.Outcome, error) { c.finish(ctx, outcome); return outcome, nil }), nil
 	}
-	files, err := c.Workspace.Prepare(ctx, c.files)
+	files, err := c.Workspace.PrepareWith(ctx, c.files, c.shapes)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +177,18 @@ func (p *preparedChanges) Commit(ctx context.Context) (*hooks.Outcome, error) {
 		return nil, errors.Join(problem, settlement.Rollback(context.WithoutCancel(ctx)), settlement.Close())
 	}
 	p.outcome.Settlement = settlement
+	p.changes.finish(ctx, p.outcome)
 	return p.outcome, nil
+}
+
+// finish is what follows when the changes have taken effect. What has no file that a record could name is told by one all the same.
+func (c *changes) finish(ctx context.Context, o *hooks.Outcome) {
+	if c.then != nil {
+		o.Warnings = append(o.Warnings, c.then(context.WithoutCancel(ctx))...)
+	}
+	if c.about != nil && o.Record == nil && len(o.Changed()) == 0 {
+		o.Record = &hooks.Note{Kind: string(record.KindMutation)}
+	}
 }
 
 // becameRepository refuses what, with changes of other calls of this moment, has made a directory one that git takes for a
@@ -204,8 +221,8 @@ func (p *preparedChanges) Discard() error { return p.files.Discard() }
 func (c *changes) Result(o *hooks.Outcome) (hooks.Result, error) { return c.render(o) }
 
 func outcomeOf(effect *hooks.FileEffect) hooks.FileOutcome {
-	o := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true}
-	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash {
+	o := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true, Unread: effect.Unread}
+	if effect.Op == change.Modified && effect.Before.Hash == effect.After.Hash && effect.Before.Mode == effect.After.Mode {
 		o.Op = change.Unchanged
 	}
 	return o

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,19 +87,7 @@ func heldText(level string) string {
 // outOfScope is the answer to a command that changed what it should not have:
 // a refusal that has the fields of the result too, as the command did run.
 func (c *commandCall) outOfScope(o *hooks.Outcome, result commandResult) (hooks.Result, error) {
-	r := outOfScope(c.call, o)
-	all := map[string]json.RawMessage{}
-	for _, part := range []any{result, r.Object(string(c.call.Class))} {
-		fields, err := hooks.EncodeJSON(part)
-		if err == nil {
-			err = json.Unmarshal(fields, &all)
-		}
-		if err != nil {
-			return hooks.Result{}, err
-		}
-	}
-	whole, err := hooks.EncodeJSON(all)
-	return hooks.Result{Text: string(whole), Structured: whole, IsError: true, Refusal: r}, err
+	return mergedResult(result, outOfScope(c.call, o), string(c.call.Class))
 }
 
 func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
@@ -124,11 +111,17 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)
 	}
 	next := "All of these changes were undone. Run the command so that it changes only files in the scope"
+	if o.RecordID == "" {
+		next = "Nothing was changed. Run the command so that it changes only files in the scope"
+	}
 	if len(standing) > 0 {
 		next = fmt.Sprintf("Tell the user: these changes stand (%d paths, first %q), and the ledger has them as violations. Undo them", len(standing), standing[0])
 	}
 	if len(wanted) > 0 {
 		next += fmt.Sprintf(", or call request_scope_expansion with paths: %s and the reason", gate.WantedScope(wanted))
+		if o.RecordID == "" {
+			next += ", and then commit_staged: what the command did is kept"
+		}
 	} else {
 		r = r.WithHint(refusal.HintAskUser)
 	}

@@ -59,6 +59,9 @@ func (c *commandCall) profileRequest(ctx context.Context, level sandbox.Level) p
 	if runsGit(c.effect.Reading) {
 		req.Git = c.Git
 	}
+	if c.stage != nil {
+		req.Layers = c.stage.over
+	}
 	if c.rehearsal != nil {
 		req.Touched = &c.rehearsal.touched
 	}

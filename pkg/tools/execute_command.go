@@ -31,6 +31,7 @@ type commandArgs struct {
 	Cwd        string `json:"cwd,omitempty" is:"path" doc:"The directory to run in, relative to the workspace root."`
 	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds until it is ended, at most {timeout}; in the background a day."`
 	Background bool   `json:"background,omitempty" doc:"For servers and watchers: answer as soon as it runs, and leave it running."`
+	Staged     bool   `json:"staged,omitempty" doc:"Answer with a diff of what it did, and change nothing until commit_staged."`
 }
 
 const (
@@ -54,12 +55,15 @@ func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 			"and it ends with the server, with its intent, or after a day. Where a lost connection would end it, a command that takes longer than " +
 			fmt.Sprint(int(HandOverTime.Seconds())) + " seconds goes on in the background by itself: the answer then says running, and has its command_id.",
 	}
+	if commands.probe == nil {
+		commands.probe = &stageProbe{}
+	}
 	t := &commandTool{Commands: commands, engine: engine}
 	return define[commandArgs, commandResult](spec, t.targets, schema.Numbers{"line": commandLimit, "timeout": int(commands.MaxCommandTimeout.Seconds())})
 }
 
 func (t *commandTool) targets(call *hooks.Call, args commandArgs) (hooks.Targeted, error) {
-	c := &commandCall{commandTool: t, call: call, args: args}
+	c := &commandCall{commandTool: t, call: call, args: args, arrived: time.Now()}
 	if args.Background && owner(call) == "" {
 		return nil, refusal.New(refusal.InvalidArguments, "background: this call has no session that a command in the background could belong to; select an intent, or run it in the foreground.")
 	}
@@ -107,6 +111,9 @@ type commandCall struct {
 	result    command.Result
 	profile   *profile.Profile // what it may read and write
 	job       *command.Job     // of a command in the background that runs
+	arrived   time.Time        // when the call came
+	stage     *staged          // nil for a command that works on the workspace itself
+	directly  string           // why it does
 
 	parting  *parting      // of a command that may go to the background
 	listener *hooks.Call   // who hears of its progress, if not the call
@@ -128,7 +135,7 @@ func (c *commandCall) timeout() time.Duration {
 	return c.CommandTimeout
 }
 
-func (c *commandCall) Close() error { return c.dir.Close() }
+func (c *commandCall) Close() error { return errors.Join(c.dropStage(), c.dir.Close()) }
 
 func (c *commandCall) Plan(ctx context.Context) (hooks.Planned, error) {
 	err := c.rehearse(ctx)
@@ -148,6 +155,10 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 			return nil, err
 		}
 	}
+	c.directly = c.direct(ctx)
+	if err := c.cannotStage(c.directly); err != nil {
+		return nil, err
+	}
 	dir, err := c.dir.OpenDir()
 	if err != nil {
 		return nil, readProblem(c.cwd.Path, err)
@@ -157,6 +168,8 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 		return hooks.Immediate(c.start), dir.Close()
 	case c.handsOver() && c.parting == nil:
 		return hooks.Immediate(c.wait), dir.Close()
+	case c.directly == "":
+		return c.prepareStaged(ctx, dir)
 	}
 	if c.profile, err = c.confine(ctx); err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -258,21 +271,52 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.baseline.Discard() // of no effect after Finish
 	c := p.call
 	defer c.profile.Close() // of no effect the second time
+	outcome, err := c.perform(&ctx, p.dir)
+	if err != nil {
+		return nil, err
+	}
+	c.profile.Vacate() // before the look at what changed: nobody changed it
+	closed := make(chan error, 1)
+	go func() { closed <- c.profile.Close() }()
+	p.baseline.Finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
+	c.explain()
+	outcome.Warnings = append(outcome.Warnings, c.ledgerInTheWay(ctx)...)
+	outcome.Warnings = append(outcome.Warnings, c.notAlone()...)
+	c.left(outcome, <-closed)
+	return outcome, nil
+}
+
+// explain says what the sandbox kept a command from that failed.
+func (c *commandCall) explain() {
+	if r := c.result; r.ExitCode != 0 {
+		c.denied = c.denials(r.ExitCode, r.Output)
+	}
+}
+
+// left says what of what was made for the command could not be removed.
+func (c *commandCall) left(o *hooks.Outcome, err error) {
+	if err != nil {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
+	}
+}
+
+// perform runs the command. A job has a context of its own, which ctx then is.
+func (c *commandCall) perform(ctx *context.Context, dir *os.File) (*hooks.Outcome, error) {
 	progress, listener := 0.0, cmp.Or(c.listener, c.call)
 	spec := command.Spec{
-		Command: c.args.Command, Dir: p.dir, Owner: c.call.Caller.Principal, Artifact: c.artifact, OutputCap: c.OutputCap, Timeout: c.timeout(),
+		Command: c.args.Command, Dir: dir, Owner: c.call.Caller.Principal, Artifact: c.artifact, OutputCap: c.OutputCap, Timeout: c.timeout(),
 		Env:   c.environment(c.profile),
 		Level: c.profile.Level, Profile: c.profile.Sandbox,
 		Progress: func(chunk string) { progress++; listener.Progress(chunk, progress, 0) },
 	}
 	if c.job != nil {
-		spec.Progress, spec.Started, ctx = nil, c.job.Started, c.job.Context()
+		spec.Progress, spec.Started, *ctx = nil, c.job.Started, c.job.Context()
 	}
 	if c.parting != nil {
 		spec.Started = c.parting.started
 	}
 	var err error
-	c.result, err = c.run(ctx, spec)
+	c.result, err = c.run(*ctx, spec)
 	if c.parting != nil {
 		c.job = c.parting.end()
 	}
@@ -286,20 +330,7 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if c.job != nil && r.Cancelled {
 		o.EndedBy = c.job.EndedBy()
 	}
-	outcome := &hooks.Outcome{Warnings: slices.Concat(c.profile.Warnings, r.Warnings), Command: o}
-	c.profile.Vacate() // before the look at what changed: nobody changed it
-	closed := make(chan error, 1)
-	go func() { closed <- c.profile.Close() }()
-	p.baseline.Finish(context.WithoutCancel(ctx), outcome) // also of a command that was cancelled
-	if r.ExitCode != 0 {
-		c.denied = c.denials(r.ExitCode, r.Output)
-	}
-	outcome.Warnings = append(outcome.Warnings, c.ledgerInTheWay(ctx)...)
-	outcome.Warnings = append(outcome.Warnings, c.notAlone()...)
-	if err := <-closed; err != nil {
-		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("What was made for the command alone is not all removed: %v.", err))
-	}
-	return outcome, nil
+	return &hooks.Outcome{Warnings: slices.Concat(c.profile.Warnings, r.Warnings), Command: o}, nil
 }
 
 func commandProblem(err error) error {
@@ -329,15 +360,19 @@ type commandResult struct {
 	Truncated    bool          `json:"truncated" doc:"Whether output is not the whole."`
 	ChangedFiles []changedFile `json:"changed_files" doc:"What the command changed in the workspace, as far as it was attributed."`
 	Sandbox      string        `json:"sandbox" doc:"What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."`
-	RecordID     string        `json:"record_id" doc:"The ledger record."`
+	RecordID     string        `json:"record_id" doc:"The ledger record of the command."`
 	Warnings     []string      `json:"warnings" optional:"true" doc:"What to know beside it."`
 	CommandID    string        `json:"command_id,omitempty" doc:"Of a command in the background, for stop_command."`
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
 	Running      bool          `json:"running,omitempty" doc:"Whether it runs in the background now."`
 
-	GitChanges []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
-	Packages   map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
-	Denied     []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
+	GitChanges     []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
+	Packages       map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
+	ChangeRecordID string                       `json:"change_record_id,omitempty" doc:"The ledger record of what was taken over of the command's changes."`
+	StagedID       string                       `json:"staged_id,omitempty" doc:"What it did is kept under this id: nothing of it is in the workspace. commit_staged takes it over, discard_staged throws it away."`
+	Diff           string                       `json:"diff,omitempty" doc:"What it did, with staged, as far as it is short."`
+	Direct         string                       `json:"direct_because,omitempty" doc:"Why it worked on the workspace itself, at level full: what it changed was found afterwards."`
+	Denied         []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
 	editedByOperator
 }
 
@@ -356,6 +391,9 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if c.job != nil {
 		return c.startResult(o)
 	}
+	if err := c.takeOver(o.RecordID); err != nil {
+		return hooks.Result{}, err
+	}
 	r := c.result
 	result := commandResult{
 		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
@@ -363,6 +401,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit), editedByOperator: editedByOperator{o.Edited},
 	}
 	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
+	c.tellStage(&result)
 	var b strings.Builder
 	fmt.Fprintf(&b, "exit code: %d", r.ExitCode)
 	if r.TimedOut {
@@ -371,17 +410,23 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if r.Cancelled {
 		b.WriteString(" (cancelled)")
 	}
-	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), o.RecordID)
+	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s%s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), c.directText(), cmp.Or(result.ChangeRecordID, result.RecordID))
 	b.WriteString(r.Output)
 	if r.Truncated && r.ArtifactID != "" {
 		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
 	}
 	listChanges(&b, result.ChangedFiles)
-	result.GitChanges, result.Packages, result.Denied = gitChanges(o), packagesOf(o), c.denied
+	result.GitChanges, result.Denied = gitChanges(o), c.denied
+	if result.Packages == nil {
+		result.Packages = packagesOf(o)
+	}
 	listGit(&b, result.GitChanges)
 	listPackages(&b, result.Packages)
 	listDenied(&b, result.Denied)
-	b.WriteString(editedText(o) + warned(result.Warnings))
+	b.WriteString(c.stagedText(&result) + editedText(o) + warned(result.Warnings))
+	if c.stage != nil && c.stage.refused != nil {
+		return c.notTaken(result)
+	}
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)
 	}

@@ -96,6 +96,9 @@ type Commands struct {
 	Git              profile.Git
 	Writable, Hidden []string
 	Policy           gate.Policy
+	// Stage says which commands work on a layer of their own; "" is StageAuto.
+	Stage Stage
+	probe *stageProbe
 
 	Clock func() time.Time
 	// HandOver is after how long a command whose call is fragile goes on in the background; 0 is never.
@@ -131,6 +134,8 @@ func All(f Families, e *hooks.Engine) []hooks.Tool {
 		editFile(f.Files, "edit_file"),
 		applyPatch(f.Files),
 		executeCommand(f.Commands, e),
+		commitStaged(f.Commands),
+		discardTool(f.Commands),
 		listCommands(f.Commands),
 		stopCommand(f.Commands),
 		proposeIntent(f.Intents),
@@ -148,5 +153,5 @@ func All(f Families, e *hooks.Engine) []hooks.Tool {
 // Operator returns the tools of the operator's commands that change what an
 // intent is. They are for an engine whose gate is an operator's.
 func Operator(f Families, e *hooks.Engine, skipVerify bool) []hooks.Tool {
-	return []hooks.Tool{updateIntent(f.Intents, e, skipVerify), executeCommand(f.Commands, e)}
+	return []hooks.Tool{updateIntent(f.Intents, e, skipVerify), executeCommand(f.Commands, e), commitStaged(f.Commands)}
 }

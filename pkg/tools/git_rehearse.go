@@ -21,6 +21,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -142,7 +143,7 @@ func (c *commandCall) rehearseOnce(ctx context.Context, where profile.Rehearsed)
 	if err != nil {
 		return nil, err
 	}
-	at, err := replay.OpenLayers(c.Workspace)
+	at, err := staging.Open(c.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 )
 
@@ -16,9 +17,19 @@ type Change struct {
 	Before Hash    // Modify, Delete, Move: the content that must be there
 	// After is the new content for Create and Modify (nil is an empty file). For Move, nil keeps the content.
 	After []byte
+	// Ready stands for After where the new content lies ready in a file; its permissions are the file's.
+	Ready *Ready
 	// Mode are the permissions of the file after the change; nil leaves them as they are, or as new files have them. A Modify
 	// with the content that is there sets them alone.
 	Mode *fs.FileMode
+}
+
+// Ready is a new content that lies ready in a file of the same file system. The file gets a second name (a hard link), so
+// that it stays where it is if the change does not come about.
+type Ready struct {
+	Dir  *durable.Dir
+	Name string
+	Hash Hash
 }
 
 // Result is what happened to one file, in the order of the changes. It has no bytes.

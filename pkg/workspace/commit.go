@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -54,7 +55,7 @@ func (p *Prepared) apply(ctx context.Context) ([]step, error) {
 func (p *Prepared) confirm() error {
 	for _, c := range p.planned {
 		for _, t := range c.targets() {
-			if err := t.bound(); err != nil {
+			if err := t.bound(); err != nil && !p.below(t.path) {
 				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
@@ -65,6 +66,16 @@ func (p *Prepared) confirm() error {
 		}
 	}
 	return nil
+}
+
+// below reports whether a path is below a directory that the set itself took away.
+func (p *Prepared) below(at string) bool {
+	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
+		if p.freed[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // unconfirmed is turned into a StaleError when the other writer has been let go on.

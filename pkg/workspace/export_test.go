@@ -1,6 +1,9 @@
 package workspace
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // WithoutExchange makes Commit use the fallback of file systems that cannot exchange names.
 func WithoutExchange() Option { return func(w *Workspace) { w.abilities.exchange = false } }
@@ -24,3 +27,24 @@ func WithPatience(lock, writer time.Duration) Option {
 
 // BeforeSwap calls f before every exchange of two names.
 func BeforeSwap(f func()) Option { return func(w *Workspace) { w.beforeSwap = f } }
+
+// ApplySteps makes the first n steps of a change, and then gives up what its process would lose by dying. It reports whether
+// that was all of them.
+func ApplySteps(p *Prepared, n int) (whole bool) {
+	_ = p.awaitFlush()
+	for _, s := range p.steps[:min(n, len(p.steps))] {
+		_ = s.apply(context.Background())
+	}
+	for _, c := range p.planned {
+		for _, t := range []*temp{c.temp, c.gone} {
+			if t != nil {
+				t.keep = true
+				_ = t.discard()
+			}
+		}
+		c.before.release()
+	}
+	p.done = true
+	p.unlock()
+	return n >= len(p.steps)
+}

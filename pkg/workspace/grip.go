@@ -47,7 +47,7 @@ func (w *Workspace) HoldFile(at string, content Hash) (*Grip, error) {
 	f, err := g.Open()
 	if err == nil {
 		var has Hash
-		if has, err = hashFile(f); err == nil && has != content {
+		if has, err = HashFile(f); err == nil && has != content {
 			err = ErrReplaced
 		}
 		f.Close()

@@ -37,8 +37,8 @@ func hashFrom(sum []byte) Hash { return Hash(hashPrefix + hex.EncodeToString(sum
 // hashBuffer bounds the memory of hashing, in bytes.
 const hashBuffer = 32 << 10
 
-// hashFile hashes an open file from its beginning, without moving its offset.
-func hashFile(f *os.File) (Hash, error) {
+// HashFile hashes an open file from its beginning, without moving its offset.
+func HashFile(f *os.File) (Hash, error) {
 	size := int64(hashBuffer)
 	if st, err := f.Stat(); err == nil {
 		size = min(max(st.Size()+1, 512), hashBuffer) // one more byte sees the end with the content

@@ -67,7 +67,7 @@ func (n *inode) examine(ctx context.Context) error {
 	if n.stat, err = durable.StatFile(n.file); err != nil {
 		return err // its size may have changed while we waited
 	}
-	n.hash, err = hashFile(n.file)
+	n.hash, err = HashFile(n.file)
 	return err
 }
 
@@ -113,7 +113,7 @@ func (n *inode) same(ctx context.Context) bool {
 }
 
 func (n *inode) sameContent() bool {
-	hash, err := hashFile(n.file)
+	hash, err := HashFile(n.file)
 	return err == nil && hash == n.hash
 }
 

@@ -19,8 +19,11 @@ import (
 // Commit and Discard must be called.
 type Prepared struct {
 	w       *Workspace
-	planned []*planned // in the order given
-	steps   []step     // in the order of execution
+	planned []*planned      // in the order given
+	steps   []step          // in the order of execution
+	unlinks []*relink       // of the steps, for the plan: before those of the files
+	links   []*relink       // and behind them
+	freed   map[string]bool // paths that the set itself makes free
 	unlock  func()
 	done    bool
 	// flushing answers once when the flush of the new contents has ended; nil before and after.
@@ -40,11 +43,11 @@ type planned struct {
 // contents, whose flush is then under way: a caller can flush its journal meanwhile. On any error nothing has changed and nothing is held. Errors: StaleError,
 // ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
 func (w *Workspace) Prepare(ctx context.Context, changes []Change) (*Prepared, error) {
-	return w.prepare(ctx, changes, nil)
+	return w.prepare(ctx, changes, nil, nil)
 }
 
-// prepare with adopted is for one change whose new content lies ready.
-func (w *Workspace) prepare(ctx context.Context, changes []Change, adopted *temp) (_ *Prepared, err error) {
+// prepare with adopted is for one change whose new content lies ready. freed are paths that nothing will stand at in time.
+func (w *Workspace) prepare(ctx context.Context, changes []Change, freed map[string]bool, adopted *temp) (_ *Prepared, err error) {
 	paths, err := w.validate(changes)
 	if err != nil {
 		return nil, err
@@ -53,7 +56,7 @@ func (w *Workspace) prepare(ctx context.Context, changes []Change, adopted *temp
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{w: w, unlock: unlock}
+	p := &Prepared{w: w, unlock: unlock, freed: freed}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Discard())
@@ -90,8 +93,10 @@ func (p *Prepared) check(ctx context.Context) error {
 				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
-		if err := c.checkFree(); err != nil {
-			return err
+		if !p.freed[c.Target.path] {
+			if err := c.checkFree(); err != nil {
+				return err
+			}
 		}
 		if c.Op == change.Created {
 			continue
@@ -163,7 +168,7 @@ func (w *Workspace) stale(t *Target, want Hash) error {
 		return pathError("read", t.path, err)
 	}
 	defer f.Close()
-	if e.Have, err = hashFile(f); err != nil {
+	if e.Have, err = HashFile(f); err != nil {
 		return pathError("read", t.path, err)
 	}
 	if st, err := durable.StatFile(f); err == nil {
@@ -240,13 +245,20 @@ func (c *planned) write(w *Workspace) error {
 	case change.Moved:
 		return c.writeMove(w)
 	}
+	if c.Ready != nil {
+		return c.temp.link(c.Ready)
+	}
 	return c.temp.write(c.After, c.before, c.Mode)
 }
 
 // writeMove renames if the content stays and the file system can, else it writes a new file and takes the old one away.
 func (c *planned) writeMove(w *Workspace) error {
-	if c.After == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
+	if c.After == nil && c.Ready == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
 		return nil
+	}
+	if c.Ready != nil {
+		c.gone, c.temp = w.newTemp(c.Target, false), w.newTemp(c.To, true)
+		return c.temp.link(c.Ready)
 	}
 	content := c.After
 	if content == nil {
@@ -278,6 +290,11 @@ func (c *planned) describe() {
 		if c.After != nil {
 			c.result.After.Hash = HashOf(c.After)
 		}
+		if c.Ready != nil {
+			c.result.After.Hash = c.Ready.Hash
+		}
+	case c.Ready != nil:
+		c.result.After.Hash = c.Ready.Hash
 	case c.Op != change.Deleted:
 		c.result.After.Hash = HashOf(c.After)
 	}
@@ -291,7 +308,7 @@ func (c *planned) describe() {
 	if !c.before.leased {
 		c.result.Warnings = append(c.result.Warnings, "no lease on the file was to be had: a program that had it open for writing could still lose what it writes")
 	}
-	if c.before.stat.Links > 1 && (c.Op == change.Modified || c.After != nil) {
+	if c.before.stat.Links > 1 && (c.Op == change.Modified || c.After != nil || c.Ready != nil) {
 		c.result.Warnings = append(c.result.Warnings, fmt.Sprintf("the file had %d names (hard links); the others keep the old content", c.before.stat.Links))
 	}
 }
@@ -314,15 +331,22 @@ func (c *planned) steps(w *Workspace) []step {
 
 // Plan describes the changes in their order, for a journal that is flushed before Commit.
 func (p *Prepared) Plan() []change.Planned {
-	plan := make([]change.Planned, len(p.planned))
-	for i, c := range p.planned {
-		plan[i] = change.Planned{Change: c.result.Change, Links: c.result.Links}
+	var plan []change.Planned
+	for _, l := range p.unlinks {
+		plan = append(plan, l.planned())
+	}
+	for _, c := range p.planned {
+		one := change.Planned{Change: c.result.Change, Links: c.result.Links}
 		if c.temp != nil {
-			plan[i].Temp = c.temp.path
+			one.Temp = c.temp.path
 		}
 		if c.gone != nil {
-			plan[i].Gone = c.gone.path
+			one.Gone = c.gone.path
 		}
+		plan = append(plan, one)
+	}
+	for _, l := range p.links {
+		plan = append(plan, l.planned())
 	}
 	return plan
 }

@@ -90,6 +90,12 @@ func (r *Recovery) midway() bool {
 func (w *Workspace) Tidy(plan []change.Planned) ([]*KeptError, error) {
 	var kept []*KeptError
 	for _, p := range plan {
+		if p.Link {
+			if err := w.tidyLink(p); err != nil {
+				return kept, err
+			}
+			continue
+		}
 		for _, name := range temps(p) {
 			k, err := w.tidyTemp(p, name)
 			if err != nil {
@@ -140,6 +146,9 @@ func (w *Workspace) tidyTemp(p change.Planned, name string) (*KeptError, error) 
 func (w *Workspace) flushFound(f Found) error {
 	if f.Fate == Undone || w.durability != Full {
 		return nil
+	}
+	if f.Link {
+		return pathError("flush", f.Path, w.flushAbove(f.Path))
 	}
 	for _, path := range []string{f.Path, f.From} {
 		if path == "" {
@@ -210,6 +219,9 @@ func unusable(err error) bool {
 // can be read and is no larger than limit bytes. Whoever wants the content before or after the change looks for its
 // hash. It is for the time between Recover and Tidy, which removes the temporary files.
 func (w *Workspace) Contents(p change.Planned, limit int64) (found []*Content) {
+	if p.Link {
+		return nil // which are not kept
+	}
 	add := func(c *Content, err error) {
 		if err == nil {
 			found = append(found, c)

@@ -26,12 +26,16 @@ func (w *Workspace) takeBackOne(ctx context.Context, f Found) error {
 	if f.Probable {
 		return pathError("restore", f.Path, errNotOurs)
 	}
+	if f.Link {
+		return w.takeBackLink(f)
+	}
 	switch f.Op {
 	case change.Created:
 		return w.reverse(ctx, Change{Op: change.Deleted, Before: f.After.Hash}, f.Path, "", "")
 	case change.Modified:
 		return w.reverse(ctx, Change{Op: change.Modified, Before: f.After.Hash}, f.Path, "", f.Temp)
 	case change.Deleted:
+		w.clearEmpty(f.Path)
 		return w.reverse(ctx, Change{Op: change.Created}, f.Path, "", f.Temp)
 	}
 	if f.Temp == "" && f.Fate == Done {
@@ -46,6 +50,25 @@ func (w *Workspace) takeBackOne(ctx context.Context, f Found) error {
 		return nil
 	}
 	return w.reverse(ctx, Change{Op: change.Deleted, Before: f.After.Hash}, f.Path, "", "")
+}
+
+// clearEmpty removes directories that were made in the place of a file that is to come back, as far as nothing is in them.
+func (w *Workspace) clearEmpty(at string) {
+	dir, name, err := w.enterListed(at)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if in, err := dir.OpenDir(name); err == nil {
+		entries, _ := in.ReadDir()
+		in.Close()
+		for _, e := range entries {
+			if e.IsDir() {
+				w.clearEmpty(at + "/" + e.Name())
+			}
+		}
+		_ = dir.RemoveDir(name)
+	}
 }
 
 // reverse carries out one change with the guarantees of every other one. With displaced, the new content is the very
@@ -67,7 +90,7 @@ func (w *Workspace) reverse(ctx context.Context, c Change, path, to, displaced s
 			return err
 		}
 	}
-	prepared, err := w.prepare(ctx, []Change{c}, old)
+	prepared, err := w.prepare(ctx, []Change{c}, nil, old)
 	if err != nil {
 		if old != nil {
 			err = errors.Join(err, old.close())

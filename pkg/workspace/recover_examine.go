@@ -17,6 +17,9 @@ const otherContent Hash = "not a regular file"
 // examine tells a change's fate. The temporary name is the better witness than the path, because nobody else has
 // business there: a displaced file under it proves that the change happened, the new content that it did not.
 func (w *Workspace) examine(p change.Planned) (Found, error) {
+	if p.Link {
+		return w.examineLink(p)
+	}
 	f := Found{Planned: p}
 	at, err := w.contentOf(p.Path)
 	if err != nil {
@@ -244,7 +247,7 @@ func contentAt(dir *durable.Dir, name string) (Hash, error) {
 		return "", err
 	}
 	defer f.Close()
-	return hashFile(f)
+	return HashFile(f)
 }
 
 // besideExchange is the second name that overwrite gives to an old inode.

@@ -31,12 +31,25 @@ func (w *Workspace) Resolve(requested string) (*Target, error) {
 // ResolveDir is Resolve for paths that may name a directory, such as "." and "src/".
 func (w *Workspace) ResolveDir(requested string) (*Target, error) { return w.resolve(requested) }
 
+// ResolveExactly is Resolve for a relative path that is taken as it is: no link is followed, one in the last place has the Kind
+// Symlink, and below what is no directory everything counts as missing. It is for changes of which the path is known from
+// the file system itself, together with what else changes on the way to it.
+func (w *Workspace) ResolveExactly(exact string) (*Target, error) {
+	if err := validText(exact); err != nil || path.Clean(exact) != exact || !filepath.IsLocal(filepath.FromSlash(exact)) || exact == "." {
+		return nil, pathError("resolve", exact, errors.Join(ErrInvalidPath, err))
+	}
+	return w.run(&resolver{w: w, pending: components(exact), exactly: true}, exact)
+}
+
 func (w *Workspace) resolve(requested string) (*Target, error) {
 	clean, err := w.relative(requested)
 	if err != nil {
 		return nil, pathError("resolve", requested, err)
 	}
-	r := &resolver{w: w, pending: components(clean)}
+	return w.run(&resolver{w: w, pending: components(clean)}, requested)
+}
+
+func (w *Workspace) run(r *resolver, requested string) (*Target, error) {
 	t, err := r.run()
 	if err != nil {
 		r.closeLevels(nil)
@@ -55,6 +68,7 @@ type resolver struct {
 	last    *durable.Stat
 	links   int // followed, or lost to a race
 	protect protector
+	exactly bool // no link is followed
 }
 
 type level struct {
@@ -99,10 +113,13 @@ func (r *resolver) step(name string) error {
 		return nil
 	case err != nil:
 		return err
-	case st.Mode&fs.ModeSymlink != 0:
+	case st.Mode&fs.ModeSymlink != 0 && !r.exactly:
 		return r.follow(name)
 	case st.Mode.IsDir():
 		return r.down(name)
+	case len(r.pending) > 0 && r.exactly:
+		r.missing = []string{name}
+		return nil
 	case len(r.pending) > 0:
 		return fmt.Errorf("%w: %s is not a directory", ErrNotRegular, visible(name))
 	}

@@ -107,6 +107,33 @@ func (t *temp) write(content []byte, like *inode, mode *fs.FileMode) error {
 	return err
 }
 
+// overlayMarks begin the names of what a layer notes of its files for itself (overlayfs, userxattr).
+const overlayMarks = "user.overlay."
+
+// link gives a file that lies ready the name, without what a layer noted of it.
+func (t *temp) link(r *Ready) error {
+	f, err := openRegular(r.Dir, r.Name)
+	if err != nil {
+		return err
+	}
+	t.writer = f // to be flushed
+	lies, err := durable.StatFile(f)
+	if err == nil {
+		err = durable.DropAttributes(f, overlayMarks)
+	}
+	if err == nil {
+		err = r.Dir.Link(r.Name, t.dir, t.name)
+	}
+	if err != nil {
+		return err
+	}
+	if !is(t.dir, t.name, lies) {
+		return fmt.Errorf("%w: %s was replaced", ErrBusy, r.Name)
+	}
+	t.mode = lies.Mode
+	return nil
+}
+
 // flush brings the content to disk and reopens it for reading only, locked and leased, before anybody can
 // find it at its path.
 func (t *temp) flush(ctx context.Context, w *Workspace, hash Hash) error {

@@ -48,7 +48,7 @@ func (m *Builder) Make(req Request) (*Profile, error) {
 			}
 			return nil
 		}
-		r.Sandbox = &sandbox.Profile{Workspace: m.root, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
+		r.Sandbox = &sandbox.Profile{Workspace: m.root, Layers: req.Layers, Temp: r.temp.path, DenyNetwork: req.DenyNetwork, Lasting: req.Background}
 		s, err := m.survey(req)
 		if err != nil {
 			return err

@@ -58,6 +58,10 @@ type Request struct {
 	// Hidden are directories, by absolute paths anywhere, of whose files none must be read.
 	Hidden      []string
 	DenyNetwork bool
+	// Layers lie over the workspace: what the command changes outside of the places for builds and packages goes there, and is
+	// judged when it has ended. What is wholly in scope is then not looked into, but for what nobody may read. Only the level
+	// full has them.
+	Layers []sandbox.Layer
 	// Background: the command may run for hours.
 	Background bool
 }

@@ -168,7 +168,10 @@ func (s *survey) list(dir string) (*listing, bool) {
 }
 
 // ruled reports whether any name can be closed by a rule.
-func (s *survey) ruled() bool { return s.Rules.Ignored != nil || s.Rules.Secret != nil }
+func (s *survey) ruled() bool {
+	// Below a layer what is secret needs no rule to stay as it is.
+	return s.Rules.Ignored != nil || s.Rules.Secret != nil && len(s.Layers) == 0
+}
 
 func (s *survey) ignored(p string, kind fs.FileMode) bool {
 	if kind.IsDir() {
@@ -212,6 +215,9 @@ func (s *survey) unexamined(dir string) bool {
 	}
 	if s.ruled() {
 		return false
+	}
+	if len(s.Layers) > 0 {
+		return true
 	}
 	switch path.Base(dir) {
 	case "node_modules", ".venv", "venv":

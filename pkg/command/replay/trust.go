@@ -78,7 +78,7 @@ func (t *Trust) Begin(ctx context.Context, now []string) (running *Running, trus
 			return err
 		}
 		trusted, running = m.Trusted, &Running{trust: t, name: runPrefix + rand.Text()}
-		running.lock, err = newLock(m.dir, running.name)
+		running.lock, err = m.dir.Claim(running.name)
 		return err
 	})
 	return running, trusted, err
@@ -160,35 +160,10 @@ func commandsRan(dir *durable.Dir) (ran bool, err error) {
 	for _, e := range entries {
 		if err == nil && strings.HasPrefix(e.Name(), runPrefix) {
 			ran = true
-			err = ifFree(dir, e.Name(), func() error { return dir.Remove(e.Name()) })
+			err = dir.IfFree(e.Name(), func() error { return dir.Remove(e.Name()) })
 		}
 	}
 	return ran, err
-}
-
-// newLock makes a file and locks it.
-func newLock(dir *durable.Dir, name string) (*os.File, error) {
-	file, err := dir.OpenLock(name)
-	if err != nil {
-		return nil, err
-	}
-	if got, err := durable.TryLock(file); err != nil || !got {
-		return nil, errors.Join(err, errors.New("a new file is locked"), file.Close())
-	}
-	return file, nil
-}
-
-// ifFree does something while it holds a lock, if nobody else does.
-func ifFree(dir *durable.Dir, name string, do func() error) error {
-	file, err := dir.OpenLock(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if free, err := durable.TryLock(file); err != nil || !free {
-		return err
-	}
-	return do()
 }
 
 // open lets f have what is remembered, alone.

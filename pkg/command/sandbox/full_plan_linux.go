@@ -175,7 +175,11 @@ func (l *layout) addEach(kinds map[string]helper.Kind) error {
 		if kinds[frozen.Path] != helper.Frozen || holder(frozen.Path, kinds) != helper.Writable {
 			continue // hidden, or where nothing can be written anyway
 		}
-		path, err := l.standIn(frozen)
+		standIn := l.standIn
+		if len(l.profile.Layers) > 0 {
+			standIn = l.standInLayer
+		}
+		path, err := standIn(frozen)
 		if err != nil {
 			return fmt.Errorf("freeze %s: %w", frozen.Path, err)
 		}

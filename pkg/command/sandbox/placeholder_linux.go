@@ -57,6 +57,27 @@ func (l *layout) standIn(f Frozen) (path string, err error) {
 	return path, nil
 }
 
+// standInLayer is standIn below a layer, where what stands in for something absent is put into the layer: directly in the
+// directory that it lies over. Deeper, what comes into being stays in the layer.
+func (l *layout) standInLayer(f Frozen) (path string, err error) {
+	if _, err := os.Lstat(f.Path); !isAbsent(err) {
+		return l.standIn(f)
+	}
+	for _, layer := range l.profile.Layers {
+		if filepath.Dir(f.Path) != layer.Path {
+			continue
+		}
+		p, err := placeAt(filepath.Join(layer.Upper, filepath.Base(f.Path)), f.Directory)
+		if err != nil {
+			return "", err
+		}
+		p.path = f.Path // by which the command knows it
+		l.placeholders = append(l.placeholders, p)
+		return f.Path, nil
+	}
+	return "", nil
+}
+
 // closed reports whether nothing was put into a directory because nobody here can: the command, which has no more
 // rights, cannot either, nor give itself the right, as the owner could.
 func closed(dir string, err error) bool {

@@ -198,6 +198,10 @@ func wholeLines(text string) string { return text[:strings.LastIndexByte(text, '
 
 func diffOf(f *hooks.FileEffect) approval.FileDiff {
 	d := approval.FileDiff{Path: strings.Join(f.Paths(), " → "), Note: noteOf(f)}
+	if f.Unread {
+		d.Note = f.Op.Verb() + ": too large to be shown"
+		return d
+	}
 	if len(f.Before.Bytes)+len(f.After.Bytes) > maxDiffInput {
 		d.Note += ", too large for a diff"
 		d.Size = len(f.After.Bytes)

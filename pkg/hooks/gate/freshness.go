@@ -87,7 +87,11 @@ func (f *Freshness) Stale(c *hooks.Call) *refusal.Refusal {
 }
 
 func (f *Freshness) judge(c *hooks.Call, effect *hooks.FileEffect) *refusal.Refusal {
-	// What a command redirects to is written by the shell, whatever was seen.
+	// What a command redirects to is written by the shell, whatever was seen; what it did on a layer is held against the
+	// files that it saw there.
+	if effect.Knowledge == hooks.MadeByCommand {
+		return nil
+	}
 	if !effect.Mutates() || c.Effects.Command != nil {
 		return nil
 	}

@@ -141,7 +141,9 @@ func scopeOfRehearsed(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decisio
 // failing lists every path of the call that a check stands against: the
 // operator is asked about all of them, and answers for no other.
 func failing(c *hooks.Call, fails func(path string) bool) []string {
-	return slices.DeleteFunc(mutated(c), func(path string) bool { return !fails(path) })
+	part := *c
+	part.Effects.Files = slices.DeleteFunc(slices.Clone(c.Effects.Files), func(f *hooks.FileEffect) bool { return f.Cleared })
+	return slices.DeleteFunc(mutated(&part), func(path string) bool { return !fails(path) })
 }
 
 func outOfScope(c *hooks.Call, outside []string) *refusal.Refusal {
@@ -218,7 +220,7 @@ func programConfig(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	why := "can make other programs run code or grant rights"
 	for _, f := range c.Effects.Files {
 		switch {
-		case !f.Mutates():
+		case !f.Mutates(), f.Cleared:
 		case f.Protection == workspace.ProtectProgramConfig:
 			paths = append(paths, strictest(f))
 		case slices.ContainsFunc(f.GitParts, func(part workspace.GitPart) bool { return slices.Contains(repositories, part.Dir) }):

@@ -39,6 +39,9 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	for _, r := range all {
 		for _, f := range facts {
 			holds, err := evaluate(ctx, r, f)
+			if err == nil && f.Effect.Missed != nil && *f.Effect.Missed {
+				err = errUnread
+			}
 			switch {
 			case err != nil:
 				return hooks.Refuse(unevaluated(c, r, f, err))
@@ -65,6 +68,9 @@ func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
 	}
 	return aboutRule(refusal.New(refusal.RuleViolation, reason), c, r, f)
 }
+
+// errUnread: a rule asked for a content that is too large to be held.
+var errUnread = errors.New("the content is too large to be looked at")
 
 // unevaluated refuses where a rule gave no answer: it may be the one that would have stopped the call.
 func unevaluated(c *hooks.Call, r *rule.Rule, f *rule.Facts, err error) *refusal.Refusal {
@@ -183,6 +189,12 @@ func effectFacts(f *hooks.FileEffect) rule.Effect {
 			_, errAfter := after()
 			return errBefore != nil || errAfter != nil
 		},
+	}
+	if f.Unread {
+		e.Missed, e.BeforeSize, e.AfterSize = new(bool), int(f.BeforeSize), int(f.AfterSize)
+		missed := func() string { *e.Missed = true; return "" }
+		e.Before, e.After = missed, missed
+		e.Binary = func() bool { *e.Missed = true; return true }
 	}
 	// Not every tool has hunks, and without them a change would seem to add nothing.
 	hunks := sync.OnceValue(func() [][4]int { return edit.Hunks(e.Before(), e.After()) })

@@ -153,7 +153,8 @@ func (b *Baseline) Finish(ctx context.Context, o *hooks.Outcome) {
 		again(ctx, f)
 	}
 	f.tell(found)
-	f.packageWarnings(ctx)
+	counts, _ := f.detail[DetailPackages].(map[string]*Packaged)
+	o.Warnings = append(o.Warnings, b.PackageWarnings(ctx, counts)...)
 }
 
 // findings are made of the changes of one command that has ended.

@@ -267,19 +267,19 @@ func (f *findings) otherNames(found *snapshot.Difference) {
 	}
 }
 
-// packageWarnings says of the package directories that changed what the user has to know: what git would take for sources.
-func (f *findings) packageWarnings(ctx context.Context) {
-	counts, _ := f.detail[DetailPackages].(map[string]*Packaged)
+// PackageWarnings says of the package directories that changed what the user has to know: what git would take for sources.
+func (o *Observer) PackageWarnings(ctx context.Context, counts map[string]*Packaged) (warnings []string) {
 	for _, place := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[place].ProgramConfig; n > 0 {
-			f.warn("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", printable.Name(place), n)
+			warnings = append(warnings, fmt.Sprintf("The packages in %s have %d files that make other programs run code where that directory is opened by itself (.vscode, .mcp.json and their like).", printable.Name(place), n))
 		}
 		// An environment of Python can ignore itself.
-		added, err := f.base.Observer.Git.Ask(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "--", place)
+		added, err := o.Git.Ask(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "--", place)
 		if err == nil && added != "" {
-			f.warn("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", printable.Name(place), path.Base(place)+"/")
+			warnings = append(warnings, fmt.Sprintf("git does not ignore %s, so git add would take the packages: add the line %q to .gitignore.", printable.Name(place), path.Base(place)+"/"))
 		}
 	}
+	return warnings
 }
 
 // named is what the line names outside of the workspace.

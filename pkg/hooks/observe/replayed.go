@@ -9,6 +9,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/gitread"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/replay"
+	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 )
@@ -61,7 +62,7 @@ func (g *gitBaseline) discard(ctx context.Context) {
 // or that are in scope and were known before. The error says that it is not known.
 func (f *findings) replayedOf(ctx context.Context, now replay.Refs, changes []snapshot.Change) (map[string]bool, error) {
 	g, git := f.base.git, f.base.Git
-	at, err := replay.OpenLayers(f.base.Workspace)
+	at, err := staging.Open(f.base.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func repositoriesOf(files []*hooks.FileEffect) []string {
 // judgedFile cuts paths that no file can have, and makes text of names that are none, for a record is text.
 func judgedFile(f *hooks.FileEffect, repositories []string) record.JudgedFile {
 	j := record.JudgedFile{
-		Kind: f.Op.Verb(), Path: asText(cut(f.Path, maxDecidedPath)), From: asText(cut(f.From, maxDecidedPath)), Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced,
+		Kind: f.Op.Verb(), Path: asText(cut(f.Path, maxDecidedPath)), From: asText(cut(f.From, maxDecidedPath)), Directory: f.Directory, Rehearsed: f.Rehearsed, Reproduced: f.Reproduced, Cleared: f.Cleared,
 	}
 	for _, part := range f.GitParts {
 		if slices.Contains(repositories, part.Dir) && !slices.Contains(j.Repositories, part.Dir) {

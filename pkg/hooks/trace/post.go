@@ -26,6 +26,10 @@ func Seen(remember func(hash string, content []byte)) hooks.PostHook {
 			return nil
 		}
 		for _, f := range outcome.Changed() {
+			if f.Knowledge == hooks.MadeByCommand {
+				followed(call.Views, []hooks.FileOutcome{f})
+				continue
+			}
 			if f.After.Hash != "" {
 				remember(f.After.Hash, f.After.Bytes)
 			}

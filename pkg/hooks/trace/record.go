@@ -79,7 +79,7 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		rec.Detail = detailOf(rec.Detail, cmd.Detail)
 	}
 	rec.Detail = detailOf(rec.Detail, linked(outcome.Changed()))
-	rec.Detail = detailOf(rec.Detail, outcome.Detail)
+	rec.Detail = detailOf(detailOf(rec.Detail, outcome.About), outcome.Detail)
 	rec.IntentID, rec.Session = cmp.Or(outcome.IntentID, rec.IntentID), cmp.Or(outcome.Session, rec.Session)
 	if note := outcome.Record; note != nil {
 		rec.Kind = record.Kind(note.Kind)

@@ -214,10 +214,11 @@ func recovered(rec record.Record, found *workspace.Recovery, began time.Time) (_
 		detail["certainty"] = "probable"
 		return rec, true
 	}
+	taken := map[string]bool{} // a file that takes the place of a link is one change of two steps
 	for _, f := range found.Files {
 		c, ok := changeOf(planned, f.Path)
 		switch {
-		case !ok || f.Fate == workspace.Undone:
+		case !ok || f.Fate == workspace.Undone || taken[f.Path]:
 			continue
 		case f.Fate == workspace.Half:
 			c.Op, c.From, c.Before.Hash, c.Before.Mode = change.Created, "", "", ""
@@ -227,6 +228,7 @@ func recovered(rec record.Record, found *workspace.Recovery, began time.Time) (_
 		if f.Probable {
 			detail["certainty"] = "probable"
 		}
+		taken[f.Path] = true
 		rec.Changes = append(rec.Changes, c)
 	}
 	if len(rec.Changes) < len(planned) {

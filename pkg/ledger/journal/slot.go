@@ -132,13 +132,14 @@ type fileJSON struct {
 	AfterMode  fs.FileMode `json:"after_mode,omitempty"`
 	Temp       string      `json:"temp,omitempty"`
 	Gone       string      `json:"gone,omitempty"`
+	Link       bool        `json:"link,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (files Files) MarshalJSON() ([]byte, error) {
 	lines := make([]fileJSON, len(files))
 	for i, f := range files {
-		lines[i] = fileJSON{Op: f.Op.Verb(), Path: f.Path, From: f.From, Before: f.Before.Hash, After: f.After.Hash, Temp: f.Temp, Gone: f.Gone}
+		lines[i] = fileJSON{Op: f.Op.Verb(), Path: f.Path, From: f.From, Before: f.Before.Hash, After: f.After.Hash, Temp: f.Temp, Gone: f.Gone, Link: f.Link}
 		if f.Op == change.Modified && f.Before.Mode != f.After.Mode {
 			lines[i].BeforeMode, _ = f.Before.Mode.FileMode()
 			lines[i].AfterMode, _ = f.After.Mode.FileMode()
@@ -155,7 +156,7 @@ func (files *Files) UnmarshalJSON(text []byte) error {
 	}
 	*files = make(Files, len(lines))
 	for i, l := range lines {
-		f := change.Planned{Change: change.Change{Op: change.OpOf(l.Op), Path: l.Path, From: l.From}, Temp: l.Temp, Gone: l.Gone}
+		f := change.Planned{Change: change.Change{Op: change.OpOf(l.Op), Path: l.Path, From: l.From}, Temp: l.Temp, Gone: l.Gone, Link: l.Link}
 		f.Before.Hash, f.After.Hash = l.Before, l.After
 		if l.BeforeMode != l.AfterMode {
 			f.Before.Mode, f.After.Mode = change.ModeOf(l.BeforeMode), change.ModeOf(l.AfterMode)

@@ -47,6 +47,8 @@ type JudgedFile struct {
 	// Rehearsed: it was found by a rehearsal of the command; Reproduced: git makes it of people's commits.
 	Rehearsed  bool `json:"rehearsed,omitzero"`
 	Reproduced bool `json:"reproduced,omitzero"`
+	// Cleared: the gate had let a command write it by its name before that ran.
+	Cleared bool `json:"cleared,omitzero"`
 }
 
 // JudgedCommand is a command as it was judged.

@@ -1,0 +1,36 @@
+//go:build linux && !portable
+
+package durable
+
+import (
+	"io/fs"
+	"math"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ChangedAt is the time of change (ctime), in nanoseconds since 1970; the latest there is where it is not known.
+func ChangedAt(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ctim.Nano()
+	}
+	return math.MaxInt64
+}
+
+// BornAt is the time at which what stands at a path, which is not followed, was made, in nanoseconds since 1970; 0 where the
+// file system does not keep it.
+func BornAt(path string) int64 {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st)
+	if err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
+// HasAttribute reports whether what stands at a path, which is not followed, has an extended attribute.
+func HasAttribute(path, name string) bool {
+	_, err := unix.Lgetxattr(path, name, nil)
+	return err == nil
+}

@@ -1,0 +1,400 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
+	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+type stagedArg struct {
+	StagedID string `json:"staged_id" is:"name" doc:"As execute_command gave it."`
+}
+
+type commitArgs struct {
+	changeArgs
+	stagedArg
+}
+
+type stagedResult struct {
+	StagedID     string        `json:"staged_id" doc:"The command's changes that were taken over."`
+	Command      string        `json:"command" doc:"The line that made them."`
+	ChangedFiles []changedFile `json:"changed_files" doc:"What changed in the workspace."`
+	RecordID     string        `json:"record_id" doc:"The ledger record."`
+	Warnings     []string      `json:"warnings" optional:"true" doc:"What to know beside it."`
+
+	Packages map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories: counted, in no list."`
+}
+
+// commitName is the tool by which everything is taken over.
+const commitName = "commit_staged"
+
+// commitStaged takes over what a command did on a layer: a change of files like any other, judged as it is now.
+func commitStaged(d *Commands) hooks.Tool { return commitOf(d, nil) }
+
+// commitOf is commitStaged right behind a command, for which the gate has let some paths pass by their names.
+func commitOf(d *Commands, named []string) hooks.Tool {
+	spec := hooks.Spec{
+		Name: commitName, Title: "Take over a command's changes", Class: hooks.Destructive,
+		Description: "Take over what a command did that ran with staged: true, or that was kept aside. Needs a selected intent. All of it or nothing: if scope and rules allow " +
+			"it now and nobody has changed those files since. The command is not run again.",
+	}
+	return define[commitArgs, stagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
+		return takeStaged(d, call, args.StagedID, named)
+	}, nil)
+}
+
+type discardArgs struct {
+	sessionArg
+	unusedClass
+	IntentID string `json:"intent_id,omitempty" is:"word" doc:"Not used."`
+	stagedArg
+}
+
+type discardResult struct {
+	StagedID string `json:"staged_id" doc:"What was thrown away."`
+}
+
+// discardTool throws away what a command did on a layer. Nothing of it was in the workspace.
+func discardTool(d *Commands) hooks.Tool {
+	spec := hooks.Spec{
+		Name: "discard_staged", Title: "Throw away a command's changes", Class: hooks.Governance, Idempotent: true,
+		Description: "Throw away what a command did that ran with staged: true, or that was kept aside. The workspace stays as it is.",
+	}
+	return respond[discardArgs, discardResult](spec, func(_ context.Context, call *hooks.Call, a discardArgs) (*reply, error) {
+		layers, _, err := d.openStaged(call, a.StagedID)
+		if err != nil {
+			return nil, err
+		}
+		if err := layers.Close(); err != nil {
+			return nil, err
+		}
+		return &reply{
+			outcome:    hooks.Outcome{Record: &hooks.Note{Kind: "lifecycle", Detail: map[string]any{detailStaged: a.StagedID, "discarded": true}}},
+			text:       fmt.Sprintf("What the command did is thrown away (%s). The workspace is as it was.", a.StagedID),
+			structured: discardResult{a.StagedID},
+		}, nil
+	})
+}
+
+// openStaged holds what a command of the caller has left.
+func (d *Commands) openStaged(call *hooks.Call, id string) (*staging.Layers, stagedNote, error) {
+	var note stagedNote
+	layers, kept, err := staging.Take(d.Workspace, id)
+	switch {
+	case errors.Is(err, staging.ErrHeld):
+		return nil, note, refusal.Newf(refusal.Busy, "%s is being taken over or thrown away at the moment.", id)
+	case errors.Is(err, staging.ErrUnknown):
+		return nil, note, notStaged(id)
+	case err != nil:
+		return nil, note, err
+	}
+	if err = json.Unmarshal(kept.Note, &note); err == nil && !call.Operator && note.Principal != call.Caller.Principal {
+		err = notStaged(id)
+	}
+	if err != nil {
+		return nil, note, errors.Join(err, layers.Leave())
+	}
+	return layers, note, nil
+}
+
+func notStaged(id string) *refusal.Refusal {
+	return refusal.Newf(refusal.FileNotFound, "Nothing is kept under %q: it was taken over or thrown away, or its time is over (%v).", clip(id, 100), staging.KeptFor).
+		WithHint(refusal.HintFixArguments).Suggest("Run the command again.")
+}
+
+// takingOver is a take-over on its way.
+type takingOver struct {
+	*Commands
+	call    *hooks.Call
+	id      string
+	named   []string
+	layers  *staging.Layers
+	note    stagedNote
+	found   *layerFound
+	targets []*workspace.Target
+	sources []*workspace.Target // of moves
+	effects []*hooks.FileEffect // of files, then links
+	others  []*hooks.FileEffect // of what stands against it, and directories out of scope
+	ready   []*workspace.Ready
+}
+
+func takeStaged(d *Commands, call *hooks.Call, id string, named []string) (_ hooks.Targeted, err error) {
+	t := &takingOver{Commands: d, call: call, id: id, named: named}
+	if t.layers, t.note, err = d.openStaged(call, id); err != nil {
+		return nil, err
+	}
+	if t.found, err = d.lookAtLayer(t.layers.Upper(0), &t.note); err != nil {
+		return nil, errors.Join(refusal.Newf(refusal.TooLarge, "What the command did is not taken over: %v.", err), t.Close())
+	}
+	t.aim()
+	return t, nil
+}
+
+// aim finds the targets. A path that cannot be used becomes its effect's problem.
+func (t *takingOver) aim() {
+	purpose := "Take over what the command did: " + clip(t.note.Command, 200)
+	for _, f := range t.found.files {
+		target, effect := t.exactly(f.path, f.op)
+		var source *workspace.Target
+		if f.from != "" {
+			var left *hooks.FileEffect
+			source, left = t.exactly(f.from, f.op)
+			effect.From, effect.Protection, effect.GitParts = f.from, max(effect.Protection, left.Protection), append(effect.GitParts, left.GitParts...)
+			effect.Problem = cmp.Or(effect.Problem, left.Problem)
+		}
+		t.sources = append(t.sources, source)
+		effect.Purpose, effect.Cleared = purpose, slices.Contains(t.named, f.path)
+		t.targets, t.effects = append(t.targets, target), append(t.effects, effect)
+	}
+	for _, l := range t.found.links {
+		effect := &hooks.FileEffect{Change: change.Change{Op: linkOp(l), Path: l.path}, Requested: l.path, Knowledge: hooks.MadeByCommand, Purpose: purpose, Cleared: slices.Contains(t.named, l.path)}
+		effect.Protection, effect.Exists = workspace.ProtectIn(t.Workspace.Inside(), l.path), l.from != ""
+		effect.Before, effect.After = textVersion(l.from), textVersion(l.to)
+		t.effects = append(t.effects, effect)
+	}
+	for _, c := range t.found.conflicts {
+		t.problem(c.path, refusal.AtPath(refusal.StaleFile, c.path, "%s: %s. Nothing of what the command did was taken over.", c.path, c.why).
+			WithHint(refusal.HintRetry).Suggest("Run the command again: it then sees the files as they are now."))
+	}
+	t.directories()
+}
+
+func (t *takingOver) problem(path string, r *refusal.Refusal) {
+	t.others = append(t.others, &hooks.FileEffect{Change: change.Change{Op: change.Modified, Path: path}, Requested: path, Problem: r})
+}
+
+// directories adds those that were made, or given other permissions, and of which no file tells: they are judged like files.
+func (t *takingOver) directories() {
+	for _, s := range t.found.shapes {
+		below := func(e *hooks.FileEffect) bool { return strings.HasPrefix(e.Path, s.Path+"/") }
+		if s.Gone || slices.ContainsFunc(t.effects, below) {
+			continue
+		}
+		t.others = append(t.others, &hooks.FileEffect{
+			Change: change.Change{Op: change.Created, Path: s.Path}, Requested: s.Path, Directory: true, Knowledge: hooks.MadeByCommand,
+			Protection: workspace.ProtectIn(t.Workspace.Inside(), s.Path),
+		})
+	}
+}
+
+func linkOp(l layerLink) change.Op {
+	switch {
+	case l.from == "":
+		return change.Created
+	case l.to == "":
+		return change.Deleted
+	}
+	return change.Modified
+}
+
+func textVersion(text string) change.Version {
+	if text == "" {
+		return change.Version{}
+	}
+	return change.Version{Hash: string(workspace.HashOf([]byte(text))), Bytes: []byte(text)}
+}
+
+func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hooks.FileEffect) {
+	effect := &hooks.FileEffect{Change: change.Change{Op: op, Path: path}, Requested: path, Knowledge: hooks.MadeByCommand, Exists: op != change.Created}
+	target, err := t.Workspace.ResolveExactly(path)
+	if err != nil {
+		effect.Problem = pathProblem(path, err)
+		return nil, effect
+	}
+	effect.Protection, effect.GitParts = target.Protection(), target.GitParts()
+	return target, effect
+}
+
+func (t *takingOver) Effects() hooks.Effects {
+	return hooks.Effects{Files: slices.Concat(t.effects, t.others)}
+}
+
+// Close gives back what was not taken over.
+func (t *takingOver) Close() error {
+	var errs []error
+	for _, target := range slices.Concat(t.targets, t.sources) {
+		errs = append(errs, target.Close())
+	}
+	for _, r := range t.ready {
+		errs = append(errs, r.Dir.Close())
+	}
+	if t.targets, t.sources, t.ready = nil, nil, nil; t.layers != nil {
+		errs = append(errs, t.layers.Leave())
+		t.layers = nil
+	}
+	return errors.Join(errs...)
+}
+
+// maxHeld bounds the contents that a take-over holds to be judged and kept, in bytes.
+const maxHeld = 64 << 20
+
+// Plan reads the contents: those of the workspace as they are now, those of the layer as the command left them.
+func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
+	p := &changes{
+		Files: t.Files, call: t.call, render: t.render, shapes: t.found.shapes,
+		about: t.found.packagesIn(map[string]any{detailStaged: t.id, "command": redact.Text(t.note.Command)}),
+		built: t.found.builds(),
+		then: func(ctx context.Context) []string {
+			return append(t.putBuilt(ctx, t.layers, t.found), t.Observer.PackageWarnings(ctx, t.found.packages)...)
+		},
+	}
+	if t.note.RecordID != "" {
+		p.about["ran"] = t.note.RecordID
+	}
+	if name := t.found.closed(t.call.Ignore); name != "" {
+		t.others = append(t.others, &hooks.FileEffect{
+			Change: change.Change{Op: change.Modified, Path: name}, Requested: name, Rehearsed: true, Knowledge: hooks.MadeByCommand,
+			Protection: workspace.ProtectIn(t.Workspace.Inside(), name),
+		})
+	}
+	left := int64(maxHeld)
+	for i, target := range t.targets {
+		effect := t.effects[i]
+		if target == nil {
+			continue // refused at its step
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		write, err := t.planFile(target, t.sources[i], effect, &left)
+		if err != nil {
+			return nil, err
+		}
+		p.add(effect, write)
+	}
+	for i, l := range t.found.links {
+		p.effects = append(p.effects, t.effects[len(t.targets)+i])
+		p.shapes = append(p.shapes, workspace.Shape{Path: l.path, Kind: workspace.Symlink, From: l.from, To: l.to})
+	}
+	if paths := t.linkPaths(); len(paths) > 0 {
+		p.about["links"] = paths
+	}
+	return p, nil
+}
+
+func (t *takingOver) linkPaths() (paths []string) {
+	for _, l := range t.found.links[:min(len(t.found.links), maxShown)] {
+		paths = append(paths, l.path)
+	}
+	return paths
+}
+
+func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.FileEffect, left *int64) (workspace.Change, error) {
+	write := workspace.Change{Op: effect.Op, Target: target}
+	if source != nil {
+		write.Target, write.To, target = source, target, source
+	}
+	if effect.Op != change.Created {
+		f, err := target.Open()
+		if err != nil {
+			return write, readProblem(effect.Path, err)
+		}
+		defer f.Close()
+		if effect.Before, effect.BeforeSize, err = t.version(f, effect, left); err != nil {
+			return write, err
+		}
+		effect.ExpectedHash = effect.Before.Hash // which the layer's age vouches for
+	}
+	if effect.Op != change.Deleted {
+		ready, err := t.lies(effect.Path)
+		if err != nil {
+			return write, err
+		}
+		f, err := ready.Dir.Open(ready.Name)
+		if err != nil {
+			return write, err
+		}
+		defer f.Close()
+		if effect.After, effect.AfterSize, err = t.version(f, effect, left); err != nil {
+			return write, err
+		}
+		ready.Hash, write.Ready = effect.After.Hash, ready
+	}
+	if effect.Before.Hash == effect.After.Hash {
+		effect.Before.Mode, effect.After.Mode = modesOf(target, write.Ready)
+		if effect.Before.Mode == effect.After.Mode && effect.Op == change.Moved {
+			write.Ready = nil // it is that very file
+		}
+	}
+	if !effect.Unread {
+		effect.Hunks = hooks.HunksOf(effect.Before.Bytes, effect.After.Bytes)
+	}
+	return write, nil
+}
+
+// lies opens the directory in which the layer has a file.
+func (t *takingOver) lies(path string) (*workspace.Ready, error) {
+	dirs, base := inUpper(path)
+	dir, err := t.layers.OpenUpper(0, dirs...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s in the layer: %w", path, err)
+	}
+	r := &workspace.Ready{Dir: dir, Name: base}
+	t.ready = append(t.ready, r)
+	return r, nil
+}
+
+// version is what an open file holds: its hash, and its bytes where they are not too many.
+func (t *takingOver) version(f *os.File, effect *hooks.FileEffect, left *int64) (v change.Version, size int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return v, 0, err
+	}
+	if size = info.Size(); size <= t.Limit && size <= *left {
+		*left -= size
+		content, err := io.ReadAll(io.LimitReader(f, size+1))
+		if err == nil && int64(len(content)) != size {
+			err = refusal.Newf(refusal.Busy, "%s is being written at the moment.", effect.Path)
+		}
+		return change.Version{Hash: workspace.HashOf(content), Bytes: content}, size, err
+	}
+	effect.Unread = true
+	v.Hash, err = workspace.HashFile(f)
+	return v, size, err
+}
+
+// modesOf are the permissions of a file in the workspace, and of one that lies ready.
+func modesOf(target *workspace.Target, ready *workspace.Ready) (before, after change.Mode) {
+	if f, err := target.Open(); err == nil {
+		if info, err := f.Stat(); err == nil {
+			before = change.ModeOf(info.Mode())
+		}
+		f.Close()
+	}
+	if st, err := ready.Dir.Lstat(ready.Name); err == nil {
+		after = change.ModeOf(st.Mode)
+	}
+	return before, after
+}
+
+func (t *takingOver) render(o *hooks.Outcome) (hooks.Result, error) {
+	result := stagedResult{StagedID: t.id, Command: t.note.Command, RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...)}
+	if layers := t.layers; layers != nil {
+		t.layers = nil
+		if err := layers.Close(); err != nil {
+			result.Warnings = append(result.Warnings, fmt.Sprintf("The layer of the command is not all removed: %v.", err))
+		}
+	}
+	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
+	result.Packages = t.found.packages
+	var b strings.Builder
+	fmt.Fprintf(&b, "Taken over: %d files changed.\n[record: %s]", len(o.Changed()), o.RecordID)
+	listChanges(&b, result.ChangedFiles)
+	listPackages(&b, result.Packages)
+	b.WriteString(warned(result.Warnings))
+	return encodeResult(b.String(), result)
+}

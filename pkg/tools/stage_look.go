@@ -1,0 +1,296 @@
+package tools
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
+)
+
+// maxStaged bounds the files of one take-over.
+const maxStaged = 20_000
+
+// layerFound is what a command did to its layer that makes a difference.
+type layerFound struct {
+	files  []layerFile
+	links  []layerLink
+	shapes []workspace.Shape // of directories
+	// conflicts are paths that somebody else has changed since the layer was made, or may be about to, with the reason.
+	conflicts []layerConflict
+	// left are FIFOs, sockets and devices, which are not taken over.
+	left  []string
+	bytes int64
+	// built is what changed in places for builds, and packages counts what of it changed in those of package managers.
+	built    []layer.Touched
+	packages map[string]*observe.Packaged
+}
+
+type layerFile struct {
+	op   change.Op
+	path string
+	from string // of a move
+}
+
+type layerLink struct{ path, from, to string }
+
+type layerConflict struct{ path, why string }
+
+func (f *layerFound) nothing() bool {
+	return len(f.files)+len(f.links)+len(f.shapes)+len(f.conflicts) == 0
+}
+
+// layerLook looks at a layer. since is when it was made, by the clock of the file systems.
+type layerLook struct {
+	found *layerFound
+	root  string
+	upper string
+	since int64
+	note  *stagedNote
+	// copied are files where none stands in the workspace that the kernel has copied from there.
+	copied map[string]bool
+}
+
+func (f *Files) lookAtLayer(upper string, note *stagedNote) (*layerFound, error) {
+	l := &layerLook{found: &layerFound{packages: map[string]*observe.Packaged{}}, root: f.Workspace.Dir(), upper: upper, since: note.Since, note: note, copied: map[string]bool{}}
+	touched, err := layer.View{Lower: l.root, Upper: upper}.Touched()
+	if err != nil {
+		return nil, err
+	}
+	for i := range touched {
+		if err := l.path(&touched[i]); err != nil {
+			return nil, fmt.Errorf("look at %s: %w", touched[i].Path, err)
+		}
+	}
+	if err := l.moves(); err != nil {
+		return nil, err
+	}
+	if n := len(l.found.files) + len(l.found.links); n > maxStaged {
+		return nil, fmt.Errorf("%w: the command changed %d files, and at most %d are taken over at once", layer.ErrTooMuch, n, maxStaged)
+	}
+	return l.found, nil
+}
+
+// path judges one path that the command touched: what stood there when the layer was made, and what stands there now.
+func (l *layerLook) path(t *layer.Touched) error {
+	if l.built(t) {
+		return nil
+	}
+	before, after := t.Before, t.After
+	info, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(t.Path)))
+	switch {
+	case err == nil && l.late(info):
+		// Somebody changed it since, or made it. What others have made below a directory that the command removed stays.
+		if !after.There && durable.BornAt(filepath.Join(l.root, filepath.FromSlash(t.Path))) >= l.since {
+			return nil
+		}
+		if !before.Mode.IsDir() { // whose times change with its entries
+			l.conflict(t.Path, "it was changed since the command began")
+			return nil
+		}
+	case errors.Is(err, fs.ErrNotExist) && after.There && after.Mode.IsRegular():
+		l.copied[t.Path] = durable.HasAttribute(after.At, "user.overlay.origin")
+	}
+	if !before.There && !after.There {
+		return nil
+	}
+	return l.change(t.Path, before, after)
+}
+
+// late reports whether something can have been changed since the layer was made. A time before it is proof of the contrary.
+func (l *layerLook) late(info fs.FileInfo) bool { return durable.ChangedAt(info) >= l.since }
+
+// moves makes moves of files that were renamed: on a layer each is a removal, and a file that was copied from the workspace. A
+// copy for which nothing was removed stood at its own path, from where somebody else has removed it since.
+func (l *layerLook) moves() error {
+	removed, gone := map[string]string{}, 0 // by content, their paths
+	for _, f := range l.found.files {
+		if f.op != change.Deleted {
+			continue
+		}
+		gone++
+		key, err := contentKey(filepath.Join(l.root, filepath.FromSlash(f.path)))
+		if err != nil {
+			return err
+		}
+		if removed[key] == "" {
+			removed[key] = f.path
+		}
+	}
+	moved := map[string]bool{}
+	var unpaired []string
+	for i := range l.found.files {
+		f := &l.found.files[i]
+		if !l.copied[f.path] {
+			continue
+		}
+		key, err := contentKey(filepath.Join(l.upper, filepath.FromSlash(f.path)))
+		if err != nil {
+			return err
+		}
+		if from := removed[key]; from != "" && !moved[from] {
+			f.op, f.from, moved[from] = change.Moved, from, true
+		} else {
+			unpaired = append(unpaired, f.path)
+		}
+	}
+	// Those that are left were renamed and changed, as far as something was removed for each.
+	if left := gone - len(moved); len(unpaired) > left {
+		for _, path := range unpaired {
+			l.conflict(path, "it was removed since the command began")
+		}
+	}
+	l.found.files = slices.DeleteFunc(l.found.files, func(f layerFile) bool { return f.op == change.Deleted && moved[f.path] })
+	return nil
+}
+
+// contentKey tells the contents of regular files apart.
+func contentKey(at string) (string, error) {
+	f, _, err := durable.OpenRegular(at)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return workspace.HashFile(f)
+}
+
+func (l *layerLook) conflict(path, why string) {
+	l.found.conflicts = append(l.found.conflicts, layerConflict{path, why})
+}
+
+func (l *layerLook) change(name string, before, after layer.Node) error {
+	switch kind := after.Mode.Type(); {
+	case after.There && kind == fs.ModeDir:
+		return l.directory(name, before, after)
+	case after.There && kind != 0 && kind != fs.ModeSymlink:
+		l.found.left = append(l.found.left, name)
+		return nil
+	}
+	if before.There && before.Mode.IsDir() {
+		l.found.shapes = append(l.found.shapes, workspace.Shape{Path: name, Kind: workspace.Directory, Gone: true, Needed: after.There})
+		before = layer.Node{}
+	}
+	return l.entry(name, before, after)
+}
+
+// directory is one that stands there afterwards.
+func (l *layerLook) directory(name string, before, after layer.Node) error {
+	mode := after.Mode &^ fs.ModeType
+	if before.There && before.Mode.IsDir() {
+		if before.Mode != after.Mode {
+			l.found.shapes = append(l.found.shapes, workspace.Shape{Path: name, Kind: workspace.Directory, Mode: &mode})
+		}
+		return nil
+	}
+	if err := l.entry(name, before, layer.Node{}); err != nil {
+		return err
+	}
+	l.found.shapes = append(l.found.shapes, workspace.Shape{Path: name, Kind: workspace.Directory, Mode: &mode})
+	return nil
+}
+
+// entry is a file or link that comes, goes or changes.
+func (l *layerLook) entry(name string, before, after layer.Node) error {
+	link := layerLink{path: name}
+	for _, end := range []struct {
+		node layer.Node
+		text *string
+	}{{before, &link.from}, {after, &link.to}} {
+		if end.node.There && end.node.Mode.Type() == fs.ModeSymlink {
+			text, err := os.Readlink(end.node.At)
+			if err != nil {
+				return err
+			}
+			*end.text = text
+		}
+	}
+	if link.from != link.to {
+		l.found.links = append(l.found.links, link)
+	}
+	was, is := before.There && before.Mode.IsRegular(), after.There && after.Mode.IsRegular()
+	if is {
+		info, err := os.Lstat(after.At)
+		if err != nil {
+			return err
+		}
+		l.found.bytes += info.Size()
+	}
+	f := layerFile{op: change.Modified, path: name}
+	switch {
+	case !was && !is:
+		return nil
+	case !was:
+		f.op = change.Created
+	case !is:
+		f.op = change.Deleted
+	case before.Mode == after.Mode:
+		same, err := sameContent(before.At, after.At)
+		if err != nil || same {
+			return err // it was touched, or written back
+		}
+	}
+	if was {
+		for _, suffix := range []string{"-wal", "-journal"} {
+			if _, err := os.Lstat(before.At + suffix); err == nil {
+				l.conflict(name, fmt.Sprintf("%s stands beside it, so a database may be open", path.Base(name)+suffix))
+				return nil
+			}
+		}
+	}
+	l.found.files = append(l.found.files, f)
+	return nil
+}
+
+// sameContent compares two regular files.
+func sameContent(a, b string) (bool, error) {
+	x, xInfo, err := durable.OpenRegular(a)
+	if err != nil {
+		return false, err
+	}
+	defer x.Close()
+	y, yInfo, err := durable.OpenRegular(b)
+	if err != nil {
+		return false, err
+	}
+	defer y.Close()
+	if xInfo.Size() != yInfo.Size() {
+		return false, nil
+	}
+	var bufs [2][64 << 10]byte
+	for {
+		n, errX := io.ReadFull(x, bufs[0][:])
+		m, errY := io.ReadFull(y, bufs[1][:])
+		if n != m || !bytes.Equal(bufs[0][:n], bufs[1][:m]) {
+			return false, nil
+		}
+		switch {
+		case errX == nil && errY == nil:
+		case isEnd(errX) && isEnd(errY):
+			return true, nil
+		default:
+			return false, errors.Join(errX, errY)
+		}
+	}
+}
+
+func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// inUpper splits a path into the names of its directory and its own.
+func inUpper(name string) (dirs []string, base string) {
+	dir, base := path.Split(name)
+	if dir = strings.TrimSuffix(dir, "/"); dir != "" {
+		dirs = strings.Split(dir, "/")
+	}
+	return dirs, base
+}
