@@ -24,3 +24,9 @@ func WithPatience(lock, writer time.Duration) Option {
 
 // BeforeSwap calls f before every exchange of two names.
 func BeforeSwap(f func()) Option { return func(w *Workspace) { w.beforeSwap = f } }
+
+// SettledAtOnce takes every state of a place's directory for one that can be told from the next. LooksAtPlaces counts how
+// often such a directory was read.
+func SettledAtOnce() Option { return func(w *Workspace) { w.links.settle = -time.Hour } }
+
+func (w *Workspace) LooksAtPlaces() int { return w.links.looks }
