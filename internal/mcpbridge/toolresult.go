@@ -65,7 +65,7 @@ func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMes
 
 // appendOneLine adds JSON that is valid: a line break would end the message.
 func appendOneLine(b []byte, object json.RawMessage) []byte {
-	if !bytes.ContainsAny(object, "\r\n") {
+	if bytes.IndexByte(object, '\n') < 0 && bytes.IndexByte(object, '\r') < 0 {
 		return append(b, object...)
 	}
 	compact := bytes.NewBuffer(b)

@@ -86,16 +86,23 @@ func spotOf(p Place) (spot, bool) {
 	var missing []string
 	name := p.Path
 	for links := 0; links <= maxLinks; {
-		if info, err := os.Stat(name); err == nil {
+		info, err := os.Lstat(name)
+		leadsOn := err == nil && !info.IsDir() && !info.Mode().IsRegular()
+		if leadsOn {
+			info, err = os.Stat(name)
+		}
+		if err == nil {
 			return spot{p, name, durable.StatInfo(info), missing}, true
 		}
-		if text, err := os.Readlink(name); err == nil {
-			links++
-			if !filepath.IsAbs(text) {
-				text = filepath.Join(filepath.Dir(name), text)
+		if leadsOn {
+			if text, err := os.Readlink(name); err == nil {
+				links++
+				if !filepath.IsAbs(text) {
+					text = filepath.Join(filepath.Dir(name), text)
+				}
+				name = filepath.Clean(text)
+				continue
 			}
-			name = filepath.Clean(text)
-			continue
 		}
 		if name == filepath.Dir(name) {
 			break
