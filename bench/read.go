@@ -29,6 +29,7 @@ func measureRead(s *suite) {
 	theirs := startPeer(command)
 	s.atEnd(theirs.close)
 	theirs.initialize()
+	s.awaitFiles() // the user's own directory too, which the first server has made
 	taken := s.interleave(pick(s.short, 100, 2000),
 		ours.caller("read_file", args{"path": "file.txt"}),
 		theirs.caller("read_text_file", args{"path": file}))

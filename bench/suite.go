@@ -96,8 +96,10 @@ func (s *suite) build() error {
 	}
 	s.module = strings.TrimSpace(string(dir))
 	if s.program != "" {
-		s.program, err = filepath.Abs(s.program)
-		return err
+		if s.program, err = filepath.Abs(s.program); err != nil {
+			return err
+		}
+		return forgetCached(s.program)
 	}
 	s.program = filepath.Join(s.place, "orchestra-mcp")
 	if runtime.GOOS == "windows" {
@@ -108,7 +110,7 @@ func (s *suite) build() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return nil
+	return forgetCached(s.program)
 }
 
 // machine is where the numbers are from.

@@ -62,3 +62,18 @@ func loadAverage() string {
 
 // syncDisk brings what was written so far to disk, so that its writing back does not weigh on what is measured next.
 func syncDisk() { unix.Sync() }
+
+// forgetCached takes a file out of the page cache, so that it is read from disk when it is used, as after the machine's
+// start. What a build has just written lies there in large pieces, of which some kernels count each whole to a process that
+// touches one byte of it.
+func forgetCached(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+}

@@ -32,3 +32,6 @@ func loadAverage() string { return "" }
 
 // syncDisk does nothing here.
 func syncDisk() {}
+
+// forgetCached does nothing here.
+func forgetCached(string) error { return nil }

@@ -13,12 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
+	"github.com/intentgov/orchestra-mcp/internal/ownpages"
 	"github.com/intentgov/orchestra-mcp/internal/privatefile"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -104,11 +106,15 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) erro
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
+	defer time.AfterFunc(startTime, ownpages.GiveBack).Stop()
 	if forHooks {
 		return errors.Join(serveHooks(ctx, srv, dir), srv.Close())
 	}
 	return errors.Join(a.serveOn(ctx, srv, dir, loaded.Settings), srv.Close())
 }
+
+// startTime is after what a start is about: to answer a client's first requests.
+const startTime = time.Second
 
 func hookListener(dir string) (*hookdoor.Listener, error) {
 	real, err := filepath.EvalSymlinks(dir)

@@ -27,6 +27,8 @@ type Stat struct {
 	Size    int64
 	ModTime time.Time
 	Links   uint64 // number of names, 0 where unknown
+	// Changed is when the file, or an entry of the directory, was last changed in any way: no program can set it. Zero where unknown.
+	Changed time.Time
 
 	id   identity
 	info fs.FileInfo // nil where the identity alone decides

@@ -21,6 +21,7 @@ func statOf(info fs.FileInfo) Stat {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.id = identity{device: uint64(sys.Dev), inode: sys.Ino}
 		s.Links = uint64(sys.Nlink)
+		s.Changed = time.Unix(sys.Ctim.Unix())
 	}
 	return s
 }
@@ -30,6 +31,7 @@ func statOfRaw(raw *unix.Stat_t) Stat {
 		Mode:    ModeOf(raw.Mode),
 		Size:    raw.Size,
 		ModTime: time.Unix(raw.Mtim.Unix()),
+		Changed: time.Unix(raw.Ctim.Unix()),
 		Links:   uint64(raw.Nlink),
 		id:      identity{device: uint64(raw.Dev), inode: raw.Ino},
 	}

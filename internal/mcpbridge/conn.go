@@ -17,6 +17,8 @@ const (
 	// maxRunningOutside bounds the calls of tools that reach out of the server, such as commands, so that those that
 	// take long do not keep a client from changing files.
 	maxRunningOutside = 64
+	// maxSpare bounds the goroutines of each pool of a connection that wait for further calls.
+	maxSpare = 2
 )
 
 // What the pools of a connection are for.
@@ -51,7 +53,7 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads} {
-		limit := poolLimit{running: running, places: maxReserved, bytes: heldBytes / heldMessages, away: maxQuestions}
+		limit := poolLimit{running: running, places: maxReserved, bytes: heldBytes / heldMessages, away: maxQuestions, spare: maxSpare}
 		if i == forCalls {
 			limit.bytes = heldBytes
 		}

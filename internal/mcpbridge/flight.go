@@ -85,12 +85,12 @@ func (f *flight) arrive() (failure *rpcError) {
 
 // serve runs the request to its end and returns its answer; nil where none is wanted.
 func (f *flight) serve() []byte {
-	result, failure := f.result()
+	answer, failure := f.result()
 	if !f.from.end(f) {
 		return nil
 	}
 	if failure == nil {
-		return encodeResult(f.id, result)
+		return answer
 	}
 	if uri, _ := f.asked.text("uri"); uri != "" && f.method == "resources/read" && failure.Code == notFoundCode(f.caller) {
 		failure.Data = encode(map[string]string{"uri": uri})
@@ -98,23 +98,25 @@ func (f *flight) serve() []byte {
 	return encodeError(f.id, failure)
 }
 
-func (f *flight) result() (encoded json.RawMessage, failure *rpcError) {
+func (f *flight) result() (answer []byte, failure *rpcError) {
 	var err error
 	if f.call != nil {
 		var result Result
 		if result, failure = f.runCall(); failure == nil {
-			encoded, err = f.server.toolResult(result, f.caller)
+			answer, err = f.server.toolResult(f.id, result, f.caller)
 		}
 	} else {
 		var result any
 		if result, failure = f.server.result(f.ctx, f.request); failure == nil {
+			var encoded json.RawMessage
 			encoded, err = json.Marshal(result)
+			answer = encodeResult(f.id, encoded)
 		}
 	}
 	if err != nil {
 		failure = errorf(codeInternal, "internal error: %v", err)
 	}
-	return encoded, failure
+	return answer, failure
 }
 
 func (f *flight) runCall() (_ Result, failure *rpcError) {

@@ -325,13 +325,19 @@ func encodeError(id json.RawMessage, failure *rpcError) []byte {
 
 // encodeResult makes a response of an encoded result, which can be large: it is not encoded once more.
 func encodeResult(id, result json.RawMessage) []byte {
+	return endResult(append(beginResult(id, len(result)), result...))
+}
+
+// beginResult begins a response, with room for a result of that size.
+func beginResult(id json.RawMessage, size int) []byte {
 	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
 	const newline = 1 // stdio appends one
-	out := make([]byte, 0, len(before)+len(id)+len(between)+len(result)+len(after)+newline)
-	out = append(append(out, before...), id...)
-	out = append(append(out, between...), result...)
-	return append(out, after...)
+	out := make([]byte, 0, len(before)+len(id)+len(between)+size+len(after)+newline)
+	return append(append(append(out, before...), id...), between...)
 }
+
+// endResult ends a response behind its result.
+func endResult(out []byte) []byte { return append(out, '}') }
 
 // encodeRequest makes a request of ours; without an id it is a notification.
 func encodeRequest(id, method string, params any) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // pool bounds what runs at once, what waits for its turn, and how many bytes of messages both hold. Turns are given in
@@ -19,11 +20,17 @@ type pool struct {
 	waiting []chan struct{} // each closed when its turn has come
 	closed  bool
 	idle    chan struct{} // closed when closed and nothing is used
+
+	jobs  chan func()  // to a goroutine that has nothing to do
+	spare atomic.Int32 // goroutines that have nothing to do, or are about to
 }
 
 // poolLimit are the limits of a pool. The bytes are those of the places, and as many again of the jobs that are away.
 type poolLimit struct {
 	running, places, bytes, away int
+	// spare is how many goroutines stay for later jobs, until the pool is closed: one that has run a job has the stack that
+	// the next needs, and a new one grows it in several steps.
+	spare int32
 }
 
 // use is what jobs have of a pool: places, running or not, and those of jobs that have left and will come back.
@@ -32,7 +39,7 @@ type use struct {
 }
 
 func newPool(limit poolLimit) *pool {
-	return &pool{limit: limit, by: make(map[string]*use), idle: make(chan struct{})}
+	return &pool{limit: limit, by: make(map[string]*use), idle: make(chan struct{}), jobs: make(chan func())}
 }
 
 // place is what a message of a size holds in a pool, as one of a client where that is known.
@@ -103,18 +110,41 @@ func (h place) release() {
 	h.count(-1, 0)
 }
 
-// start runs a function in the place, on a goroutine of its own, as soon as its turn comes. Once ctx is done it runs at
-// once: who is cancelled only gives back what it holds, and others may wait for that.
+// start runs a function in the place, on another goroutine, as soon as its turn comes. Once ctx is done it runs at once:
+// who is cancelled only gives back what it holds, and others may wait for that.
 func (h place) start(ctx context.Context, run func()) {
 	p := h.pool
 	p.mu.Lock()
 	turn := p.queue(len(p.waiting))
 	p.mu.Unlock()
-	go func() {
+	job := func() {
 		p.await(ctx, turn)
 		run()
 		p.pass()
-	}()
+	}
+	select {
+	case p.jobs <- job:
+	default:
+		go p.work(job)
+	}
+}
+
+// work runs a job, and stays for others where there are few who do.
+func (p *pool) work(job func()) {
+	for {
+		job()
+		job = nil // nothing of it is held while there is nothing to do
+		if p.spare.Add(1) > p.limit.spare {
+			p.spare.Add(-1)
+			return
+		}
+		select {
+		case job = <-p.jobs:
+			p.spare.Add(-1)
+		case <-p.idle:
+			return
+		}
+	}
 }
 
 // aside runs wait, which waits for a person, while the place and the turn are free for others. With ErrTooManyQuestions

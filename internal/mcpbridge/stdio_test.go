@@ -40,6 +40,18 @@ func TestArriveOrderIsLineOrder(t *testing.T) {
 	check.Equal(t, len(h.calls()), lines)
 }
 
+// TestSpareGoroutinesEnd: what a connection keeps for later calls ends with it.
+func TestSpareGoroutinesEnd(t *testing.T) {
+	before := runtime.NumGoroutine()
+	c := startStdio(t, newServer(t, newHandler(t)), mcpbridge.StdioOptions{}).initialize()
+	for i := range 20 {
+		c.send(callLine(i, "echo", "{}"))
+		c.read()
+	}
+	check.OK(t, c.end())
+	eventually(t, "the connection's goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}
+
 func TestInitializeIsABarrier(t *testing.T) {
 	h := newHandler(t)
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{})

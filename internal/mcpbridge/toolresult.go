@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// toolResult encodes what became of a call. mcp-go's own encoder goes over the
-// structured content three times more, which is a third of what a read costs.
-func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
+// toolResult makes the response to a call. It is written once, from beginning to end: a text can be large, and mcp-go's
+// encoder, and each copy, is a good part of what a read costs.
+func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) ([]byte, error) {
 	var base mcp.Result
 	if caller.Modern {
 		s.identify(&base, "", caller)
@@ -19,38 +20,35 @@ func (s *Server) toolResult(r Result, caller Caller) (json.RawMessage, error) {
 		base.EnsureResultMeta().SetMetaField(name, value)
 	}
 	if r.InputRequired != nil {
-		return question(r.InputRequired, base, caller)
+		asking, err := question(r.InputRequired, base, caller)
+		return encodeResult(id, asking), err
 	}
-	b := bytes.NewBuffer(make([]byte, 0, 256+len(r.Text)+len(r.Structured)))
-	b.WriteByte('{')
+	b := beginResult(id, 256+len(r.Text)+len(r.Text)/8+len(r.Structured)) // an eighth for what has to be escaped
+	b = append(b, '{')
 	if base.Meta != nil {
-		b.WriteString(`"_meta":`)
-		b.Write(encode(base.Meta))
-		b.WriteByte(',')
+		b = append(append(append(b, `"_meta":`...), encode(base.Meta)...), ',')
 	}
-	b.WriteString(`"content":[`)
-	b.Write(encode(mcp.NewTextContent(r.Text)))
+	b = append(b, `"content":[{"type":"text","text":`...)
+	b, _ = jsontext.AppendQuote(b, r.Text) // the error is that of bytes which are not UTF-8, for which U+FFFD stands there
+	b = append(b, '}')
 	for _, image := range r.Images {
-		b.WriteByte(',')
-		b.Write(encode(mcp.NewImageContent(image.Data, image.MIMEType)))
+		b = append(append(b, ','), encode(mcp.NewImageContent(image.Data, image.MIMEType))...)
 	}
-	b.WriteByte(']')
+	b = append(b, ']')
 	if r.IsError {
-		b.WriteString(`,"isError":true`)
+		b = append(b, `,"isError":true`...)
 	}
 	if base.ResultType != "" {
-		b.WriteString(`,"resultType":`)
-		b.Write(encode(base.ResultType))
+		b = append(append(b, `,"resultType":`...), encode(base.ResultType)...)
 	}
 	if r.Structured != nil {
-		if !json.Valid(r.Structured) || bytes.TrimLeft(r.Structured, " \t\r\n")[0] != '{' {
+		object := jsontext.Value(r.Structured)
+		if object.Kind() != jsontext.KindBeginObject || !object.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 			return nil, errors.New("the tool's structured result is not a JSON object")
 		}
-		b.WriteString(`,"structuredContent":`)
-		writeOneLine(b, r.Structured)
+		b = appendOneLine(append(b, `,"structuredContent":`...), r.Structured)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return endResult(append(b, '}')), nil
 }
 
 // question is a result that asks.
@@ -65,11 +63,12 @@ func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMes
 	}})
 }
 
-// writeOneLine writes JSON that is valid: a line break would end the message.
-func writeOneLine(b *bytes.Buffer, object json.RawMessage) {
-	if bytes.ContainsAny(object, "\r\n") {
-		_ = json.Compact(b, object)
-		return
+// appendOneLine adds JSON that is valid: a line break would end the message.
+func appendOneLine(b []byte, object json.RawMessage) []byte {
+	if bytes.IndexByte(object, '\n') < 0 && bytes.IndexByte(object, '\r') < 0 {
+		return append(b, object...)
 	}
-	b.Write(object)
+	compact := bytes.NewBuffer(b)
+	_ = json.Compact(compact, object)
+	return compact.Bytes()
 }

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +15,23 @@ func Lines(text string) []string { return split(text).text }
 // Numbered renders lines as people and agents are shown them, one "N | text"
 // each, numbered from start and aligned, with a final newline.
 func Numbered(lines []string, start int) string {
+	const separator = " | "
 	width := len(strconv.Itoa(start + len(lines) - 1))
+	size := len(lines) * (width + len(separator) + 1)
+	for _, text := range lines {
+		size += len(text)
+	}
 	var b strings.Builder
+	b.Grow(size)
 	for i, text := range lines {
-		fmt.Fprintf(&b, "%*d | %s\n", width, start+i, text)
+		number := strconv.Itoa(start + i)
+		for range width - len(number) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(number)
+		b.WriteString(separator)
+		b.WriteString(text)
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

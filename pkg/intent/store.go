@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
@@ -24,6 +25,7 @@ type Store struct {
 	trust Trust // nil trusts nothing
 
 	mu      sync.Mutex
+	top     *durable.Dir // of root; nil before it is needed, or where nothing is held open
 	intents cachedFile
 	ignores [len(ignorePaths)]cachedFile
 	doc     *document // of intents.data
@@ -201,34 +203,33 @@ const settleTime = 2 * time.Second
 // cachedFile is the last content read of one file.
 type cachedFile struct {
 	known   bool
-	stamp   fileStamp
+	stamp   durable.Stat
 	settled bool // at the time of reading, the last change was older than settleTime
 	data    []byte
 	reads   int // how often the file was read, for tests
 }
 
-// refresh makes data the content of the file and reports whether it differs from before.
-func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed bool, err error) {
+// unchanged reports whether what is there now proves the content that is known.
+func (c *cachedFile) unchanged(now durable.Stat) bool {
+	return c.known && c.settled && durable.Unchanged(c.stamp, now) && c.stamp.Changed.Equal(now.Changed)
+}
+
+// reread makes the data of c the content of the file and reports whether it differs from before.
+func (s *Store) reread(c *cachedFile, name string) (changed bool, err error) {
 	place, base := orchdir.Workspace, name
-	info, err := root.Lstat(name)
 	if rest, ok := strings.CutPrefix(name, orchdir.Name+"/"); ok {
 		place, base = orchdir.Directory, rest
-		// A link in the directory's place would lead to files that an agent may write.
-		if err == nil {
-			if dir, dirErr := root.Lstat(orchdir.Name); dirErr == nil && !dir.IsDir() {
-				err = orchdir.ErrNotDirectory
-			}
-		}
 	}
+	stamp, err := s.stamp(place, name)
 	if err != nil {
 		*c = cachedFile{reads: c.reads}
 		return true, err
 	}
-	if stamp, ok := stampOf(info); ok && c.known && c.settled && stamp == c.stamp {
+	if c.unchanged(stamp) {
 		return false, nil
 	}
 	c.reads++
-	data, info, err := orchdir.ReadFile(root, place, base, maxFileBytes)
+	data, info, err := orchdir.ReadFile(s.root, place, base, maxFileBytes)
 	if err != nil {
 		*c = cachedFile{reads: c.reads}
 		return true, err
@@ -237,8 +238,21 @@ func (c *cachedFile) refresh(root *os.Root, name string, now time.Time) (changed
 	if changed {
 		c.data = data
 	}
-	stamp, ok := stampOf(info)
-	c.known, c.stamp = true, stamp
-	c.settled = ok && stamp.changed.Before(now.Add(-settleTime))
+	c.known, c.stamp = true, durable.StatInfo(info)
+	c.settled = !c.stamp.Changed.IsZero() && c.stamp.Changed.Before(s.now().Add(-settleTime))
 	return changed, nil
+}
+
+// stamp describes a file as it is now. A link in the place of the directory would lead to files that an agent may write.
+func (s *Store) stamp(place orchdir.Place, name string) (durable.Stat, error) {
+	if place == orchdir.Directory {
+		dir, err := s.look(orchdir.Name)
+		if err != nil {
+			return durable.Stat{}, err
+		}
+		if !dir.Mode.IsDir() {
+			return durable.Stat{}, orchdir.ErrNotDirectory
+		}
+	}
+	return s.look(name)
 }

@@ -71,7 +71,7 @@ func OpenTexts(t *Texts) *Store {
 // refresh makes the content of a file the one that it has now.
 func (s *Store) refresh(c *cachedFile, name string) (changed bool, err error) {
 	if s.texts == nil {
-		return c.refresh(s.root, name, s.now())
+		return s.reread(c, name)
 	}
 	data, is := s.texts.Files[name]
 	if fault := s.texts.Faults[name]; fault != "" {

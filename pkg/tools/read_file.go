@@ -192,6 +192,7 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 		return c.binaryResult()
 	}
 	var b strings.Builder
+	b.Grow(len(v.Path) + 250 + len(v.Numbered))
 	fmt.Fprintf(&b, "%s\n[content_hash: %s]\n[lines %d-%d of %d, %s, %s]\n", v.Path, v.ContentHash, v.StartLine, v.EndLine, v.TotalLines, v.Encoding, v.LineEnding)
 	if v.BrokenBytes > 0 {
 		fmt.Fprintf(&b, "[%d bytes are not UTF-8 and shown as \uFFFD; lines that you leave alone keep them]\n", v.BrokenBytes)

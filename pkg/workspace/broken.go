@@ -12,6 +12,8 @@ import (
 const (
 	firstBroken = '\U0010FE80'
 	lastBroken  = firstBroken + 0x7F
+	// leadBroken is the first byte of each of them.
+	leadBroken = 0xF4
 )
 
 // Shown gives text for people and agents: what stands for broken bytes becomes U+FFFD, as everywhere else.
@@ -45,6 +47,9 @@ func CarryBroken(put, replaced string) string {
 }
 
 func mapBroken(text string, write func(b *strings.Builder, broken byte)) string {
+	if strings.IndexByte(text, leadBroken) < 0 {
+		return text
+	}
 	next := func() int {
 		return strings.IndexFunc(text, func(r rune) bool { return r >= firstBroken && r <= lastBroken })
 	}

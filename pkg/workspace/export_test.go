@@ -48,3 +48,9 @@ func ApplySteps(p *Prepared, n int) (whole bool) {
 	p.unlock()
 	return n >= len(p.steps)
 }
+
+// SettledAtOnce takes every state of a place's directory for one that can be told from the next. LooksAtPlaces counts how
+// often such a directory was read.
+func SettledAtOnce() Option { return func(w *Workspace) { w.links.settle = -time.Hour } }
+
+func (w *Workspace) LooksAtPlaces() int { return w.links.looks }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -73,7 +75,7 @@ func (w *Workspace) spots() []spot {
 		}
 		found = append(found, s)
 		if p.Protection == ProtectOwn && len(s.missing) == 0 && s.at.Mode.IsDir() {
-			found = append(found, linkedIn(p)...)
+			found = append(found, w.linkedIn(s)...)
 		}
 	}
 	return found
@@ -84,16 +86,23 @@ func spotOf(p Place) (spot, bool) {
 	var missing []string
 	name := p.Path
 	for links := 0; links <= maxLinks; {
-		if info, err := os.Stat(name); err == nil {
+		info, err := os.Lstat(name)
+		leadsOn := err == nil && !info.IsDir() && !info.Mode().IsRegular()
+		if leadsOn {
+			info, err = os.Stat(name)
+		}
+		if err == nil {
 			return spot{p, name, durable.StatInfo(info), missing}, true
 		}
-		if text, err := os.Readlink(name); err == nil {
-			links++
-			if !filepath.IsAbs(text) {
-				text = filepath.Join(filepath.Dir(name), text)
+		if leadsOn {
+			if text, err := os.Readlink(name); err == nil {
+				links++
+				if !filepath.IsAbs(text) {
+					text = filepath.Join(filepath.Dir(name), text)
+				}
+				name = filepath.Clean(text)
+				continue
 			}
-			name = filepath.Clean(text)
-			continue
 		}
 		if name == filepath.Dir(name) {
 			break
@@ -104,19 +113,54 @@ func spotOf(p Place) (spot, bool) {
 }
 
 // linkedIn are the files elsewhere that links in one of our own directories lead to, as those of a dotfiles repository.
-func linkedIn(p Place) []spot {
+func (w *Workspace) linkedIn(dir spot) []spot {
 	var found []spot
-	for _, e := range someOf(p.Path) {
-		if e.Type()&fs.ModeSymlink == 0 {
-			continue
-		}
-		inIt := p
-		inIt.Path = filepath.Join(p.Path, e.Name())
+	for _, name := range w.links.in(dir) {
+		inIt := dir.Place
+		inIt.Path = filepath.Join(dir.Path, name)
 		if s, ok := spotOf(inIt); ok {
 			found = append(found, s)
 		}
 	}
 	return found
+}
+
+// linkNames remembers which names of a directory are links, for as long as the directory has not changed: it is asked for
+// each path of each call.
+type linkNames struct {
+	mu     sync.Mutex
+	of     map[string]namesAt // by the directory's path
+	settle time.Duration      // settleTime, but in tests
+	looks  int                // how often a directory was read, for tests
+}
+
+type namesAt struct {
+	dir   durable.Stat
+	names []string
+}
+
+// settleTime is the age that a directory's last change must have before the same state of it proves the same names: two
+// changes within one tick of the file system's clock leave the same time.
+const settleTime = 2 * time.Second
+
+func (l *linkNames) in(dir spot) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.of[dir.Path]; ok && durable.Same(known.dir, dir.at) && known.dir.Changed.Equal(dir.at.Changed) {
+		return known.names
+	}
+	delete(l.of, dir.Path)
+	l.looks++
+	var names []string
+	for _, e := range someOf(dir.Path) {
+		if e.Type()&fs.ModeSymlink != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	if changed := dir.at.Changed; !changed.IsZero() && changed.Before(time.Now().Add(-l.settle)) {
+		l.of[dir.Path] = namesAt{dir.at, names}
+	}
+	return names
 }
 
 // is reports whether a path belongs to the place that leads through an entry with these names below it. A path that stands

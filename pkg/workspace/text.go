@@ -59,13 +59,26 @@ func Decode(b []byte) (Text, error) {
 		if !ok {
 			continue
 		}
-		if again, err := t.Encode(t.String); err != nil || !bytes.Equal(again, b) {
+		if !t.leadsBack(b) {
 			continue
 		}
 		t.LineEnding, t.FinalNewline = lineEndings(t.String)
 		return t, nil
 	}
 	return Text{}, ErrBinary
+}
+
+// leadsBack reports whether Encode of the decoded text is b. UTF-8 stands in it as it is, and is not encoded for that.
+func (t Text) leadsBack(b []byte) bool {
+	if t.Encoding == UTF8 && t.Broken == 0 {
+		rest, marked := b, false
+		if t.BOM {
+			rest, marked = bytes.CutPrefix(b, []byte("\ufeff"))
+		}
+		return marked == t.BOM && string(rest) == t.String && utf8.Valid(rest)
+	}
+	again, err := t.Encode(t.String)
+	return err == nil && bytes.Equal(again, b)
 }
 
 // Encode turns s into bytes as t's file has them: encoding and byte order mark. Line endings are taken as they
@@ -135,7 +148,10 @@ func (e Encoding) decode(b []byte) (string, bool) {
 
 func markedUTF8(b []byte) (Text, bool) {
 	rest, found := bytes.CutPrefix(b, []byte("\ufeff"))
-	return Text{String: string(rest), Encoding: UTF8, BOM: true}, found && isText(rest)
+	if !found || !isText(rest) {
+		return Text{}, false
+	}
+	return Text{String: string(rest), Encoding: UTF8, BOM: true}, true
 }
 
 func markedUTF16(b []byte) (Text, bool) {
@@ -152,7 +168,10 @@ func markedUTF16(b []byte) (Text, bool) {
 }
 
 func plainUTF8(b []byte) (Text, bool) {
-	return Text{String: string(b), Encoding: UTF8}, isText(b)
+	if !isText(b) {
+		return Text{}, false
+	}
+	return Text{String: string(b), Encoding: UTF8}, true
 }
 
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }

@@ -31,6 +31,7 @@ type Workspace struct {
 	beside     atomic.Bool // temporary files cannot be moved from the shared directory after all
 	beforeSwap func()      // for tests: the moment before two names are exchanged
 	places     []Place     // those that matter here
+	links      linkNames   // in them
 }
 
 // Durability says what a Commit waits for.
@@ -90,6 +91,7 @@ func Open(dir string, opts ...Option) (*Workspace, error) {
 		abilities:  abilities{exchange: true, lease: true, lock: true},
 		patience:   patience{lock: 5 * time.Second, writer: 2 * time.Second},
 		beforeSwap: func() {},
+		links:      linkNames{of: map[string]namesAt{}, settle: settleTime},
 	}
 	for _, opt := range opts {
 		opt(w)

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package ownpages
+
+// GiveBack does nothing here.
+func GiveBack() {}
