@@ -3,46 +3,65 @@ package snapshot
 import (
 	"io/fs"
 	"slices"
-	"time"
+	"strings"
 )
 
 // node is a directory of the kept state.
 type node struct {
-	entries []entry
+	name string // "" for the top
+	// packed are its entries, and dirs the directories among them in their order; see reader and writer.
+	packed string
+	dirs   []*node
 	// problem is why it was not looked into, "" if it was.
 	problem string
-	// listed is when the walk began that the entries are from.
-	listed time.Time
+	// listed is when the walk began that the entries are from, in nanoseconds since 1970.
+	listed int64
 
 	// watch is the kernel's number for the notices of the directory, 0 if there are none. stirred: there was one since
 	// the last look. blind: something in it can change without one.
 	watch          int32
 	stirred, blind bool
+	area           area
 	// due: the directory has to be looked into; below: one below it has.
 	due, below bool
+	// opened is what the kernel calls the directory when it tells that a file in it was opened, 0 if it does not.
+	opened uint64
 }
 
 // newNode is a directory that was not looked into yet.
-func newNode() *node { return &node{due: true} }
+func newNode(name string) *node { return &node{name: strings.Clone(name), due: true} }
 
 // find works out where the notices leave something to look at.
 func (n *node) find() bool {
 	n.due = n.watch == 0 || n.stirred || n.blind || n.problem != ""
 	n.below = false
-	for i := range n.entries {
-		if dir := n.entries[i].dir; dir != nil && dir.find() {
+	for _, dir := range n.dirs {
+		if dir.find() {
 			n.below = true
 		}
 	}
 	return n.due || n.below
 }
 
+// told: the kernel tells of all that happens in the directory and those below it.
+func (n *node) told() bool {
+	if n.watch == 0 || n.opened == 0 || n.problem != "" {
+		return false
+	}
+	for _, dir := range n.dirs {
+		if !dir.told() {
+			return false
+		}
+	}
+	return true
+}
+
 // entry is one name of a directory.
 type entry struct {
 	name string
 	stat stat
-	// content is nil where it was not read, and for what has none.
-	content *digest
+	// read is "" where the content was not read, and for what has none.
+	read digestText
 	// dir is nil for what is no directory.
 	dir *node
 }
@@ -50,7 +69,7 @@ type entry struct {
 // blind: the entry can change without a notice of its directory, by another name of the file or an open one, or its content
 // is not known.
 func (e *entry) blind() bool {
-	return e.stat.kind() == File && (e.stat.links > 1 || e.content == nil || e.content.open)
+	return e.stat.kind() == File && (e.stat.links > 1 || e.read == "" || e.read.open())
 }
 
 // digest names a content.
@@ -105,20 +124,7 @@ func (d *delta) real() bool {
 	return false
 }
 
-// gone gives the deltas of everything below a directory that is no more.
-func (n *node) gone(at string, report func(delta)) {
-	if n == nil {
-		return
-	}
-	for i := range n.entries {
-		e := &n.entries[i]
-		path := join(at, e.name)
-		report(delta{path: path, before: e.version()})
-		e.dir.gone(path, report)
-	}
-}
-
-func (e *entry) version() *version { return &version{stat: e.stat, digest: e.content} }
+func (e *entry) version() *version { return &version{stat: e.stat, digest: e.read.digest()} }
 
 func join(dir, name string) string {
 	if dir == "" {
@@ -142,16 +148,18 @@ func (n *node) twice(deltas []delta) {
 }
 
 func (n *node) search(at string, came map[number][]*delta) {
-	for i := range n.entries {
-		e := &n.entries[i]
-		path := join(at, e.name)
-		if fresh := came[e.stat.number()]; !slices.ContainsFunc(fresh, func(d *delta) bool { return d.path == path }) {
-			for _, d := range fresh {
-				d.after.also = path
+	var e entry
+	for r := n.reader(); r.next(&e); {
+		if fresh := came[e.stat.number()]; len(fresh) > 0 {
+			path := join(at, e.name)
+			if !slices.ContainsFunc(fresh, func(d *delta) bool { return d.path == path }) {
+				for _, d := range fresh {
+					d.after.also = path
+				}
 			}
 		}
 		if e.dir != nil {
-			e.dir.search(path, came)
+			e.dir.search(join(at, e.name), came)
 		}
 	}
 }
