@@ -92,6 +92,7 @@ func (r *reader) text() string {
 type writer struct {
 	packed []byte
 	dirs   []*node
+	inos   span
 	last   stat
 }
 
@@ -99,7 +100,7 @@ type writer struct {
 func (w *writer) begin(n *node, r *reader) {
 	w.packed = append(w.packed[:0], n.packed[:len(n.packed)-len(r.rest)]...)
 	w.dirs = append(w.dirs[:0], n.dirs[:len(n.dirs)-len(r.dirs)]...)
-	w.last = r.last
+	w.inos, w.last = n.inos, r.last
 }
 
 func (w *writer) add(e *entry) {
@@ -128,13 +129,14 @@ func (w *writer) add(e *entry) {
 	if s.mode.IsDir() {
 		w.dirs = append(w.dirs, e.dir)
 	}
+	w.inos.add(s.ino)
 	w.packed, w.last = b, *s
 }
 
 // into has a directory keep what was written.
 func (w *writer) into(n *node) {
 	n.packed = string(w.packed)
-	n.dirs = append(make([]*node, 0, len(w.dirs)), w.dirs...)
+	n.dirs, n.inos = append(make([]*node, 0, len(w.dirs)), w.dirs...), w.inos
 	clear(w.dirs)
 }
 

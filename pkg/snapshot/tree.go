@@ -12,6 +12,7 @@ type node struct {
 	// packed are its entries, and dirs the directories among them in their order; see reader and writer.
 	packed string
 	dirs   []*node
+	inos   span
 	// problem is why it was not looked into, "" if it was.
 	problem string
 	// listed is when the walk began that the entries are from, in nanoseconds since 1970.
@@ -142,12 +143,23 @@ func (n *node) twice(deltas []delta) {
 			came[d.after.stat.number()] = append(came[d.after.stat.number()], d)
 		}
 	}
-	if len(came) > 0 {
-		n.search("", came)
+	inos := make([]uint64, 0, len(came))
+	for id := range came {
+		inos = append(inos, id.ino)
+	}
+	if slices.Sort(inos); len(inos) > 0 {
+		n.search("", came, inos)
 	}
 }
 
-func (n *node) search(at string, came map[number][]*delta) {
+// search looks for what came; inos are the sorted numbers of that.
+func (n *node) search(at string, came map[number][]*delta, inos []uint64) {
+	for _, dir := range n.dirs {
+		dir.search(join(at, dir.name), came, inos)
+	}
+	if !n.inos.any(inos) {
+		return
+	}
 	var e entry
 	for r := n.reader(); r.next(&e); {
 		if fresh := came[e.stat.number()]; len(fresh) > 0 {
@@ -158,10 +170,23 @@ func (n *node) search(at string, came map[number][]*delta) {
 				}
 			}
 		}
-		if e.dir != nil {
-			e.dir.search(join(at, e.name), came)
-		}
 	}
+}
+
+// span holds at least the numbers that were added to it.
+type span struct{ least, most uint64 }
+
+func (s *span) add(ino uint64) {
+	if s.most == 0 {
+		s.least = ino
+	}
+	s.least, s.most = min(s.least, ino), max(s.most, ino)
+}
+
+// any reports whether one of sorted numbers can be in it.
+func (s *span) any(sorted []uint64) bool {
+	i, _ := slices.BinarySearch(sorted, s.least)
+	return i < len(sorted) && sorted[i] <= s.most
 }
 
 // Kind is what an entry of the tree is.
