@@ -3,13 +3,28 @@
 // # Promise
 //
 // A [Keeper] keeps the last state of the tree: of each entry what lstat says, and of files and links the hash of their content
-// as far as it was read. [Keeper.Begin] brings it up to date before a command, and [Window.End] looks at the whole tree after
-// it; what differs is the command's. What changed between two commands is nobody's. Ignored files count like all others.
+// as far as it was read; for a file that takes about a hundred bytes. [Keeper.Begin] brings it up to date before a command, and
+// [Window.End] looks at the tree after it; what differs is the command's. What changed between two commands is nobody's. Ignored
+// files count like all others.
 //
 // Where the kernel tells of changes (inotify, on file systems of this machine), the look before a command is only at the
 // directories that it told of, and at those where it cannot tell: with files that have several names, or whose content is not
 // known. If it told of too much to keep, if mounts changed, or if a command runs, also of another server, the look is at
-// everything. What a command did is never taken from the notices.
+// everything.
+//
+// The look after a command is at everything too, as commands have ways around the notices: a name elsewhere for a file, a process
+// that goes on, an open file from somebody. Of one that is held so that it has not ([Window.Enclosed]), and that ran alone, it
+// is where the kernel told of something, if that is all that there was:
+//   - It tells of each directory, and of each file that is opened in one (fanotify): who writes a file has opened it, also
+//     where the notice of the write or of the closing comes later, or never, as for a mapping. The last look left nothing out.
+//   - Each name that was added is there, moved once at most, and the only one of its file. So a second name, by which a file
+//     can be written unnoticed, has everything looked at; and so does one that came and went, and a directory that was made or
+//     moved, as it could have had such a name when nobody told of it yet. The server's placeholders are known by their names.
+//   - There were not more notices than the kernel keeps, and no mounts changed.
+//
+// A user has a bounded number of watches. Half of it is taken (fs.inotify.max_user_watches), and as many of fanotify's; where
+// there are none left for others, half of those is given back. What is not watched is looked at each time, and then so is
+// everything after a command.
 //
 // A content is compared, not only its time: an entry whose stat differs, or whose time of change is so near to the last walk
 // that a later change could have the same, is read again. A file that was written and written back did not change; one whose
@@ -72,13 +87,15 @@
 // # Non-promise
 //
 // Extended attributes are not compared: that something was touched is all that is known. Not seen are: on file systems that do
-// not note writes through a shared mapping (tmpfs, where the page was read before it was written), such a write, if nothing else
-// changed the file since the first of the commands that run began; one to a file whose content is not known, as it is too large
-// to be read, if its time of change is that of a write which was seen; what a direct read (O_DIRECT) from a slow disk puts into
-// a mapping that was given up while it was under way. Another server's command is not known of while its ledger is degraded and
-// its journal cannot be written. Where the kernel's notices are used, what another program wrote between two commands is taken
-// for the second's if it wrote through a shared mapping of a file that it still holds open, or by a new name that it had given a
-// file outside of the tree. Somebody who sets the system's clock can in theory give a change the time of an earlier one, to the
-// nanosecond. Programs outside of this process that write while the command runs are taken for the command, if no record tells
-// of them. Off Linux there is no time of change and no inode: what keeps modification time, size and mode is not seen there.
+// not note writes through a shared mapping (tmpfs, where the page was read before it was written), such a write, if nothing
+// else changed the file since the first of the commands that run began; one to a file whose content is not known, as it is too
+// large to be read, if its time of change is that of a write which was seen; what a direct read (O_DIRECT) from a slow disk
+// puts into a mapping that was given up while it was under way. Another server's command is not known of while its ledger is
+// degraded and its journal cannot be written, nor of one that began and ended between two looks. Where the kernel's notices
+// are used, what another program did, and they do not tell of, is taken for the work of the command after
+// which everything is looked at: what it wrote through a shared mapping of a file that it still holds open, or by a new name
+// of a file that is gone or outside of the tree, and flags that it gave a directory (chattr). Somebody who sets the system's
+// clock can in theory give a change the time of an earlier one, to the nanosecond. Programs outside of this process that write
+// while the command runs are taken for the command, if no record tells of them. Off Linux there is no time of change and no
+// inode: what keeps modification time, size and mode is not seen there.
 package snapshot

@@ -51,6 +51,12 @@ func openNotices() *notices { return nil }
 
 func (*notices) close() {}
 
-func (*notices) take() (all bool) { return false }
+func (*notices) take() (all, names bool) { return false, false }
+
+func (*notices) named() bool { return false }
+
+func (*notices) opened() (all bool) { return false }
 
 func (*notices) watch(*handle, *node) {}
+
+func (*notices) forget(*node) {}

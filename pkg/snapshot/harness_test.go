@@ -20,7 +20,7 @@ import (
 
 // bench is a workspace with a keeper.
 type bench struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	kept   *kept.Store
 	keeper *snapshot.Keeper
@@ -28,7 +28,7 @@ type bench struct {
 	options snapshot.Options
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/kept"
@@ -85,6 +86,7 @@ type Keeper struct {
 	last     time.Time // when the last walk began
 	notices  *notices  // from the first walk on
 	partly   bool      // the last walk was only where they told of something
+	whole    bool      // the last walk left nothing out, and they tell of all that there is
 	unseen   int64     // see unseenSince; of the last walk
 	keepLeft int64
 	secrets  secrets
@@ -92,6 +94,7 @@ type Keeper struct {
 	base     *base
 	older    []*base             // guarded by the lock
 	since    map[string]*version // what has changed since the base; nil is gone
+	untidy   atomic.Bool         // there was a new base
 }
 
 // request waits for a walk that begins after it: the window opens with it, or ends.
@@ -107,7 +110,7 @@ func Open(o Options) *Keeper {
 		o.Secrets = func() (func(string) bool, string) { return nil, "none" }
 	}
 	return &Keeper{
-		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: newNode(), keepLeft: keepImages,
+		options: o, open: map[*Window]bool{}, active: map[*Writing]bool{}, root: newNode(""), keepLeft: keepImages,
 		unseen: nobodyRuns,
 	}
 }
@@ -218,20 +221,26 @@ func (k *Keeper) walk(end []*Window, running bool) (*walk, error) {
 	if k.notices == nil {
 		k.notices = openNotices()
 	}
-	told := k.notices.take()
+	told, names := k.notices.take()
 	// If no command runs, nor did when the last walk was made, what changed since is the work of the server's tools and of
-	// people, which the kernel's notices tell of. Commands have ways around those.
-	undisturbed := !running && unseen == nobodyRuns && k.unseen == nobodyRuns
-	w.partly = told && k.walked && undisturbed
+	// people, which the kernel's notices tell of. Commands have ways around those, as far as nothing holds them.
+	w.partly = told && k.walked && unseen == nobodyRuns && k.unseen == nobodyRuns
+	if running && w.partly {
+		w.named = k.notices.named
+		w.partly = names && k.whole && k.enclosed(end) && k.notices.opened()
+	}
 	if w.partly {
 		k.root.find()
 	}
 	err := w.run(k.root)
 	w.keep.done()
+	// Nobody opened those but this walk: who writes them now runs beside it, and then the next look is at everything.
+	k.notices.opened()
 	if err != nil {
 		return &walk{}, err
 	}
 	k.partly, k.unseen = w.partly, unseen
+	k.whole = (k.whole || !w.partly) && len(w.gaps) == 0 && k.root.told()
 	slices.Sort(w.links.More)
 	w.links.More = slices.Compact(w.links.More)
 	w.deltas = k.without(w.deltas)
@@ -248,6 +257,14 @@ func (k *Keeper) walk(end []*Window, running bool) (*walk, error) {
 	}
 	k.walked, k.last = true, began
 	return w, nil
+}
+
+// enclosed: all commands that run are, and end with this look.
+func (k *Keeper) enclosed(end []*Window) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	running := k.begun()
+	return len(running) == len(end) && !slices.ContainsFunc(running, func(w *Window) bool { return !w.enclosed })
 }
 
 // temporary: a name that the server gives to files on the way to their place. A command that uses such a name does not

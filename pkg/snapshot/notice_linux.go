@@ -3,9 +3,13 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +20,6 @@ const (
 	// its file is closed.
 	noticed = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM |
 		unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
-	// maxNoticed bounds the directories that are watched: the kernel keeps about a kilobyte for each.
-	maxNoticed = 16_384
 )
 
 // notices are what the kernel tells of the directories of the kept state (inotify(7)), and of mounts. A nil one tells
@@ -26,10 +28,14 @@ type notices struct {
 	fd, mounts int
 
 	mu sync.Mutex
-	// nodes are the directories by their watch. Two can be one inode, mounted in two places; one can be the past of another.
+	// nodes are the directories by their watch. Two can be one inode, mounted in two places.
 	nodes map[int32][]*node
+	// most is how many of them there may be.
+	most int
 	// local are the file systems where nobody else changes files unnoticed, by their device.
 	local map[uint64]bool
+	names names
+	opens *opens
 }
 
 // openNotices returns nil where the kernel gives none: a user has a bounded number.
@@ -43,8 +49,25 @@ func openNotices() *notices {
 		_ = unix.Close(fd)
 		return nil
 	}
-	return &notices{fd: fd, mounts: mounts, nodes: map[int32][]*node{}, local: map[uint64]bool{}}
+	return &notices{fd: fd, mounts: mounts, nodes: map[int32][]*node{}, most: mostWatches(), local: map[uint64]bool{}, opens: openOpens()}
 }
+
+// mostWatches is half of the directories that a user may watch, as editors do too: of the memory that the kernel has for it
+// by default, which is a hundredth of the machine's, about a kilobyte for each.
+func mostWatches() int {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	if err != nil {
+		return fewWatches
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fewWatches
+	}
+	return limit / 2
+}
+
+// fewWatches is half of what kernels before 5.11 let a user have.
+const fewWatches = 4096
 
 // close has them tell nothing any more, also a walk that is under way.
 func (n *notices) close() {
@@ -56,16 +79,19 @@ func (n *notices) close() {
 	_ = unix.Close(n.fd)
 	_ = unix.Close(n.mounts)
 	n.fd, n.mounts = -1, -1
+	n.opens.close()
 }
 
-// take marks the directories in which something happened since the last time. It reports whether that is all that did.
-func (n *notices) take() (all bool) {
+// take marks the directories in which something happened since the last time. It reports whether that is all that did, and
+// whether it is also where names were added and moved of what may have had another before; see names.
+func (n *notices) take() (all, names bool) {
 	if n == nil {
-		return false
+		return false, false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all = !n.mounted()
+	n.names.begin()
 	buf := make([]byte, 64<<10)
 	for {
 		size, err := unix.Read(n.fd, buf)
@@ -73,28 +99,61 @@ func (n *notices) take() (all bool) {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
-			return all
+			return all, n.names.settled()
 		case err != nil || size <= 0:
-			return false
+			return false, false
 		}
 		for rest := buf[:size]; len(rest) >= unix.SizeofInotifyEvent; {
-			watch, mask := int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])
-			rest = rest[unix.SizeofInotifyEvent+binary.NativeEndian.Uint32(rest[12:]):]
-			if mask&unix.IN_Q_OVERFLOW != 0 {
-				all = false
-			}
-			ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
-			for _, dir := range n.nodes[watch] {
-				dir.stirred = true
-				if ended && dir.watch == watch {
-					dir.watch = 0
-				}
-			}
-			if ended {
-				delete(n.nodes, watch)
-			}
+			event, length := notice{
+				watch: int32(binary.NativeEndian.Uint32(rest)), mask: binary.NativeEndian.Uint32(rest[4:]), cookie: binary.NativeEndian.Uint32(rest[8:]),
+			}, int(binary.NativeEndian.Uint32(rest[12:]))
+			event.name, _, _ = bytes.Cut(rest[unix.SizeofInotifyEvent:][:length], []byte{0})
+			rest = rest[unix.SizeofInotifyEvent+length:]
+			all = n.heard(&event) && all
 		}
 	}
+}
+
+// notice is one event of inotify.
+type notice struct {
+	watch        int32
+	mask, cookie uint32
+	name         []byte
+}
+
+// heard reports whether something else happened than what the notice tells.
+func (n *notices) heard(event *notice) (all bool) {
+	ended := event.mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
+	for _, dir := range n.nodes[event.watch] {
+		dir.stirred = true
+		if ended {
+			dir.watch = 0
+		}
+	}
+	if ended {
+		delete(n.nodes, event.watch)
+	}
+	if !slices.ContainsFunc(n.nodes[event.watch], func(dir *node) bool { return dir.area == governance }) {
+		n.names.heard(event)
+	}
+	return event.mask&unix.IN_Q_OVERFLOW == 0
+}
+
+// named reports whether each name that was added since the last but one time is there, and has a file of its own.
+func (n *notices) named() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.names.own(n.nodes)
+}
+
+// opened marks the directories in which a file was opened since the last time, and reports whether those are all.
+func (n *notices) opened() (all bool) {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.opens.take()
 }
 
 // mounted reports whether something was mounted, or no longer is, since the last time (proc_pid_mountinfo(5)).
@@ -115,15 +174,57 @@ func (n *notices) watch(h *handle, dir *node) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.nodes) >= maxNoticed || !n.isLocal(h) {
+	if len(n.nodes) >= n.most || !n.isLocal(h) {
 		return
 	}
 	watch, err := unix.InotifyAddWatch(n.fd, fmt.Sprintf("/proc/self/fd/%d", h.Fd()), noticed)
 	if err != nil {
+		if err == unix.ENOSPC {
+			n.giveBack()
+		}
 		return
 	}
 	dir.watch = int32(watch)
 	n.nodes[dir.watch] = append(n.nodes[dir.watch], dir)
+	n.opens.watch(h, dir)
+}
+
+// giveBack leaves a half of the watches to others: there are none left for anybody.
+func (n *notices) giveBack() {
+	n.most = len(n.nodes) / 2
+	for watch := range n.nodes {
+		if len(n.nodes) <= n.most {
+			return
+		}
+		n.end(watch)
+	}
+}
+
+// end gives one watch back.
+func (n *notices) end(watch int32) {
+	for _, dir := range n.nodes[watch] {
+		dir.watch = 0
+	}
+	delete(n.nodes, watch)
+	_, _ = unix.InotifyRmWatch(n.fd, uint32(watch))
+}
+
+// forget is called for a directory that is kept no more.
+func (n *notices) forget(dir *node) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.opens.forget(dir)
+	if dir.watch == 0 {
+		return
+	}
+	left := slices.DeleteFunc(n.nodes[dir.watch], func(other *node) bool { return other == dir })
+	if n.nodes[dir.watch] = left; len(left) == 0 {
+		n.end(dir.watch)
+	}
+	dir.watch = 0
 }
 
 // isLocal: on all other file systems another machine, or another program, can change what this kernel hears nothing of.

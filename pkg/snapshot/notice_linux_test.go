@@ -105,16 +105,17 @@ func TestNoNoticesWhileACommandRuns(t *testing.T) {
 	b.want(b.end(running), "modified mapped")
 }
 
-// A keeper with the kernel's notices and one without find the same, whatever happens between commands and in them.
+// A keeper with the kernel's notices and one without find the same, whatever happens between commands and in them, which are
+// enclosed.
 func TestNoticesChangeNothing(t *testing.T) {
 	b := newBench(t)
 	deaf := snapshot.Open(b.options)
 	deaf.Deaf()
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/a", "g/a", "g/d/a"}
-	step := func() {
+	step := func(ways int) {
 		one, other := names[random.IntN(len(names))], names[random.IntN(len(names))]
-		switch random.IntN(8) {
+		switch random.IntN(ways) {
 		case 0, 1, 2:
 			b.run(fmt.Sprintf("mkdir -p $(dirname %s) 2>/dev/null; echo %d > %s || true", one, random.IntN(5), one))
 		case 3:
@@ -127,29 +128,37 @@ func TestNoticesChangeNothing(t *testing.T) {
 			b.run(fmt.Sprintf("ln -f ./%s ./%s 2>/dev/null || true", one, other))
 		case 7:
 			b.run(fmt.Sprintf("chmod %s ./%s 2>/dev/null || true", []string{"600", "644"}[random.IntN(2)], one))
+		case 8:
+			b.run(fmt.Sprintf("echo x > ./n && mv -T ./n ./%s 2>/dev/null || true", one))
+		case 9: // only by commands: see the package's documentation
+			b.run(fmt.Sprintf("ln ./%s ./n 2>/dev/null && echo linked > ./n && rm ./n || true", one))
 		}
 	}
-	partly := 0
-	for round := range 60 {
+	partly, enclosed := 0, 0
+	for round := range 120 {
 		for range random.IntN(4) {
-			step()
+			step(9)
 		}
-		w := b.begin()
 		silent, err := deaf.Begin(t.Context(), nil)
 		b.must(err)
+		w := b.begin()
+		w.Enclosed()
 		if b.keeper.Partly() {
 			partly++
 		}
 		check.Must(t, !deaf.Partly(), "a keeper without notices looked at a part")
 		for range random.IntN(4) {
-			step()
+			step(10)
 		}
 		got := told(b.end(w))
+		if b.keeper.Partly() {
+			enclosed++
+		}
 		all, err := silent.End(t.Context())
 		b.must(err)
 		if want := told(all); !slices.Equal(got, want) {
 			t.Fatalf("round %d: with notices\n  %s\nwithout\n  %s", round, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 		}
 	}
-	check.That(t, partly >= 50, "only %d of 60 looks were at a part", partly)
+	check.That(t, partly >= 100 && enclosed >= 20, "of 120 looks before only %d were at a part, and of those after %d", partly, enclosed)
 }

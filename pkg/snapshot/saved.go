@@ -106,6 +106,7 @@ func (k *Keeper) saveFor(begin []*Window) error {
 			return fmt.Errorf("the state before the command could not be saved: %w", err)
 		}
 		k.stale = false
+		k.untidy.Store(true)
 	}
 	state := savedState{Base: k.base.name, Began: k.last}
 	for path, v := range k.since {
@@ -231,10 +232,10 @@ func (k *Keeper) writeBase(f *os.File) error {
 
 // each visits every entry, a directory before what is in it.
 func (n *node) each(at string, visit func(path string, e *entry) error) error {
-	for i := range n.entries {
-		e := &n.entries[i]
+	var e entry
+	for r := n.reader(); r.next(&e); {
 		path := join(at, e.name)
-		if err := visit(path, e); err != nil {
+		if err := visit(path, &e); err != nil {
 			return err
 		}
 		if e.dir != nil {
@@ -331,20 +332,28 @@ func readBase(state *os.Root, name string) (map[string]saved, error) {
 
 // planted makes a tree of its entries, as they were at a time.
 func planted(entries map[string]saved, listed time.Time) *node {
-	dirs := map[string]*node{"": {listed: listed}}
+	type plant struct {
+		*node
+		*writer
+	}
+	dirs := map[string]plant{"": {newNode(""), &writer{}}}
 	for _, path := range slices.Sorted(maps.Keys(entries)) { // a directory before what is in it
 		s := entries[path]
 		slash := strings.LastIndexByte(path, '/')
-		parent := dirs[path[:max(slash, 0)]]
-		if s.Gone || parent == nil {
+		parent, known := dirs[path[:max(slash, 0)]]
+		if s.Gone || !known {
 			continue
 		}
-		e := entry{name: path[slash+1:], stat: s.stat(), content: s.digest()}
+		e := entry{name: path[slash+1:], stat: s.stat(), read: packDigest(s.digest())}
 		if e.stat.kind() == Directory {
-			e.dir = &node{listed: listed}
-			dirs[path] = e.dir
+			e.dir = newNode(e.name)
+			dirs[path] = plant{e.dir, &writer{}}
 		}
-		parent.entries = append(parent.entries, e)
+		parent.add(&e)
 	}
-	return dirs[""]
+	for _, p := range dirs {
+		p.into(p.node)
+		p.listed = listed.UnixNano()
+	}
+	return dirs[""].node
 }

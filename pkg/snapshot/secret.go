@@ -21,27 +21,43 @@ func (s *secrets) has(path string) bool { return s.is != nil && s.is(path) }
 // learnSecrets is called before each walk. Where the rules are others than before, what was read under the old ones is
 // judged again, and the state that is saved is written anew, without what is secret now.
 func (k *Keeper) learnSecrets() {
-	is, digest := k.options.Secrets()
-	same := digest == k.secrets.digest && digest != ""
-	k.secrets = secrets{is, digest}
+	is, rules := k.options.Secrets()
+	same := rules == k.secrets.digest && rules != ""
+	k.secrets = secrets{is, rules}
 	if same {
 		return
 	}
 	k.stale = true
 	var found []string
-	_ = k.root.each("", func(path string, e *entry) error {
-		if e.content == nil {
-			return nil
-		}
-		judged := *e.content // others hold the one that it was
-		if judged.secret = k.secrets.has(path); judged.secret && e.stat.kind() == File && judged.size > 0 {
-			found = append(found, judged.oid)
-		}
-		e.content = &judged
-		return nil
-	})
-	if digest != "" {
+	k.root.judge("", &writer{}, &k.secrets, func(d *digest) { found = append(found, d.oid) })
+	if rules != "" {
 		k.options.Contents.Deny(found...)
+	}
+}
+
+// judge marks what is secret in a directory and below, and gives the contents of files that are. w is for its use.
+func (n *node) judge(at string, w *writer, rules *secrets, found func(*digest)) {
+	changed := false
+	var e entry
+	r := n.reader()
+	for w.begin(n, &r); r.next(&e); w.add(&e) {
+		d := e.read.digest()
+		if d == nil {
+			continue
+		}
+		was := d.secret
+		if d.secret = rules.has(join(at, e.name)); d.secret && e.stat.kind() == File && d.size > 0 {
+			found(d)
+		}
+		if d.secret != was {
+			changed, e.read = true, packDigest(d)
+		}
+	}
+	if changed {
+		w.into(n)
+	}
+	for _, dir := range n.dirs {
+		dir.judge(join(at, dir.name), w, rules, found)
 	}
 }
 

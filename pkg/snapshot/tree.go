@@ -3,46 +3,66 @@ package snapshot
 import (
 	"io/fs"
 	"slices"
-	"time"
+	"strings"
 )
 
 // node is a directory of the kept state.
 type node struct {
-	entries []entry
+	name string // "" for the top
+	// packed are its entries, and dirs the directories among them in their order; see reader and writer.
+	packed string
+	dirs   []*node
+	inos   span
 	// problem is why it was not looked into, "" if it was.
 	problem string
-	// listed is when the walk began that the entries are from.
-	listed time.Time
+	// listed is when the walk began that the entries are from, in nanoseconds since 1970.
+	listed int64
 
 	// watch is the kernel's number for the notices of the directory, 0 if there are none. stirred: there was one since
 	// the last look. blind: something in it can change without one.
 	watch          int32
 	stirred, blind bool
+	area           area
 	// due: the directory has to be looked into; below: one below it has.
 	due, below bool
+	// opened is what the kernel calls the directory when it tells that a file in it was opened, 0 if it does not.
+	opened uint64
 }
 
 // newNode is a directory that was not looked into yet.
-func newNode() *node { return &node{due: true} }
+func newNode(name string) *node { return &node{name: strings.Clone(name), due: true} }
 
 // find works out where the notices leave something to look at.
 func (n *node) find() bool {
 	n.due = n.watch == 0 || n.stirred || n.blind || n.problem != ""
 	n.below = false
-	for i := range n.entries {
-		if dir := n.entries[i].dir; dir != nil && dir.find() {
+	for _, dir := range n.dirs {
+		if dir.find() {
 			n.below = true
 		}
 	}
 	return n.due || n.below
 }
 
+// told: the kernel tells of all that happens in the directory and those below it.
+func (n *node) told() bool {
+	if n.watch == 0 || n.opened == 0 || n.problem != "" {
+		return false
+	}
+	for _, dir := range n.dirs {
+		if !dir.told() {
+			return false
+		}
+	}
+	return true
+}
+
 // entry is one name of a directory.
 type entry struct {
 	name string
 	stat stat
-	// content is nil where it was not read, and for what has none.
-	content *digest
+	// read is "" where the content was not read, and for what has none.
+	read digestText
 	// dir is nil for what is no directory.
 	dir *node
 }
@@ -50,7 +70,7 @@ type entry struct {
 // blind: the entry can change without a notice of its directory, by another name of the file or an open one, or its content
 // is not known.
 func (e *entry) blind() bool {
-	return e.stat.kind() == File && (e.stat.links > 1 || e.content == nil || e.content.open)
+	return e.stat.kind() == File && (e.stat.links > 1 || e.read == "" || e.read.open())
 }
 
 // digest names a content.
@@ -105,20 +125,7 @@ func (d *delta) real() bool {
 	return false
 }
 
-// gone gives the deltas of everything below a directory that is no more.
-func (n *node) gone(at string, report func(delta)) {
-	if n == nil {
-		return
-	}
-	for i := range n.entries {
-		e := &n.entries[i]
-		path := join(at, e.name)
-		report(delta{path: path, before: e.version()})
-		e.dir.gone(path, report)
-	}
-}
-
-func (e *entry) version() *version { return &version{stat: e.stat, digest: e.content} }
+func (e *entry) version() *version { return &version{stat: e.stat, digest: e.read.digest()} }
 
 func join(dir, name string) string {
 	if dir == "" {
@@ -136,24 +143,50 @@ func (n *node) twice(deltas []delta) {
 			came[d.after.stat.number()] = append(came[d.after.stat.number()], d)
 		}
 	}
-	if len(came) > 0 {
-		n.search("", came)
+	inos := make([]uint64, 0, len(came))
+	for id := range came {
+		inos = append(inos, id.ino)
+	}
+	if slices.Sort(inos); len(inos) > 0 {
+		n.search("", came, inos)
 	}
 }
 
-func (n *node) search(at string, came map[number][]*delta) {
-	for i := range n.entries {
-		e := &n.entries[i]
-		path := join(at, e.name)
-		if fresh := came[e.stat.number()]; !slices.ContainsFunc(fresh, func(d *delta) bool { return d.path == path }) {
-			for _, d := range fresh {
-				d.after.also = path
+// search looks for what came; inos are the sorted numbers of that.
+func (n *node) search(at string, came map[number][]*delta, inos []uint64) {
+	for _, dir := range n.dirs {
+		dir.search(join(at, dir.name), came, inos)
+	}
+	if !n.inos.any(inos) {
+		return
+	}
+	var e entry
+	for r := n.reader(); r.next(&e); {
+		if fresh := came[e.stat.number()]; len(fresh) > 0 {
+			path := join(at, e.name)
+			if !slices.ContainsFunc(fresh, func(d *delta) bool { return d.path == path }) {
+				for _, d := range fresh {
+					d.after.also = path
+				}
 			}
 		}
-		if e.dir != nil {
-			e.dir.search(path, came)
-		}
 	}
+}
+
+// span holds at least the numbers that were added to it.
+type span struct{ least, most uint64 }
+
+func (s *span) add(ino uint64) {
+	if s.most == 0 {
+		s.least = ino
+	}
+	s.least, s.most = min(s.least, ino), max(s.most, ino)
+}
+
+// any reports whether one of sorted numbers can be in it.
+func (s *span) any(sorted []uint64) bool {
+	i, _ := slices.BinarySearch(sorted, s.least)
+	return i < len(sorted) && sorted[i] <= s.most
 }
 
 // Kind is what an entry of the tree is.

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -22,11 +23,13 @@ type Window struct {
 	ended   bool
 
 	// Guarded by the keeper's lock.
-	begun  bool
-	base   *base
-	deltas map[string]*pending
-	writes map[string][]*Write
-	gaps   []Gap
+	begun bool
+	// enclosed: see Enclosed.
+	enclosed bool
+	base     *base
+	deltas   map[string]*pending
+	writes   map[string][]*Write
+	gaps     []Gap
 	// given are paths whose change stands in the record of another command that overlapped.
 	given []string
 	// touched are entries out of scope that were, without a real change.
@@ -43,6 +46,15 @@ type pending struct {
 	others []*Window
 	// shared and nobodys become those of the Change.
 	shared, nobodys bool
+}
+
+// Enclosed says of the command, before it starts, that the kernel lets none of its processes outlive it, that it gets no
+// open file of the workspace from elsewhere, that it can make nothing in .orchestration, and give nothing in the workspace another
+// name where nobody looks: outside, or in git's store. Then what the kernel tells of may be all that End looks at.
+func (w *Window) Enclosed() {
+	w.keeper.mu.Lock()
+	defer w.keeper.mu.Unlock()
+	w.enclosed = true
 }
 
 // add notes writes of the server. The caller holds the lock.
@@ -107,6 +119,11 @@ func (w *Window) End(ctx context.Context) (*Difference, error) {
 		d.Gaps = append(d.Gaps, Gap{Reason: "what other servers on this workspace wrote is not known: " + problem.Error()})
 	}
 	d.Changes = w.keeper.changes(ctx, mine)
+	if w.keeper.untidy.CompareAndSwap(true, false) {
+		// To read and write down the whole tree takes many times the memory of what is kept of it. There may be nothing to do
+		// for long that would have it collected, and given back.
+		go debug.FreeOSMemory()
+	}
 	return d, nil
 }
 

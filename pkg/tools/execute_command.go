@@ -199,6 +199,7 @@ func (c *commandCall) artifactID() string {
 // observed is the command as what it does is observed.
 func (c *commandCall) observed() *observe.Command {
 	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.profile.Places}
+	o.Apart = c.profile.Apart() && c.client.Run == nil
 	if where, err := c.Profiles.Rehearsable(); err == nil && where.Common != "" {
 		store := replay.NewStore(where.Common, where.Own, nil)
 		o.Store = &store

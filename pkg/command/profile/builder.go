@@ -253,6 +253,8 @@ func (m *Builder) operatorPlaces(r *Profile, req Request) {
 				continue
 			}
 			r.Places, r.operator = append(r.Places, inside), append(r.operator, inside)
+		} else {
+			r.elsewhere = true
 		}
 		if !r.writable(real) {
 			r.Sandbox.Writable = append(r.Sandbox.Writable, real)

@@ -253,3 +253,26 @@ func TestGitUnderEverything(t *testing.T) {
 	got, r := reached(t, root, profile.Request{Level: sandbox.Full, Git: profile.GitOpen})
 	check.That(t, !strings.Contains(got, "-.git/ ") && slices.Contains(r.Sandbox.Writable, filepath.Join(root, ".git")), "%v", got)
 }
+
+// TestApart: the level full keeps what is outside apart, but for a place that the operator named there, or that has the
+// workspace in it.
+func TestApart(t *testing.T) {
+	root, outside := tree(t, "work/src/a", "work/out/"), t.TempDir()
+	work := filepath.Join(root, "work")
+	for name, c := range map[string]struct {
+		req  profile.Request
+		want bool
+	}{
+		"a scope":                 {profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}}, true},
+		"everything":              {profile.Request{Level: sandbox.Full}, true},
+		"an operator's inside":    {profile.Request{Level: sandbox.Full, Writable: []string{"out"}}, true},
+		"an operator's outside":   {profile.Request{Level: sandbox.Full, Writable: []string{outside}}, false},
+		"an operator's above":     {profile.Request{Level: sandbox.Full, Writable: []string{root}}, false},
+		"a lower level":           {profile.Request{Level: sandbox.Landlock}, false},
+		"no level":                {profile.Request{Level: sandbox.None}, false},
+		"what is not there":       {profile.Request{Level: sandbox.Full, Writable: []string{outside + "/gone"}}, true},
+		"the workspace by itself": {profile.Request{Level: sandbox.Full, Writable: []string{work}}, true},
+	} {
+		check.Equal(t, made(t, work, c.req).Apart(), c.want, "%s", name)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -90,8 +91,18 @@ type Profile struct {
 	temp *temp
 	// vacate takes back what was made in the workspace, the last first.
 	vacate []func()
-	// operator are the places in the workspace that the operator named.
-	operator []string
+	// operator are the places in the workspace that the operator named; elsewhere: others were named outside.
+	operator  []string
+	elsewhere bool
+}
+
+// Apart reports whether the level keeps all that can be written outside of the workspace from having a way to what is in
+// it: then no file of the workspace can get a name there. For a place that the operator named outside nobody knows that, as
+// the mounts may have the workspace in it once more.
+func (r *Profile) Apart() bool {
+	return r.Level == sandbox.Full && !r.elsewhere && !slices.ContainsFunc(r.Sandbox.Writable, func(place string) bool {
+		return place != r.Sandbox.Workspace && within(place, r.Sandbox.Workspace)
+	})
 }
 
 // Rehearsed are the directories whose changes a rehearsal takes: the workspace, and where its .git is a pointer the git
