@@ -147,7 +147,7 @@ func newRootCommand(a *app) *cobra.Command {
 		{"Begin", []*cobra.Command{a.newInitCommand(), a.newSetupCommand(), a.newServeCommand(), a.newTrustCommand(), a.newDoctorCommand(), a.newDemoCommand()}},
 		{"Say what agents may do", []*cobra.Command{a.newIntentsCommand(), a.newUseCommand(), a.newApprovalsCommand()}},
 		{"See what happens and was done, and take it back", []*cobra.Command{
-			a.newConsoleCommand(), a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newExportCommand(),
+			a.newConsoleCommand(), a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newStagedCommand(), a.newExportCommand(),
 		}},
 		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newReplayCommand(), a.newAttestCommand(), a.newClassifyCommand()}},
 		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newSyncCommand(), a.newLedgerCommand(), a.newGitCommand()}},

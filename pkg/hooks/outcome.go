@@ -117,6 +117,8 @@ type Outcome struct {
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
 	Settlement Settlement
+	// ByAgent: what an operator's call takes over was made by an agent.
+	ByAgent bool
 	// About is what the record says beside it.
 	About map[string]any
 	// IntentID, Session and Detail are of a call that a client made by itself: what it was judged under, and what its record

@@ -110,6 +110,7 @@ type changes struct {
 	files   []workspace.Change
 	shapes  []workspace.Shape // of links and directories
 	about   map[string]any    // what the record says beside
+	byAgent bool              // an agent made it, whoever takes it over
 	// built is what was built, and then puts it in place, when the changes have taken effect.
 	built []hooks.FileOutcome
 	then  func(ctx context.Context) (warnings []string)
@@ -140,7 +141,7 @@ func (c *changes) Prepare(ctx context.Context) (hooks.Prepared, error) {
 
 // attempt is Prepare with the workspace's own errors.
 func (c *changes) attempt(ctx context.Context) (hooks.Prepared, error) {
-	outcome := &hooks.Outcome{Warnings: c.notes, Record: c.record, Class: c.class, About: c.about, Build: c.built}
+	outcome := &hooks.Outcome{Warnings: c.notes, Record: c.record, Class: c.class, About: c.about, Build: c.built, ByAgent: c.byAgent}
 	for _, effect := range c.effects {
 		outcome.Files = append(outcome.Files, outcomeOf(effect))
 	}

@@ -29,6 +29,9 @@ type commitArgs struct {
 	stagedArg
 }
 
+// StagedResult is what was taken over of a command.
+type StagedResult = stagedResult
+
 type stagedResult struct {
 	StagedID     string        `json:"staged_id" doc:"The command's changes that were taken over."`
 	Command      string        `json:"command" doc:"The line that made them."`
@@ -246,8 +249,9 @@ const maxHeld = 64 << 20
 func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
 	p := &changes{
 		Files: t.Files, call: t.call, render: t.render, shapes: t.found.shapes,
-		about: t.found.packagesIn(map[string]any{detailStaged: t.id, "command": redact.Text(t.note.Command)}),
-		built: t.found.builds(),
+		byAgent: true,
+		about:   t.found.packagesIn(map[string]any{detailStaged: t.id, "command": redact.Text(t.note.Command)}),
+		built:   t.found.builds(),
 		then: func(ctx context.Context) []string {
 			return append(t.putBuilt(ctx, t.layers, t.found), t.Observer.PackageWarnings(ctx, t.found.packages)...)
 		},

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -82,7 +83,7 @@ const (
 func (c *commandCall) stagedDiff() string {
 	var b strings.Builder
 	for i, f := range c.stage.found.files {
-		diff := c.diffOf(f)
+		diff := c.diffOf(c.stage.upper(), f)
 		if b.Len()+len(diff) > maxStagedDiff {
 			fmt.Fprintf(&b, "… and %d more files\n", len(c.stage.found.files)-i)
 			break
@@ -92,23 +93,23 @@ func (c *commandCall) stagedDiff() string {
 	return b.String()
 }
 
-func (c *commandCall) diffOf(f layerFile) string {
-	read := func(top string) ([]byte, error) {
-		return durable.ReadRegular(filepath.Join(top, filepath.FromSlash(f.path)), maxDiffed)
+func (f *Files) diffOf(upper string, file layerFile) string {
+	read := func(top, path string) ([]byte, error) {
+		return durable.ReadRegular(filepath.Join(top, filepath.FromSlash(path)), maxDiffed)
 	}
 	var before, after []byte
 	var errs [2]error
-	if f.op != change.Created {
-		before, errs[0] = read(c.Workspace.Dir())
+	if file.op != change.Created {
+		before, errs[0] = read(f.Workspace.Dir(), cmp.Or(file.from, file.path))
 	}
-	if f.op != change.Deleted {
-		after, errs[1] = read(filepath.Join(c.Workspace.Dir(), ".orchestration", "state", "layers", c.stage.id, "0", "upper"))
+	if file.op != change.Deleted {
+		after, errs[1] = read(upper, file.path)
 	}
 	was, is, ok := hooks.Texts(before, after)
 	if !ok || errs[0] != nil || errs[1] != nil {
-		return fmt.Sprintf("%s: %s, not shown\n", printable.Name(f.path), f.op)
+		return fmt.Sprintf("%s: %s, not shown\n", printable.Name(file.path), file.op)
 	}
-	return workspace.Shown(edit.Unified("a/"+f.path, "b/"+f.path, was, is, 3))
+	return workspace.Shown(edit.Unified("a/"+cmp.Or(file.from, file.path), "b/"+file.path, was, is, 3))
 }
 
 // notTaken is the answer to a command of which nothing was taken over: the refusal of the take-over, with the fields of the

@@ -56,14 +56,17 @@ type staged struct {
 	refused *refusal.Refusal
 }
 
-// stagedCommand is about to start on a layer of its own.
-type stagedCommand struct {
+// upper is where the layer lies, held or kept.
+func (s *staged) upper() string { return s.over[0].Upper }
+
+// stagedRun is about to start on a layer of its own.
+type stagedRun struct {
 	call *commandCall
 	dir  *os.File
 }
 
 func (c *commandCall) prepareStaged(ctx context.Context, dir *os.File) (_ hooks.Prepared, err error) {
-	prepared := &stagedCommand{c, dir}
+	prepared := &stagedRun{c, dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, prepared.Discard())
@@ -102,13 +105,13 @@ func (c *commandCall) hideNames(ctx context.Context) error {
 }
 
 // Pending has nothing by which changes could be found: after a crash there are none.
-func (p *stagedCommand) Pending() *hooks.Pending {
+func (p *stagedRun) Pending() *hooks.Pending {
 	o := p.call.outcome(-1)
 	o.Detail = map[string]any{detailStaged: p.call.stage.id}
 	return &hooks.Pending{Outcome: &hooks.Outcome{Command: o}}
 }
 
-func (p *stagedCommand) Discard() error {
+func (p *stagedRun) Discard() error {
 	errs := []error{p.call.dropStage(), p.dir.Close()}
 	if p.call.profile != nil {
 		errs = append(errs, p.call.profile.Close())
@@ -116,7 +119,7 @@ func (p *stagedCommand) Discard() error {
 	return errors.Join(errs...)
 }
 
-func (p *stagedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
+func (p *stagedRun) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer p.dir.Close()
 	c := p.call
 	defer c.profile.Close() // of no effect the second time

@@ -56,6 +56,9 @@ func (r *Recorder) record(ctx context.Context, call *hooks.Call, outcome *hooks.
 		return rec, err
 	}
 	rec.Kind = record.KindMutation
+	if outcome.ByAgent {
+		rec.Contributor.Type = record.ContributorAI
+	}
 	if call.Edited != nil && call.Edited.Lines() {
 		rec.Contributor.Type = record.ContributorMixed
 	}
