@@ -1,0 +1,87 @@
+package linematch
+
+import (
+	"bytes"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Matcher is a compiled expression. It is for one goroutine; Clone makes others.
+type Matcher struct {
+	regex *regexp.Regexp
+	have  *needle    // what every match has in it; nil if nothing is known
+	auto  *automaton // nil where regex matches lines itself
+}
+
+// Compile compiles an expression in the syntax of package regexp, with its errors.
+func Compile(expr string) (*Matcher, error) {
+	regex, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	parsed = parsed.Simplify()
+	prog, err := syntax.Compile(parsed)
+	if err != nil {
+		return nil, err
+	}
+	return &Matcher{regex: regex, have: required(parsed), auto: newAutomaton(prog)}, nil
+}
+
+// Clone gives a matcher of the same expression for another goroutine.
+func (m *Matcher) Clone() *Matcher {
+	c := *m
+	if m.auto != nil {
+		c.auto = m.auto.fresh()
+	}
+	return &c
+}
+
+// Match tells whether a line matches, which has no line feed in it.
+func (m *Matcher) Match(line []byte) bool {
+	if m.auto != nil {
+		if matches, sure := m.auto.match(line); sure {
+			return matches
+		}
+		m.auto = nil
+	}
+	return m.regex.Match(line)
+}
+
+// Next finds the first line that matches, from a place on at which a line begins: text[start:end], without its line
+// ending.
+func (m *Matcher) Next(text []byte, from int) (start, end int, found bool) {
+	for from < len(text) {
+		start = from
+		if m.have != nil {
+			at := m.have.index(text[from:])
+			if at < 0 {
+				return 0, 0, false
+			}
+			start += bytes.LastIndexByte(text[from:from+at], '\n') + 1
+		}
+		line, next := Line(text, start)
+		if m.Match(text[start:line]) {
+			return start, line, true
+		}
+		from = next
+	}
+	return 0, 0, false
+}
+
+// Line is where the line that begins at a place ends, without its line ending, and where the next begins.
+func Line(text []byte, start int) (end, next int) {
+	at := bytes.IndexByte(text[start:], '\n')
+	if at < 0 {
+		return len(text), len(text)
+	}
+	end = start + at
+	next = end + 1
+	if end > start && text[end-1] == '\r' {
+		end--
+	}
+	return end, next
+}
