@@ -25,8 +25,8 @@ func searches() []searched {
 		{"a literal that none has", `neverWritten`, 1.5},
 		{"a literal in any case", `(?i)neverwritten`, 1.5},
 		{"a class", `[A-Z]{5}[0-9]{3}`, 10},
-		{"words", `\b(?-u:\w){19}\s+return\b`, 10},
-		{"several words", `neverWritten|notWritten|unwritten`, 10},
+		{"a literal that many lines have", `\b(?-u:\w){19}\s+return\b`, 1.5},
+		{"one of three literals", `neverWritten|notWritten|unwritten`, 10},
 	}
 }
 
@@ -38,21 +38,35 @@ func measureSearch(s *suite) {
 		s.add(notMeasured("search_files over ripgrep", "≤ 1.50 ×", "no rg"))
 		return
 	}
-	for _, files := range pick(s.short, []int{100, 1_000}, []int{1_000, 10_000, 100_000, 400_000}) {
+	sizes := pick(s.short, []int{100, 1_000}, []int{1_000, 10_000, 100_000, 400_000})
+	taken := map[int][][]samples{} // by files and pattern, ours and ripgrep's
+	for _, files := range sizes {
 		dir := s.workspace(1)
 		s.plant(dir, files)
-		s.searchIn(dir, rg, thousands(int64(files))+" files", pick(s.short, 3, min(100, 1_000_000/files)))
-		s.listIn(dir, rg, thousands(int64(files))+" files", pick(s.short, 3, 10))
+		where := thousands(int64(files)) + " files"
+		taken[files] = s.searchIn(dir, rg, where, pick(s.short, 3, max(5, min(50, 1_000_000/files))))
+		s.listIn(dir, rg, where, pick(s.short, 3, 10))
 		check(os.RemoveAll(dir))
 	}
 	size := pick(s.short, 16, 1024)
 	dir := s.workspace(1)
 	s.plantLong(filepath.Join(dir, "long.txt"), size<<20)
-	s.searchIn(dir, rg, fmt.Sprintf("one file of %d MiB", size), pick(s.short, 3, 7))
+	s.searchIn(dir, rg, fmt.Sprintf("one file of %d MiB", size), pick(s.short, 3, 9))
 	check(os.RemoveAll(dir))
+	if s.short {
+		return // in small trees, what ripgrep takes is its start
+	}
+	few, many := sizes[1], sizes[len(sizes)-1]
+	for i, look := range searches() {
+		from, to := taken[few][i], taken[many][i]
+		grown := func(side int) float64 { return float64(to[side].p50()) / float64(from[side].p50()) }
+		s.add(atMost(fmt.Sprintf("search_files, %s, growth from %s to %s files over ripgrep's", look.what, thousands(int64(few)), thousands(int64(many))),
+			grown(0)/grown(1), 1.5, times, fmt.Sprintf("ours %.1f ×; ripgrep %.1f ×", grown(0), grown(1))))
+	}
 }
 
-func (s *suite) searchIn(dir, rg, where string, rounds int) {
+// searchIn gives, for each pattern, how long our side and ripgrep took.
+func (s *suite) searchIn(dir, rg, where string, rounds int) (all [][]samples) {
 	server := s.served(dir)
 	for _, look := range searches() {
 		ours := strings.ReplaceAll(look.pattern, `(?-u:\w)`, `\w`) // where a word has letters of ASCII only, as in RE2
@@ -61,11 +75,13 @@ func (s *suite) searchIn(dir, rg, where string, rounds int) {
 		})
 		s.add(atMost(fmt.Sprintf("search_files over ripgrep, %s, %s", look.what, where), float64(taken[0].p50())/float64(taken[1].p50()), look.bound, times,
 			fmt.Sprintf("ours %s; ripgrep %s", taken[0], taken[1])))
+		all = append(all, taken)
 	}
 	check(server.close())
+	return all
 }
 
-// listIn lists the directory at the top with all that is below it. ripgrep lists all files, search_files' like the first 2,000.
+// listIn lists a tree. ripgrep lists all files, list_files the first 2,000 entries.
 func (s *suite) listIn(dir, rg, where string, rounds int) {
 	server := s.served(dir)
 	taken := s.interleave(rounds, server.caller("list_files", args{"recursive": true}), func() time.Duration {

@@ -5,7 +5,6 @@ package durable
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 )
 
 // Raw is an open file of which nobody waits for anything: what os.File keeps for that costs more than reading a small file.
-// It is for one goroutine.
+// Its methods may be called concurrently, but not with or after Close.
 type Raw struct{ fd int }
 
 // OpenRaw opens a regular file for reading, and describes what was opened. Anything else is ErrNotRegular.
@@ -35,19 +34,13 @@ func (d *Dir) OpenRaw(name string) (Raw, Stat, error) {
 	return Raw{fd}, statOfRaw(&raw), nil
 }
 
-// Read is that of io.Reader.
-func (r Raw) Read(b []byte) (n int, err error) {
+// ReadSome reads what there is at a place, as much as there is room for or less; n is 0 at the end.
+func (r Raw) ReadSome(b []byte, at int64) (n int, err error) {
 	err = retry(func() error {
-		n, err = unix.Read(r.fd, b)
+		n, err = unix.Pread(r.fd, b, at)
 		return err
 	})
-	switch {
-	case err != nil:
-		return 0, err
-	case n == 0 && len(b) > 0:
-		return 0, io.EOF
-	}
-	return n, nil
+	return max(n, 0), err
 }
 
 // Close lets go of the file.

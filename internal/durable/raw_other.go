@@ -4,11 +4,24 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"os"
 )
 
-// Raw is an open file. It is for one goroutine.
-type Raw struct{ *os.File }
+// Raw is an open file. Its methods may be called concurrently, but not with or after Close.
+type Raw struct{ file *os.File }
+
+// ReadSome reads what there is at a place, as much as there is room for or less; n is 0 at the end.
+func (r Raw) ReadSome(b []byte, at int64) (n int, err error) {
+	n, err = r.file.ReadAt(b, at)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Close lets go of the file.
+func (r Raw) Close() error { return r.file.Close() }
 
 // OpenRaw opens a regular file for reading, and describes what was opened. Anything else is an error.
 func (d *Dir) OpenRaw(name string) (Raw, Stat, error) {

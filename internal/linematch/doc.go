@@ -2,7 +2,7 @@
 //
 // It promises the answers of package regexp, asked line by line: a line is what stands between two line feeds, without
 // the carriage return before its line feed. It gives them faster in two ways. Where every match has a certain text in
-// it, only lines with that text are looked at. And a line is matched by a deterministic automaton, which is made state
+// it, or one of a few, only lines with such a text are looked at. And a line is matched by a deterministic automaton, which is made state
 // by state as texts need it, in bounded memory; an expression or a text for which that does not pay is left to regexp.
 // Nothing is allocated for a line, but for states that are new.
 //

@@ -1,11 +1,11 @@
 package linematch
 
-// Needle is the text that lines are looked for by; empty if there is none.
-func (m *Matcher) Needle() string {
-	if m.have == nil {
-		return ""
+// Needles are the texts that lines are looked for by.
+func (m *Matcher) Needles() (texts []string) {
+	for _, n := range m.have {
+		texts = append(texts, string(n.text))
 	}
-	return string(m.have.text)
+	return texts
 }
 
 // Automatic tells whether lines are matched by the automaton still.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 )
 
 // Matcher is a compiled expression. It is for one goroutine; Clone makes others.
 type Matcher struct {
 	regex *regexp.Regexp
-	have  *needle    // what every match has in it; nil if nothing is known
+	have  needles    // of which every match has one in it; none if nothing is known
+	at    []int      // where they stand next, while a text is looked through
 	auto  *automaton // nil where regex matches lines itself
 }
 
@@ -28,12 +30,14 @@ func Compile(expr string) (*Matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Matcher{regex: regex, have: required(parsed), auto: newAutomaton(prog)}, nil
+	have := required(parsed)
+	return &Matcher{regex: regex, have: have, at: make([]int, len(have)), auto: newAutomaton(prog)}, nil
 }
 
 // Clone gives a matcher of the same expression for another goroutine.
 func (m *Matcher) Clone() *Matcher {
 	c := *m
+	c.at = slices.Clone(m.at)
 	if m.auto != nil {
 		c.auto = m.auto.fresh()
 	}
@@ -54,14 +58,17 @@ func (m *Matcher) Match(line []byte) bool {
 // Next finds the first line that matches, from a place on at which a line begins: text[start:end], without its line
 // ending.
 func (m *Matcher) Next(text []byte, from int) (start, end int, found bool) {
+	for i := range m.at {
+		m.at[i] = -1 // not known
+	}
 	for from < len(text) {
 		start = from
-		if m.have != nil {
-			at := m.have.index(text[from:])
-			if at < 0 {
+		if len(m.have) > 0 {
+			at := m.needle(text, from)
+			if at == len(text) {
 				return 0, 0, false
 			}
-			start += bytes.LastIndexByte(text[from:from+at], '\n') + 1
+			start += bytes.LastIndexByte(text[from:at], '\n') + 1
 		}
 		line, next := Line(text, start)
 		if m.Match(text[start:line]) {
@@ -70,6 +77,22 @@ func (m *Matcher) Next(text []byte, from int) (start, end int, found bool) {
 		from = next
 	}
 	return 0, 0, false
+}
+
+// needle is where the first one stands from a place on; the text's end if none does.
+func (m *Matcher) needle(text []byte, from int) int {
+	first := len(text)
+	for i, n := range m.have {
+		if m.at[i] < from {
+			if m.at[i] = n.index(text[from:]); m.at[i] < 0 {
+				m.at[i] = len(text)
+			} else {
+				m.at[i] += from
+			}
+		}
+		first = min(first, m.at[i])
+	}
+	return first
 }
 
 // Line is where the line that begins at a place ends, without its line ending, and where the next begins.

@@ -15,7 +15,7 @@ import (
 // expressions and texts are tried with each other.
 var expressions = []string{
 	``, `.`, `^`, `$`, `^$`, `a`, `needle`, `(?i)needle`, `(?i)task`, `(?i)ſ`, `(?i)K`, `(?i)straße`, `^needle`, `needle$`, `\bneedle\b`, `\Bneedle`,
-	`need(le|ing)`, `(needle)+x?`, `(?:ne){2,}dle`, `x*`, `a{0}needle`, `needle|other`, `(a|b)needle(c|d)`, `[a-c]+[0-9]{3}`, `\w+\s+\w+`,
+	`need(le|ing)`, `(needle)+x?`, `(?:ne){2,}dle`, `x*`, `a{0}needle`, `needle|other`, `one|two|needle`, `(?i)needle|OTHER`, `(ab|cd)x*|b1`, `(a|b)needle(c|d)`, `[a-c]+[0-9]{3}`, `\w+\s+\w+`,
 	`^\s*$`, `\d{4}-\d{2}`, `[^a]`, `[^\x00-\x7f]`, `\p{Greek}+`, `(?s).`, `.\z`, `\Aa`, `\b`, `\B`, `^\b`, `\b$`, "\ufffd", "a\ufffdb", `\x{fffd}needle`,
 	`a\nb`, `x\r`, `x\r$`, `(?m)^a$`, `(?m:^)(?:b|c)$`, `é`, `(?i)É`, `日本`, `[日-本]`, `(a+)+$`, `(a?){20}a{20}`, `[[:alpha:]]_`, `\pN`, `(?U)a+b`, `a.*b.*c`,
 	`.{3}needle.{3}`, `(^|,)x($|,)`, `\Q.*\E`, `\x00`, `a??b`, `(?:)`, `[^\n]x`, `(?i)[k-s]{3}`, `(?-s)a.b`,
@@ -87,12 +87,12 @@ func FuzzMatcher(f *testing.F) {
 }
 
 // What every match has in it is known, and nothing that only some have.
-func TestNeedle(t *testing.T) {
+func TestNeedles(t *testing.T) {
 	for expr, want := range map[string]string{
-		`needle`: "needle", `x?needle+`: "needl", `(?i)NeeDle`: "needle", `(?i)task`: "ta", `(?i)search`: "earch", `ab|cd`: "", `(abc)*`: "", `(abc)+`: "abc",
+		`needle`: "needle", `x?needle+`: "needl", `(?i)NeeDle`: "needle", `(?i)task`: "ta", `(?i)search`: "earch", `ab|cd`: "ab cd", `ab|c`: "", `ab|`: "", `(foo|ba)\w+quux`: "quux", `(foo|barbar)(x|y)`: "foo barbar", `aa|bb|cc|dd|ee|ff|gg|hh|ii`: "", `(?i)one|two`: "one two", `(abc)*`: "", `(abc)+`: "abc",
 		`foobar|foobaz`: "fooba", `a`: "", `\w+foo\d+quux`: "quux", `(?:abc){2,3}`: "abc", `(?:abc){0,3}`: "", `[a]bc`: "abc", "x\ufffdyy": "yy", `日本`: "日本", `(?i)é`: "", `a(?i)bcd`: "bcd",
 	} {
-		check.Equal(t, check.Value(linematch.Compile(expr))(t).Needle(), want, "%s", expr)
+		check.Equal(t, strings.Join(check.Value(linematch.Compile(expr))(t).Needles(), " "), want, "%s", expr)
 	}
 }
 

@@ -2,7 +2,9 @@ package linematch
 
 import (
 	"bytes"
+	"cmp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,9 +12,10 @@ import (
 
 // needle is a text that is looked for, by the byte of it that is rarest in texts.
 type needle struct {
-	text []byte // in lower case where case does not count
-	fold bool   // case does not count, which is of ASCII only
-	rare int    // the place of that byte
+	text  []byte // in lower case where case does not count
+	fold  bool   // case does not count, which is of ASCII only
+	rare  int    // the place of that byte
+	other int    // that of the next rare one
 }
 
 // shortest is the length in bytes from which on a needle is worth looking for.
@@ -28,33 +31,58 @@ func commonness(c byte) int {
 	return 0
 }
 
-// newNeedle is nil for a text that is too short.
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return c
+}
+
+// newNeedle is for a text of two bytes at least.
 func newNeedle(text []byte, fold bool) *needle {
-	if len(text) < shortest {
-		return nil
-	}
-	n := &needle{text: text, fold: fold}
-	for i, c := range text {
-		if commonness(c) < commonness(text[n.rare]) {
-			n.rare = i
-		}
-	}
+	n := &needle{text: text, fold: fold, rare: rarest(text, -1)}
+	n.other = rarest(text, n.rare)
 	return n
 }
 
-// better tells whether n says more than another: longer, or as long and rarer.
-func (n *needle) better(other *needle) bool {
-	switch {
-	case n == nil || other == nil:
-		return n != nil
-	case len(n.text) != len(other.text):
-		return len(n.text) > len(other.text)
+// rarest is the place of the byte that is rarest in texts, but for one.
+func rarest(text []byte, but int) int {
+	best := -1
+	for i, c := range text {
+		if i != but && (best < 0 || commonness(c) < commonness(text[best])) {
+			best = i
+		}
 	}
-	return commonness(n.text[n.rare]) < commonness(other.text[other.rare])
+	return best
 }
 
-// required is the best text that is part of whatever the expression matches; nil if there is none.
-func required(re *syntax.Regexp) *needle {
+// needles are texts of which whatever an expression matches has one at least; none of them, and nothing is known.
+type needles []*needle
+
+// maxNeedles is how many texts are worth looking for, one after the other.
+const maxNeedles = 8
+
+// better tells whether n says more than others: the shortest is longer, or there are fewer, or they are rarer.
+func (n needles) better(others needles) bool {
+	if len(n) == 0 || len(others) == 0 {
+		return len(n) > 0
+	}
+	return cmp.Or(cmp.Compare(n.shortest(), others.shortest()), cmp.Compare(len(others), len(n)), cmp.Compare(others.commonness(), n.commonness())) > 0
+}
+
+func (n needles) shortest() int {
+	return len(slices.MinFunc(n, func(a, b *needle) int { return len(a.text) - len(b.text) }).text)
+}
+
+func (n needles) commonness() (most int) {
+	for _, each := range n {
+		most = max(most, commonness(each.text[each.rare]))
+	}
+	return most
+}
+
+// required are the best texts that are known of what the expression matches.
+func required(re *syntax.Regexp) needles {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return literal(re.Rune, re.Flags&syntax.FoldCase != 0)
@@ -65,25 +93,37 @@ func required(re *syntax.Regexp) *needle {
 			return required(re.Sub[0])
 		}
 	case syntax.OpConcat:
-		var best *needle
+		var best needles
 		for _, sub := range re.Sub {
 			if n := required(sub); n.better(best) {
 				best = n
 			}
 		}
 		return best
+	case syntax.OpAlternate:
+		var all needles
+		for _, sub := range re.Sub {
+			n := required(sub)
+			if len(n) == 0 || len(all)+len(n) > maxNeedles {
+				return nil
+			}
+			all = append(all, n...)
+		}
+		return all
 	}
 	return nil
 }
 
 // literal is the best of the runs of characters that stand in texts as these bytes only: U+FFFD stands for broken bytes
 // too, and where case does not count, some letters of ASCII for others that are longer.
-func literal(runes []rune, fold bool) *needle {
-	var best *needle
+func literal(runes []rune, fold bool) needles {
+	var best needles
 	var run []byte
 	end := func() {
-		if n := newNeedle(run, fold); n.better(best) {
-			best = n
+		if len(run) >= shortest {
+			if n := (needles{newNeedle(run, fold)}); n.better(best) {
+				best = n
+			}
 		}
 		run = nil
 	}
@@ -119,34 +159,68 @@ func lower(c byte) byte {
 
 // index is where the text stands first, -1 if nowhere.
 func (n *needle) index(text []byte) int {
-	small := n.text[n.rare]
-	first := places{of: small}
-	second := places{of: small, none: true}
-	if n.fold && 'a' <= small && small <= 'z' {
-		second = places{of: small - 'a' + 'A'}
+	if n.fold {
+		return n.indexFold(text)
 	}
-	for from, misses := n.rare, 0; ; misses++ {
-		at := min(first.from(text, from), second.from(text, from))
-		if at >= len(text) {
+	// Most places of the rare byte are told apart by one other byte.
+	rare, other := n.text[n.rare], n.text[n.other]
+	end := len(text) - len(n.text) + n.rare // the last place of the rare byte, if it is the text's
+	for from, misses := n.rare, 0; from <= end; misses++ {
+		at := bytes.IndexByte(text[from:end+1], rare)
+		if at < 0 {
 			return -1
 		}
-		from = at + 1
-		if start := at - n.rare; n.standsAt(text[start:]) {
+		from += at + 1
+		start := from - 1 - n.rare
+		if text[start+n.other] == other && n.standsAt(text[start:]) {
 			return start
 		}
-		if misses > 16+at/8 && !n.fold { // the byte is not rare here
-			if rest := bytes.Index(text[from-n.rare:], n.text); rest >= 0 {
-				return from - n.rare + rest
+		if misses > 16+from/8 { // the byte is not rare here
+			if at = bytes.Index(text[start+1:], n.text); at >= 0 {
+				at += start + 1
 			}
+			return at
+		}
+	}
+	return -1
+}
+
+func (n *needle) indexFold(text []byte) int {
+	small, other := n.text[n.rare], n.text[n.other]
+	last := len(text) - len(n.text) + n.rare
+	next := indexFrom(text, n.rare, small)
+	upper, nextUpper := upper(small), len(text)
+	if upper != small {
+		nextUpper = indexFrom(text, n.rare, upper)
+	}
+	for {
+		at := min(next, nextUpper)
+		if at > last {
 			return -1
+		}
+		if start := at - n.rare; lower(text[start+n.other]) == other && n.standsAt(text[start:]) {
+			return start
+		}
+		if at == next {
+			next = indexFrom(text, at+1, small)
+		} else {
+			nextUpper = indexFrom(text, at+1, upper)
 		}
 	}
 }
 
-func (n *needle) standsAt(text []byte) bool {
-	if len(text) < len(n.text) {
-		return false
+// indexFrom is the first place of a byte from one on; the text's end if there is none.
+func indexFrom(text []byte, from int, c byte) int {
+	if from < len(text) {
+		if at := bytes.IndexByte(text[from:], c); at >= 0 {
+			return from + at
+		}
 	}
+	return len(text)
+}
+
+// standsAt tells whether it stands at the beginning of a text that is as long at least.
+func (n *needle) standsAt(text []byte) bool {
 	if !n.fold {
 		return string(text[:len(n.text)]) == string(n.text)
 	}
@@ -156,29 +230,4 @@ func (n *needle) standsAt(text []byte) bool {
 		}
 	}
 	return true
-}
-
-// places are those of a byte in a text, one after the other.
-type places struct {
-	of   byte
-	none bool
-	next int // the one found last
-	have bool
-}
-
-// from is the first place at or behind from; the end of the text if there is none.
-func (p *places) from(text []byte, from int) int {
-	if p.none {
-		return len(text)
-	}
-	if p.have && p.next >= from {
-		return p.next
-	}
-	p.have, p.next = true, len(text)
-	if from < len(text) {
-		if at := bytes.IndexByte(text[from:], p.of); at >= 0 {
-			p.next = from + at
-		}
-	}
-	return p.next
 }

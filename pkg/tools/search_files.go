@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ func searchFiles(files *Files) hooks.Tool {
 	return define[searchArgs, searchResult](spec, func(call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			// Search is held to the rule that step 4 of the gate applies to a path that is named.
-			s := &search{secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
+			s := &search{sizes: usualSizes(), secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
 			return s.run(ctx, dir, args)
 		})
 	}, schema.Numbers{"cap": matchCap})
@@ -65,6 +66,8 @@ type search struct {
 	matcher *linematch.Matcher
 	pattern *intent.Scope
 	secret  func(string) bool
+	sizes   sizes
+	helpers chan *looker // that have nothing to do
 
 	skipped atomic.Int64
 	last    atomic.Pointer[string] // the file that has the first match too many; what is behind it is of no interest
@@ -88,7 +91,12 @@ func (s *search) run(ctx context.Context, dir onTarget, args searchArgs) (string
 	if s.pattern, err = filePattern(args.FilePattern); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "file_pattern: %s.", clip(err.Error(), 500))
 	}
-	if err := dir.target.Scan(ctx, workspace.Scan{Leave: ownState, Past: s.past, Visitor: func() func(workspace.Entry) { return s.visitor(ctx) }}); err != nil {
+	s.helpers = make(chan *looker, runtime.GOMAXPROCS(0)-1)
+	for range cap(s.helpers) {
+		s.helpers <- s.looker(ctx)
+	}
+	scan := workspace.Scan{Leave: ownState, Past: s.past, Visitor: func() func(workspace.Entry) { return s.visitor(s.looker(ctx)) }}
+	if err := dir.target.Scan(ctx, scan); err != nil {
 		return "", nil, readProblem(dir.effect.Path, err)
 	}
 	result := s.result(dir.effect.Path)
@@ -106,20 +114,34 @@ func filePattern(glob string) (*intent.Scope, error) {
 	return intent.CompileScope([]string{glob})
 }
 
-func (s *search) visitor(ctx context.Context) func(workspace.Entry) {
-	in := &looker{ctx: ctx, matcher: s.matcher.Clone()}
+func (s *search) looker(ctx context.Context) *looker {
+	return &looker{ctx: ctx, matcher: s.matcher.Clone(), sizes: s.sizes}
+}
+
+func (s *search) visitor(l *looker) func(workspace.Entry) {
 	return func(e workspace.Entry) {
 		if s.secret(e.Path) || (s.pattern != nil && !s.pattern.Match(e.Path)) {
 			return
 		}
-		matches, ok := in.look(e)
-		switch {
-		case !ok:
+		switch matches, err := s.look(e, l); {
+		case err != nil:
 			s.skipped.Add(1)
 		case len(matches) > 0:
 			s.add(e.Path, matches)
 		}
 	}
+}
+
+func (s *search) look(e workspace.Entry, l *looker) ([]searchMatch, error) {
+	f, err := e.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size > l.whole {
+		return l.long(f, s.helpers)
+	}
+	return l.short(f)
 }
 
 func (s *search) add(path string, matches []searchMatch) {

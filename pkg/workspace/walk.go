@@ -39,7 +39,7 @@ func (e Entry) Open() (*File, error) {
 	return &File{raw, stat.Size}, nil
 }
 
-// File is an open file of an Entry, for one goroutine.
+// File is an open file of an Entry.
 type File struct {
 	durable.Raw
 	// Size in bytes is that of the moment of opening.
