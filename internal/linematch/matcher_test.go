@@ -99,7 +99,7 @@ func TestNeedles(t *testing.T) {
 // An expression or a text that needs too many states is left to regexp, and answered as well.
 func TestMatcherIsBounded(t *testing.T) {
 	random := uint32(1)
-	text := make([]byte, 1<<17)
+	text := make([]byte, 1<<14)
 	for i := range text {
 		random = random*1664525 + 1013904223
 		text[i] = "ab"[random>>24%2]

@@ -156,7 +156,8 @@ func (s *search) add(path string, matches []searchMatch) {
 	for s.count > matchCap {
 		last := &s.found[len(s.found)-1]
 		if rest := s.count - len(last.matches); rest <= matchCap {
-			s.last.Store(&last.path)
+			path := last.path // which does not move
+			s.last.Store(&path)
 			return
 		}
 		s.count -= len(last.matches)
