@@ -2,6 +2,8 @@ package tools
 
 import (
 	"bytes"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +25,7 @@ type sizes struct {
 }
 
 func usualSizes() sizes {
-	return sizes{whole: 4 << 20, stretch: 16 << 20, piece: 256 << 10, line: 8 << 20, back: 4 << 10}
+	return sizes{whole: 4 << 20, stretch: 16 << 20, piece: 256 << 10, line: 4 << 20, back: 4 << 10}
 }
 
 // stretch is what was found in a part of a long file: in the lines that begin in it.
@@ -50,10 +52,16 @@ func (l *looker) long(f *workspace.File, helpers chan *looker) ([]searchMatch, e
 		}
 	}
 	var all sync.WaitGroup
+	var panicked atomic.Value
 	for range min(len(stretches)-1, len(helpers)) {
 		select {
 		case helper := <-helpers:
 			all.Go(func() {
+				defer func() {
+					if p := recover(); p != nil {
+						panicked.Store(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+					}
+				}()
 				look(helper)
 				helpers <- helper
 			})
@@ -62,6 +70,9 @@ func (l *looker) long(f *workspace.File, helpers chan *looker) ([]searchMatch, e
 	}
 	look(l)
 	all.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(p) // where it can be recovered from
+	}
 	return joined(stretches)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -52,6 +53,9 @@ func (t *Target) Scan(ctx context.Context, scan Scan) error {
 	}
 	s.work()
 	all.Wait()
+	if s.panicked != nil {
+		panic(s.panicked) // where it can be recovered from
+	}
 	return s.err
 }
 
@@ -67,6 +71,8 @@ type scanner struct {
 	tasks scanTasks
 	busy  int
 	err   error
+
+	panicked any // what a visitor did, with where
 }
 
 // scanDir is an open directory, until all that is to be done in it is.
@@ -111,10 +117,22 @@ func (s *scanner) work() {
 		if task == nil {
 			return
 		}
-		err := s.do(task, visit)
-		task.in.release()
-		s.finish(err)
+		s.finish(s.try(task, visit))
 	}
+}
+
+// try does a task. Where that panics, the scan ends, and then does so itself.
+func (s *scanner) try(task *scanTask, visit func(Entry)) (err error) {
+	defer task.in.release()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+			s.mu.Lock()
+			s.panicked = err
+			s.mu.Unlock()
+		}
+	}()
+	return s.do(task, visit)
 }
 
 // next waits for something to do; nil if there will be nothing.

@@ -144,3 +144,19 @@ func TestScanStaysInTheWorkspace(t *testing.T) {
 	close(stop)
 	all.Wait()
 }
+
+// What a visitor panics with reaches who scans, so that a server stays.
+func TestScanPanicsWhereItWasCalled(t *testing.T) {
+	w := forest(t)
+	defer func() {
+		check.That(t, strings.Contains(fmt.Sprint(recover()), "a fault"), "the panic is lost")
+	}()
+	_ = top(t, w).Scan(context.Background(), workspace.Scan{Visitor: func() func(workspace.Entry) {
+		return func(e workspace.Entry) {
+			if strings.HasPrefix(e.Path, "flat") {
+				panic("a fault")
+			}
+		}
+	}})
+	t.Error("no panic")
+}
