@@ -28,6 +28,9 @@ func usualSizes() sizes {
 	return sizes{whole: 4 << 20, stretch: 16 << 20, piece: 256 << 10, line: 4 << 20, back: 4 << 10}
 }
 
+// maxStretches bounds the stretches of one file, which are longer then.
+const maxStretches = 4096
+
 // stretch is what was found in a part of a long file: in the lines that begin in it.
 type stretch struct {
 	matches []searchMatch // as if it began the file
@@ -38,16 +41,21 @@ type stretch struct {
 // long gives the matches of a long file, of which those helpers that have nothing else to do look at a stretch each. What is
 // given depends on the file alone.
 func (l *looker) long(f *workspace.File, helpers chan *looker) ([]searchMatch, error) {
-	stretches := make([]stretch, (f.Size+l.stretch-1)/l.stretch)
-	var next, last atomic.Int64
-	last.Store(int64(len(stretches)))
+	size := max(l.stretch, f.Size/maxStretches+1) // a file may be as long as its author says, and empty
+	stretches := make([]stretch, (f.Size+size-1)/size)
+	var next, found atomic.Int64
+	var enough atomic.Bool // then what nobody has begun with, which is behind all else, does not count
 	look := func(l *looker) {
-		for i := next.Add(1) - 1; i < last.Load(); i = next.Add(1) - 1 {
+		for !enough.Load() {
+			i := next.Add(1) - 1
+			if i >= int64(len(stretches)) {
+				return
+			}
 			s := &stretches[i]
-			s.err = l.part(f, i*l.stretch, min((i+1)*l.stretch, f.Size))
+			s.err = l.part(f, i*size, min((i+1)*size, f.Size))
 			s.matches, s.lines = l.matches, l.next-1
-			if l.full() || s.err != nil { // then what is behind does not count
-				last.Store(0)
+			if found.Add(int64(len(s.matches))) > matchCap || s.err != nil {
+				enough.Store(true)
 			}
 		}
 	}
