@@ -12,6 +12,7 @@ type Matcher struct {
 	regex *regexp.Regexp
 	have  needles    // of which every match has one in it; none if nothing is known
 	at    []int      // where they stand next, while a text is looked through
+	left  int        // how many bytes are looked through until they are fitted again
 	auto  *automaton // nil where regex matches lines itself
 }
 
@@ -37,7 +38,7 @@ func Compile(expr string) (*Matcher, error) {
 // Clone gives a matcher of the same expression for another goroutine.
 func (m *Matcher) Clone() *Matcher {
 	c := *m
-	c.at = slices.Clone(m.at)
+	c.at, c.have = slices.Clone(m.at), m.have.clone()
 	if m.auto != nil {
 		c.auto = m.auto.fresh()
 	}
@@ -58,6 +59,18 @@ func (m *Matcher) Match(line []byte) bool {
 // Next finds the first line that matches, from a place on at which a line begins: text[start:end], without its line
 // ending.
 func (m *Matcher) Next(text []byte, from int) (start, end int, found bool) {
+	if m.left <= 0 {
+		m.have.fit(text[from:])
+		m.left = fitted
+	}
+	start, end, found = m.next(text, from)
+	if m.left -= len(text) - from; found {
+		m.left += len(text) - end
+	}
+	return start, end, found
+}
+
+func (m *Matcher) next(text []byte, from int) (start, end int, found bool) {
 	for i := range m.at {
 		m.at[i] = -1 // not known
 	}

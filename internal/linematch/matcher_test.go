@@ -96,6 +96,18 @@ func TestNeedles(t *testing.T) {
 	}
 }
 
+// The rare bytes of a needle are those of the text at hand; lines are found by whichever they are.
+func TestMatcherFitsTheText(t *testing.T) {
+	for _, expr := range []string{"needle", "(?i)NEEdle", "needle|other", "ne+dle[x-z]?"} {
+		m := check.Value(linematch.Compile(expr))(t)
+		for _, hay := range []string{"ddd ", "leln", "NDL ", "dx\n", "eneedl"} {
+			text := []byte(strings.Repeat(hay, 1<<18) + "\nneedle other\n" + strings.Repeat(hay, 1<<18))
+			got, want := matching(m, text), plain(regexp.MustCompile(expr), text)
+			check.That(t, slices.Equal(got, want), "%q among %q: %d lines, want %d", expr, hay, len(got), len(want))
+		}
+	}
+}
+
 // An expression or a text that needs too many states is left to regexp, and answered as well.
 func TestMatcherIsBounded(t *testing.T) {
 	random := uint32(1)

@@ -45,6 +45,53 @@ func newNeedle(text []byte, fold bool) *needle {
 	return n
 }
 
+const (
+	// fitted is how many bytes needles are looked for in until their rare bytes are chosen anew.
+	fitted = 4 << 20
+	// sampled is how many bytes of a text show which bytes are rare in it.
+	sampled = 16 << 10
+	// tried is how many bytes of a needle are candidates.
+	tried = 32
+)
+
+// fit chooses the bytes that are rarest in a text, where that is long enough to tell.
+func (n needles) fit(text []byte) {
+	if len(text) < sampled/16 {
+		return
+	}
+	text = text[:min(len(text), sampled)]
+	for _, each := range n {
+		each.fit(text)
+	}
+}
+
+func (n *needle) fit(text []byte) {
+	least, second := len(text)+1, len(text)+1
+	for i, c := range n.text[:min(len(n.text), tried)] {
+		count := bytes.Count(text, []byte{c})
+		if n.fold && upper(c) != c {
+			count += bytes.Count(text, []byte{upper(c)})
+		}
+		switch {
+		case count < least || count == least && commonness(c) < commonness(n.text[n.rare]):
+			n.other, second = n.rare, least
+			n.rare, least = i, count
+		case count < second:
+			n.other, second = i, count
+		}
+	}
+}
+
+// clone gives needles for another goroutine.
+func (n needles) clone() needles {
+	c := slices.Clone(n)
+	for i, each := range c {
+		copied := *each
+		c[i] = &copied
+	}
+	return c
+}
+
 // rarest is the place of the byte that is rarest in texts, but for one.
 func rarest(text []byte, but int) int {
 	best := -1
