@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,4 +92,44 @@ func TestLock(t *testing.T) {
 	check.That(t, ok && !check.Value(durable.TryLock(second))(t), "both hold it, or none")
 	check.OK(t, durable.Unlock(first))
 	check.That(t, check.Value(durable.TryLock(second))(t), "not even after unlock")
+}
+
+// A directory is listed by names and what they are, however many there are.
+func TestNames(t *testing.T) {
+	files := map[string]string{".hidden": "", "b": "", "a\xff": ""}
+	for i := range 3000 {
+		files[fmt.Sprintf("%0100d", i)] = ""
+	}
+	dir, at := openDir(t, files)
+	check.OK(t, os.Mkdir(filepath.Join(at, "d"), 0o755))
+	check.OK(t, os.Symlink("d", filepath.Join(at, "to-d")))
+	names := check.Value(dir.Names())(t)
+	check.Equal(t, len(names), len(files)+2)
+	entries := check.Value(dir.ReadDir())(t)
+	for i, e := range entries {
+		check.Equal(t, names[i], durable.Name{Name: e.Name(), Type: e.Type()})
+	}
+}
+
+func TestOpenRaw(t *testing.T) {
+	dir, at := openDir(t, map[string]string{"f": "text", "empty": ""})
+	check.OK(t, os.Mkdir(filepath.Join(at, "d"), 0o755))
+	check.OK(t, os.Symlink("f", filepath.Join(at, "to-f")))
+	for _, name := range []string{"d", "to-f", "none"} {
+		if f, _, err := dir.OpenRaw(name); err == nil {
+			f.Close()
+			t.Errorf("%s was opened", name)
+		}
+	}
+	for name, want := range map[string]string{"f": "text", "empty": ""} {
+		f, st, err := dir.OpenRaw(name)
+		check.OK(t, err)
+		check.Equal(t, st.Size, int64(len(want)))
+		for at := range len(want) + 1 {
+			got := make([]byte, 10)
+			n := check.Value(f.ReadSome(got, int64(at)))(t)
+			check.Equal(t, string(got[:n]), want[at:])
+		}
+		check.OK(t, f.Close())
+	}
 }

@@ -174,3 +174,9 @@ func sortedEntries(f *os.File) ([]fs.DirEntry, error) {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
 }
+
+// Name is one entry of a directory, with what it is.
+type Name struct {
+	Name string
+	Type fs.FileMode // no more than the type
+}

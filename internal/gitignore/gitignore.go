@@ -12,6 +12,7 @@ package gitignore
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
@@ -128,4 +129,56 @@ func (l List) step(states []pathglob.State, name string, isDir bool) int {
 		}
 	}
 	return hit
+}
+
+// At is a list in one directory, for who goes through a tree: a name there costs one comparison per rule, however deep the
+// directory is. It is immutable and safe for concurrent use.
+type At struct {
+	list   List
+	states []pathglob.State // of each rule, behind the directory's path
+	hidden bool             // the directory itself matches, or one above it
+}
+
+// At gives the list for what is in a directory, whose path is clean; "." is the root.
+func (l List) At(dir string) At {
+	a := At{list: l, states: make([]pathglob.State, len(l))}
+	for i := range l {
+		a.states[i] = l[i].pattern.Start()
+	}
+	if dir == "." || len(l) == 0 {
+		return a
+	}
+	for name := range strings.SplitSeq(dir, "/") {
+		hit := l.step(a.states, name, true)
+		a.hidden = a.hidden || hit >= 0 && !l[hit].negate
+	}
+	return a
+}
+
+// List are the rules.
+func (a At) List() List { return a.list }
+
+// Enter gives the list for what is in a directory of this one.
+func (a At) Enter(name string) At {
+	if len(a.list) == 0 {
+		return a
+	}
+	child := At{list: a.list, states: slices.Clone(a.states)}
+	hit := a.list.step(child.states, name, true)
+	child.hidden = a.hidden || hit >= 0 && !a.list[hit].negate
+	return child
+}
+
+// Match tells whether a name in the directory is ignored, as List.Match does for its whole path.
+func (a At) Match(name string, isDir bool) bool {
+	if a.hidden {
+		return true
+	}
+	for i := range slices.Backward(a.list) { // the last rule that matches decides
+		rule := &a.list[i]
+		if (isDir || !rule.dirOnly) && rule.pattern.Accepts(rule.pattern.Step(a.states[i], name)) {
+			return !rule.negate
+		}
+	}
+	return false
 }

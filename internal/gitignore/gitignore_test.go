@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	gopath "path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,7 +77,21 @@ func TestMatch(t *testing.T) {
 
 func match(l gitignore.List, path string) (gitignore.Rule, bool) {
 	clean, dir := strings.CutSuffix(path, "/")
-	return l.Match(clean, dir)
+	rule, is := l.Match(clean, dir)
+	for _, at := range []gitignore.At{l.At(gopath.Dir(clean)), enter(l, gopath.Dir(clean))} {
+		if at.Match(gopath.Base(clean), dir) != is {
+			panic(fmt.Sprintf("in its directory %q is judged otherwise by %v", path, l))
+		}
+	}
+	return rule, is
+}
+
+// enter goes through the directories on the way.
+func enter(l gitignore.List, dir string) gitignore.At {
+	if dir == "." {
+		return l.At(dir)
+	}
+	return enter(l, gopath.Dir(dir)).Enter(gopath.Base(dir))
 }
 
 func TestMatchTrailingSpaceAndLine(t *testing.T) {

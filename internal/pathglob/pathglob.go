@@ -152,8 +152,8 @@ func (p *Pattern) Accepts(s State) bool { return s&(1<<len(p.segments)) != 0 }
 // Step returns the state after one more segment of the path.
 func (p *Pattern) Step(s State, name string) State {
 	var next State
-	for i, seg := range p.segments {
-		switch {
+	for i := range p.segments {
+		switch seg := &p.segments[i]; {
 		case s&(1<<i) == 0:
 		case seg.kind == treeSegment:
 			next |= 1 << i
@@ -166,8 +166,8 @@ func (p *Pattern) Step(s State, name string) State {
 
 // close adds the positions that are reached without a segment: past each `**`.
 func (p *Pattern) close(s State) State {
-	for i, seg := range p.segments {
-		if seg.kind == treeSegment && s&(1<<i) != 0 {
+	for i := range p.segments {
+		if p.segments[i].kind == treeSegment && s&(1<<i) != 0 {
 			s |= 1 << (i + 1)
 		}
 	}

@@ -59,7 +59,7 @@ func (f *Files) lookAt(path string, alias pathAlias, look func(ctx context.Conte
 func (f *Files) list(ctx context.Context, dir onTarget, recursive bool) (string, any, error) {
 	result := listResult{Path: dir.effect.Path, Entries: []listEntry{}}
 	var b strings.Builder
-	err := f.walk(ctx, dir.target, recursive, func(e workspace.Entry) error {
+	err := dir.target.Walk(ctx, ownState, func(e workspace.Entry) error {
 		if len(result.Entries) == listCap {
 			result.Truncated = true
 			return fs.SkipAll
@@ -70,6 +70,9 @@ func (f *Files) list(ctx context.Context, dir onTarget, recursive bool) (string,
 			b.WriteByte('/')
 		}
 		b.WriteByte('\n')
+		if e.Kind == workspace.Directory && !recursive {
+			return fs.SkipDir
+		}
 		return nil
 	})
 	if err != nil {

@@ -3,13 +3,15 @@ package tools
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
-	"regexp"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/intentgov/orchestra-mcp/internal/linematch"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
-	"github.com/intentgov/orchestra-mcp/pkg/edit"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
@@ -19,8 +21,6 @@ import (
 const (
 	// matchCap bounds the matches of one search_files result.
 	matchCap = 300
-	// searchFileLimit bounds a file that is searched, in bytes.
-	searchFileLimit = 4 << 20
 	// matchLine bounds a line that is shown, in bytes.
 	matchLine = 500
 )
@@ -45,7 +45,7 @@ type searchResult struct {
 	Path      string        `json:"path" doc:"The directory."`
 	Matches   []searchMatch `json:"matches" doc:"In the order of paths and lines."`
 	Truncated bool          `json:"truncated" doc:"Whether there are more than {cap} matches."`
-	Skipped   int           `json:"skipped" min:"0" optional:"true" doc:"Files that were too large or binary."`
+	Skipped   int           `json:"skipped" min:"0" optional:"true" doc:"Files that were binary or could not be read; 0 if truncated."`
 }
 
 func searchFiles(files *Files) hooks.Tool {
@@ -54,33 +54,53 @@ func searchFiles(files *Files) hooks.Tool {
 	return define[searchArgs, searchResult](spec, func(call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
 			// Search is held to the rule that step 4 of the gate applies to a path that is named.
-			s := &search{secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
-			return s.run(ctx, files, dir, args)
+			s := &search{sizes: usualSizes(), secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
+			return s.run(ctx, dir, args)
 		})
 	}, schema.Numbers{"cap": matchCap})
 }
 
-// search is one run of search_files.
+// search is one run of search_files. Files are looked into by several goroutines at a time; what is kept is what comes first
+// in the order of a walk, whoever finds it when.
 type search struct {
-	regex   *regexp.Regexp
+	matcher *linematch.Matcher
 	pattern *intent.Scope
 	secret  func(string) bool
-	result  searchResult
+	sizes   sizes
+	helpers chan *looker // that have nothing to do
+
+	skipped atomic.Int64
+	last    atomic.Pointer[string] // the file that has the first match too many; what is behind it is of no interest
+
+	mu    sync.Mutex
+	found []foundIn // by path, in the order of a walk: of more matches than the cap no more files than have them
+	count int       // of their matches
 }
 
-func (s *search) run(ctx context.Context, files *Files, dir onTarget, args searchArgs) (string, any, error) {
-	s.result = searchResult{Path: dir.effect.Path, Matches: []searchMatch{}}
+// foundIn are the matches of one file, one more than the cap at most.
+type foundIn struct {
+	path    string
+	matches []searchMatch
+}
+
+func (s *search) run(ctx context.Context, dir onTarget, args searchArgs) (string, any, error) {
 	var err error
-	if s.regex, err = regexp.Compile(args.Regex); err != nil {
+	if s.matcher, err = linematch.Compile(args.Regex); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "regex: %s (RE2 syntax).", clip(err.Error(), 500))
 	}
 	if s.pattern, err = filePattern(args.FilePattern); err != nil {
 		return "", nil, refusal.Newf(refusal.InvalidArguments, "file_pattern: %s.", clip(err.Error(), 500))
 	}
-	if err := files.walk(ctx, dir.target, true, s.visit); err != nil {
+	s.helpers = make(chan *looker, runtime.GOMAXPROCS(0)-1)
+	for range cap(s.helpers) {
+		s.helpers <- s.looker(ctx)
+	}
+	scan := workspace.Scan{Leave: ownState, Past: s.past, Visitor: func() func(workspace.Entry) { return s.visitor(s.looker(ctx)) }}
+	if err := dir.target.Scan(ctx, scan); err != nil {
 		return "", nil, readProblem(dir.effect.Path, err)
 	}
-	return s.text(), s.result, nil
+	result := s.result(dir.effect.Path)
+	return result.text(), result, nil
 }
 
 // filePattern: a pattern without a slash matches at any depth.
@@ -94,60 +114,80 @@ func filePattern(glob string) (*intent.Scope, error) {
 	return intent.CompileScope([]string{glob})
 }
 
-func (s *search) visit(e workspace.Entry) error {
-	name := e.Path
-	if e.Kind != workspace.Regular || s.secret(name) || (s.pattern != nil && !s.pattern.Match(name)) {
-		return nil
-	}
-	lines, ok := linesOf(e)
-	if !ok {
-		s.result.Skipped++
-		return nil
-	}
-	given, next := -1, len(lines) > 0 && s.regex.MatchString(lines[0])
-	for i, line := range lines {
-		matches := next
-		next = i+1 < len(lines) && s.regex.MatchString(lines[i+1])
-		if !matches {
-			continue
-		}
-		if len(s.result.Matches) == matchCap {
-			s.result.Truncated = true
-			return fs.SkipAll
-		}
-		m := searchMatch{Path: name, Line: i + 1, Text: clipLine(line)}
-		// Matches that are neighbours share context, which is given once.
-		if i-1 > given {
-			m.Before = []string{clipLine(lines[i-1])}
-		}
-		given = i
-		if i+1 < len(lines) && !next {
-			m.After = []string{clipLine(lines[i+1])}
-			given = i + 1
-		}
-		s.result.Matches = append(s.result.Matches, m)
-	}
-	return nil
+func (s *search) looker(ctx context.Context) *looker {
+	return &looker{ctx: ctx, matcher: s.matcher.Clone(), sizes: s.sizes}
 }
 
-func linesOf(e workspace.Entry) ([]string, bool) {
-	content, err := e.Read(searchFileLimit)
-	if err != nil {
-		return nil, false
+func (s *search) visitor(l *looker) func(workspace.Entry) {
+	return func(e workspace.Entry) {
+		if s.secret(e.Path) || (s.pattern != nil && !s.pattern.Match(e.Path)) {
+			return
+		}
+		switch matches, err := s.look(e, l); {
+		case err != nil:
+			s.skipped.Add(1)
+		case len(matches) > 0:
+			s.add(e.Path, matches)
+		}
 	}
-	decoded, err := workspace.Decode(content.Bytes)
-	if err != nil {
-		return nil, false
-	}
-	return edit.Lines(workspace.Shown(decoded.String)), true
 }
 
-func clipLine(line string) string { return clip(strings.TrimRight(line, "\r\n"), matchLine) }
+func (s *search) look(e workspace.Entry, l *looker) ([]searchMatch, error) {
+	f, err := e.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size > l.whole {
+		return l.long(f, s.helpers)
+	}
+	return l.short(f)
+}
 
-func (s *search) text() string {
+func (s *search) add(path string, matches []searchMatch) {
+	for i := range matches {
+		matches[i].Path = path
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(s.found, path, func(f foundIn, path string) int { return workspace.CompareWalk(f.path, path) })
+	s.found = slices.Insert(s.found, at, foundIn{path, matches})
+	s.count += len(matches)
+	for s.count > matchCap {
+		last := &s.found[len(s.found)-1]
+		if rest := s.count - len(last.matches); rest <= matchCap {
+			path := last.path // which does not move
+			s.last.Store(&path)
+			return
+		}
+		s.count -= len(last.matches)
+		s.found = s.found[:len(s.found)-1]
+	}
+}
+
+// past tells what is behind enough matches.
+func (s *search) past(path string) bool {
+	last := s.last.Load()
+	return last != nil && workspace.CompareWalk(path, *last) > 0
+}
+
+func (s *search) result(dir string) *searchResult {
+	r := &searchResult{Path: dir, Matches: []searchMatch{}, Truncated: s.count > matchCap}
+	for _, f := range s.found {
+		r.Matches = append(r.Matches, f.matches...)
+	}
+	if r.Truncated {
+		r.Matches = r.Matches[:matchCap]
+	} else {
+		r.Skipped = int(s.skipped.Load())
+	}
+	return r
+}
+
+func (r *searchResult) text() string {
 	var b strings.Builder
 	last, line := "", 0
-	for _, m := range s.result.Matches {
+	for _, m := range r.Matches {
 		switch {
 		case m.Path != last:
 			if last != "" {
@@ -167,10 +207,10 @@ func (s *search) text() string {
 			fmt.Fprintf(&b, "%6d   %s\n", m.Line+i+1, line)
 		}
 	}
-	if len(s.result.Matches) == 0 {
+	if len(r.Matches) == 0 {
 		b.WriteString("[no match]\n")
 	}
-	if s.result.Truncated {
+	if r.Truncated {
 		fmt.Fprintf(&b, "[more than %d matches: narrow the regex, the path or the file_pattern]\n", matchCap)
 	}
 	return strings.TrimRight(b.String(), "\n")

@@ -1,9 +1,7 @@
 package tools
 
 import (
-	"context"
 	"errors"
-	"io/fs"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -12,37 +10,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
-// walk visits what is below a directory as git would see it, sorted by path: what .gitignore hides, .git itself, and the
-// server's state are left out. visit may return fs.SkipAll to end it.
-func (f *Files) walk(ctx context.Context, dir *workspace.Target, recursive bool, visit func(workspace.Entry) error) error {
-	hidden := f.Workspace.Hidden()
-	look := func(e workspace.Entry) error {
-		switch {
-		case !hides(hidden, e):
-			return visit(e)
-		case recursive && e.Kind == workspace.Directory:
-			return fs.SkipDir
-		}
-		return nil
-	}
-	if recursive {
-		return dir.Walk(ctx, look)
-	}
-	entries, err := dir.ReadDir()
-	for _, e := range entries {
-		if err == nil {
-			err = look(e)
-		}
-	}
-	if errors.Is(err, fs.SkipAll) {
-		return nil
-	}
-	return err
-}
-
-func hides(hidden *workspace.Hidden, e workspace.Entry) bool {
-	return strings.EqualFold(e.Name(), ".git") || below(e.Path, ".orchestration/state") || below(e.Path, ".orchestration/cache") ||
-		hidden.Hides(e.Path, e.Kind == workspace.Directory)
+// ownState says what no listing and no search shows: the server's state.
+func ownState(path string) bool {
+	return below(path, ".orchestration/state") || below(path, ".orchestration/cache")
 }
 
 func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

@@ -2,46 +2,56 @@ package workspace
 
 import (
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 )
 
-// rulesLimit bounds a .gitignore file that is read, in bytes.
-const rulesLimit = 1 << 20
+const (
+	rulesFile = ".gitignore"
+	// rulesLimit bounds a .gitignore file that is read, in bytes.
+	rulesLimit = 1 << 20
+)
 
-// Hidden is what git leaves out of its view of a workspace, by the .gitignore files in it. It reads each of them once,
-// when it is first asked for, and is for one goroutine.
-type Hidden struct {
-	w     *Workspace
-	rules map[string]gitignore.List
-}
-
-// Hidden returns the rules of the .gitignore files as they stand.
-func (w *Workspace) Hidden() *Hidden { return &Hidden{w: w, rules: map[string]gitignore.List{}} }
-
-// Hides tells whether a rule matches the path itself or a directory above it.
-func (h *Hidden) Hides(name string, isDir bool) bool {
-	_, hidden := h.rulesOf(path.Dir(name)).Match(name, isDir)
-	return hidden
-}
-
-// rulesOf are the rules that hold in a directory: those above it, then its own. Rules that do not parse hide nothing.
-func (h *Hidden) rulesOf(dir string) gitignore.List {
-	if rules, ok := h.rules[dir]; ok {
-		return rules
+// rulesAbove are the rules of the .gitignore files in the directories above one, as they hold in it. Rules that do not parse
+// hide nothing.
+func (w *Workspace) rulesAbove(dir string) gitignore.At {
+	var rules gitignore.List
+	above := ""
+	for name := range strings.SplitSeq(dir, "/") {
+		if dir == "." {
+			break
+		}
+		rules = addRules(rules, path.Clean(above), w.readRules(path.Join(above, rulesFile)))
+		above = path.Join(above, name)
 	}
-	var above gitignore.List
-	if dir != "." {
-		above = h.rulesOf(path.Dir(dir))
-	}
-	rules := addRules(above, dir, h.read(dir))
-	h.rules[dir] = rules
-	return rules
+	return rules.At(dir)
 }
 
-func (h *Hidden) read(dir string) string {
-	target, err := h.w.Resolve(path.Join(dir, ".gitignore"))
+// rulesIn are the rules for what is in a directory, from those of the directories above and the names in it.
+func (w *Workspace) rulesIn(dir *durable.Dir, at string, names []durable.Name, above gitignore.At) gitignore.At {
+	i, is := slices.BinarySearchFunc(names, rulesFile, func(n durable.Name, name string) int { return strings.Compare(n.Name, name) })
+	if !is {
+		return above
+	}
+	var text string
+	if names[i].Type.IsRegular() {
+		if content, err := readFile(dir, rulesFile, rulesLimit); err == nil {
+			text = string(content.Bytes)
+		}
+	} else {
+		text = w.readRules(path.Join(at, rulesFile)) // a link may lead to one
+	}
+	if text == "" {
+		return above
+	}
+	return addRules(above.List(), at, text).At(at)
+}
+
+func (w *Workspace) readRules(name string) string {
+	target, err := w.Resolve(name)
 	if err != nil {
 		return ""
 	}

@@ -253,10 +253,10 @@ func among(files []durable.Stat, file durable.Stat) bool {
 	return slices.ContainsFunc(files, func(f durable.Stat) bool { return durable.Same(f, file) })
 }
 
-// concealed says which entries are not to be shown: those of our own, that nobody reads.
+// concealed says which entries are not to be shown: those of our own, that nobody reads. It is nil where there are none.
 func (w *Workspace) concealed() func(durable.Stat) bool {
 	if len(w.places) == 0 {
-		return func(durable.Stat) bool { return false }
+		return nil
 	}
 	spots, aliased := w.spots(), w.aliased()
 	return func(entry durable.Stat) bool {

@@ -7,57 +7,55 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/gitignore"
 )
 
 // Entry is one name found in a directory.
 type Entry struct {
 	Path string // workspace-relative
 	Kind Kind   // links are shown as such and not followed
-	// Size in bytes and Mode are those of the moment of listing.
-	Size int64
-	Mode fs.FileMode
 
-	dir  *durable.Dir
-	name string
+	sight *sight
+	dir   *durable.Dir
+	name  string
 }
 
 // Name is the last component.
 func (e Entry) Name() string { return e.name }
 
-// Read reads a regular file through the directory in which it was listed. It is possible during the callback of
-// Walk only. Errors as for Target.Read.
-func (e Entry) Read(limit int64) (*Content, error) {
-	if e.dir == nil {
-		return nil, pathError("read", e.Path, errors.New("entries of ReadDir cannot be read; resolve their path"))
-	}
-	c, err := readFile(e.dir, e.name, limit)
-	return c, pathError("read", e.Path, err)
-}
-
-// ReadDir lists a directory, sorted by name, without this package's temporary files and what is ProtectOwn.
-func (t *Target) ReadDir() ([]Entry, error) {
-	dir, err := t.openSelf()
+// Open opens a regular file through the directory in which it was found. It is possible during the callback that was
+// given the entry only. Errors as for Target.Open. The caller closes it.
+func (e Entry) Open() (*File, error) {
+	raw, stat, err := e.dir.OpenRaw(e.name)
 	if err != nil {
-		return nil, pathError("list", t.path, err)
+		return nil, pathError("read", e.Path, err)
 	}
-	entries, err := list(dir, t.path, t.w.concealed())
-	for i := range entries {
-		entries[i].dir = nil
+	if e.sight.conceals(stat) {
+		return nil, errors.Join(pathError("read", e.Path, ErrNotExist), raw.Close())
 	}
-	return entries, pathError("list", t.path, err)
+	return &File{raw, stat.Size}, nil
 }
 
-// Walk visits everything below a directory, each directory before its content, sorted by name within it. Links
-// are visited and not followed; temporary files, and what is ProtectOwn, are left out. visit can return fs.SkipDir or fs.SkipAll. A
-// directory that cannot be opened is visited and not entered.
-func (t *Target) Walk(ctx context.Context, visit func(Entry) error) error {
+// File is an open file of an Entry.
+type File struct {
+	durable.Raw
+	// Size in bytes is that of the moment of opening.
+	Size int64
+}
+
+// Walk visits everything below a directory as git would see it, each directory before its content, sorted by name within
+// it. Left out are what .gitignore files hide, .git, what leave says (nil for nothing), temporary files, and what is
+// ProtectOwn. Links are visited and not followed. visit can return fs.SkipDir or fs.SkipAll. A directory that cannot be
+// opened is visited and not entered.
+func (t *Target) Walk(ctx context.Context, leave func(path string) bool, visit func(Entry) error) error {
 	dir, err := t.openSelf()
 	if err != nil {
 		return pathError("list", t.path, err)
 	}
-	err = walk(ctx, dir, t.path, maxWalkDepth, t.w.concealed(), visit)
+	err = t.w.sight(leave).walk(ctx, dir, t.path, t.w.rulesAbove(t.path), maxWalkDepth, visit)
 	if err == fs.SkipAll {
 		return nil
 	}
@@ -67,15 +65,18 @@ func (t *Target) Walk(ctx context.Context, visit func(Entry) error) error {
 // maxWalkDepth bounds the descriptors that one walk holds.
 const maxWalkDepth = 256
 
-func walk(ctx context.Context, dir *durable.Dir, at string, depth int, hidden func(durable.Stat) bool, visit func(Entry) error) error {
+func (s *sight) walk(ctx context.Context, dir *durable.Dir, at string, rules gitignore.At, depth int, visit func(Entry) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := list(dir, at, hidden)
+	entries, rules, err := s.list(dir, at, rules)
 	if err != nil {
 		return pathError("list", at, err)
 	}
 	for _, e := range entries {
+		if s.concealsName(e) {
+			continue
+		}
 		err := visit(e)
 		if err == fs.SkipDir {
 			if e.Kind == Directory {
@@ -89,20 +90,20 @@ func walk(ctx context.Context, dir *durable.Dir, at string, depth int, hidden fu
 		if e.Kind != Directory || depth == 0 {
 			continue
 		}
-		if err := walkChild(ctx, dir, e, depth-1, hidden, visit); err != nil {
+		if err := s.walkChild(ctx, e, rules.Enter(e.name), depth-1, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func walkChild(ctx context.Context, dir *durable.Dir, e Entry, depth int, hidden func(durable.Stat) bool, visit func(Entry) error) error {
-	child, err := dir.OpenDir(e.name)
+func (s *sight) walkChild(ctx context.Context, e Entry, rules gitignore.At, depth int, visit func(Entry) error) error {
+	child, err := e.dir.OpenDir(e.name)
 	if err != nil {
-		return nil // removed meanwhile, or closed to us
+		return notEntered(err)
 	}
 	defer child.Close()
-	return walk(ctx, child, e.Path, depth, hidden, visit)
+	return s.walk(ctx, child, e.Path, rules, depth, visit)
 }
 
 // OpenDir opens the directory that the check saw, for a command to start in. The file is the caller's to close. Errors:
@@ -128,26 +129,45 @@ func (t *Target) openSelf() (*durable.Dir, error) {
 	return t.parent, nil // the workspace
 }
 
-func list(dir *durable.Dir, at string, hidden func(durable.Stat) bool) ([]Entry, error) {
-	found, err := dir.ReadDir()
+// sight is what of a tree is visited. It is safe for concurrent use.
+type sight struct {
+	w       *Workspace
+	leave   func(path string) bool
+	conceal func(durable.Stat) bool // nil where nothing is
+}
+
+func (w *Workspace) sight(leave func(path string) bool) *sight {
+	return &sight{w, leave, w.concealed()}
+}
+
+func (s *sight) conceals(stat durable.Stat) bool { return s.conceal != nil && s.conceal(stat) }
+
+// list gives what is visited of a directory, but for what is concealed, and the rules for what is in it.
+func (s *sight) list(dir *durable.Dir, at string, rules gitignore.At) ([]Entry, gitignore.At, error) {
+	names, err := dir.Names()
 	if err != nil {
-		return nil, err
+		return nil, rules, err
 	}
-	entries := make([]Entry, 0, len(found))
-	for _, f := range found {
-		if IsTemp(f.Name()) {
+	rules = s.w.rulesIn(dir, at, names, rules)
+	entries := make([]Entry, 0, len(names))
+	for _, n := range names {
+		e := Entry{Kind: kindOf(n.Type), sight: s, dir: dir, name: n.Name}
+		if IsTemp(n.Name) || strings.EqualFold(n.Name, ".git") || rules.Match(n.Name, e.Kind == Directory) {
 			continue
 		}
-		st, err := dir.Lstat(f.Name())
-		if err != nil {
-			continue // removed meanwhile
-		}
-		if hidden(st) {
+		if e.Path = path.Join(at, n.Name); s.leave != nil && s.leave(e.Path) {
 			continue
 		}
-		entries = append(entries, Entry{
-			Path: path.Join(at, f.Name()), Kind: kindOf(st.Mode), Size: st.Size, Mode: st.Mode, dir: dir, name: f.Name(),
-		})
+		entries = append(entries, e)
 	}
-	return entries, nil
+	return entries, rules, nil
+}
+
+// concealsName looks at what stands under a name only where something is concealed.
+func (s *sight) concealsName(e Entry) bool {
+	if s.conceal == nil {
+		return false
+	}
+	stat, err := e.dir.Lstat(e.name)
+	return err != nil || s.conceal(stat) // or removed meanwhile
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -16,25 +17,36 @@ import (
 
 func listing(t *testing.T) *workspace.Target {
 	t.Helper()
-	w := open(t, map[string]string{"b/2": "two", "a": "one", "b/c/3": "three", "z": "", ".orchestra-XYZ.tmp": "hidden", "b/.orchestra-1.tmp": "hidden"})
+	w := open(t, map[string]string{"b/2": "two", "a": "one", "b/c/3": "three", "z": "", ".orchestra-XYZ.tmp": "hidden", "b/.orchestra-1.tmp": "hidden", ".git/x": "git's", "b/.GIT/x": "git's"})
 	outside := t.TempDir()
 	put(t, filepath.Join(outside, "secret"), "secret")
 	must(t, os.Symlink(outside, filepath.Join(w.Dir(), "b", "link")))
+	return top(t, w)
+}
+
+func top(t *testing.T, w *workspace.Workspace) *workspace.Target {
+	t.Helper()
 	top, err := w.ResolveDir(".")
 	must(t, err)
 	t.Cleanup(func() { top.Close() })
 	return top
 }
 
+func contentOf(t *testing.T, e workspace.Entry) string {
+	t.Helper()
+	f, err := e.Open()
+	must(t, err)
+	defer f.Close()
+	content := make([]byte, f.Size+1)
+	return string(content[:check.Value(f.ReadSome(content, 0))(t)])
+}
+
 func TestWalk(t *testing.T) {
-	top := listing(t)
 	var got []string
-	must(t, top.Walk(context.Background(), func(e workspace.Entry) error {
+	must(t, listing(t).Walk(context.Background(), nil, func(e workspace.Entry) error {
 		line := fmt.Sprint(e.Path, " ", e.Kind)
 		if e.Kind == workspace.Regular {
-			c, err := e.Read(10)
-			must(t, err)
-			line += " " + string(c.Bytes)
+			line += " " + contentOf(t, e)
 		}
 		got = append(got, line)
 		return nil
@@ -58,7 +70,7 @@ func TestWalkStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			err := top.Walk(context.Background(), func(e workspace.Entry) error {
+			err := top.Walk(context.Background(), nil, func(e workspace.Entry) error {
 				got = append(got, e.Path)
 				if e.Path == c.at {
 					return c.stop
@@ -70,28 +82,46 @@ func TestWalkStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := top.Walk(ctx, func(workspace.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := top.Walk(ctx, nil, func(workspace.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestReadDir(t *testing.T) {
-	entries, err := listing(t).ReadDir()
-	must(t, err)
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	want := []string{"a", "b", "z"}
-	check.That(t, slices.Equal(names, want), "got %q", names)
-	if _, err := entries[0].Read(10); err == nil {
-		t.Error("an entry without its directory was read")
-	}
+func TestWalkOfNoDirectory(t *testing.T) {
 	w := open(t, map[string]string{"f": ""})
-	if _, err := resolve(t, w, "f").ReadDir(); !errors.Is(err, workspace.ErrNotRegular) {
-		t.Errorf("got %v", err)
+	for name, want := range map[string]error{"f": workspace.ErrNotRegular, "g": workspace.ErrNotExist} {
+		target := resolve(t, w, name)
+		check.Is(t, target.Walk(context.Background(), nil, func(workspace.Entry) error { return nil }), want)
+		check.Is(t, target.Scan(context.Background(), workspace.Scan{Visitor: func() func(workspace.Entry) { return func(workspace.Entry) {} }}), want)
 	}
-	if _, err := resolve(t, w, "g").ReadDir(); !errors.Is(err, workspace.ErrNotExist) {
-		t.Errorf("got %v", err)
+}
+
+// What .gitignore files hide is not visited, by those above the directory, those in it and those below; nor is what the
+// caller leaves out.
+func TestWalkSeesWhatGitSees(t *testing.T) {
+	w := open(t, map[string]string{
+		".gitignore": "*.log\nout/\n/top\n!keep.log\nfar/*/deep\n", "a.log": "", "keep.log": "", "top": "", "out/x": "",
+		"sub/.gitignore": "/only\n!b.log\n*.md\n", "sub/only": "", "sub/top": "", "sub/b.log": "", "sub/c/only": "", "sub/c/b.log": "", "sub/c/x.md": "", "sub/out/b.log": "",
+		"far/x/deep/f": "", "far/x/y/deep/f": "", "left/x": "", "linked/x.tmp": "", "linked/x": "", "bad/.gitignore": "[\n*.c\n", "bad/x.c": "", "bad/x": "",
+	})
+	put(t, filepath.Join(w.Dir(), "rules"), "*.tmp\n")
+	must(t, os.Symlink("../rules", filepath.Join(w.Dir(), "linked", ".gitignore")))
+	visited := func(dir string) (walked []string) {
+		target, err := w.ResolveDir(dir)
+		must(t, err)
+		defer target.Close()
+		must(t, target.Walk(context.Background(), func(path string) bool { return path == "left" }, func(e workspace.Entry) error {
+			if e.Kind == workspace.Regular && e.Name() != ".gitignore" {
+				walked = append(walked, e.Path)
+			}
+			return nil
+		}))
+		return walked
+	}
+	for dir, want := range map[string]string{
+		".": "bad/x far/x/y/deep/f keep.log linked/x rules sub/b.log sub/c/b.log sub/c/only sub/top", "sub": "sub/b.log sub/c/b.log sub/c/only sub/top",
+		"sub/c": "sub/c/b.log sub/c/only", "out": "", "sub/out": "", "far/x": "far/x/y/deep/f", "linked": "linked/x", "far/x/deep": "",
+	} {
+		check.Equal(t, strings.Join(visited(dir), " "), want, "%s", dir)
 	}
 }
