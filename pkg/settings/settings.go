@@ -159,6 +159,7 @@ const (
 	Enforce         Choice = "enforce"
 	Full            Choice = "full"
 	Never           Choice = "never"
+	Always          Choice = "always"
 	Off             Choice = "off"
 	On              Choice = "on"
 	OS              Choice = "os"

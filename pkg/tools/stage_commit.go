@@ -183,8 +183,7 @@ func (t *takingOver) problem(path string, r *refusal.Refusal) {
 // directories adds those that were made, or given other permissions, and of which no file tells: they are judged like files.
 func (t *takingOver) directories() {
 	for _, s := range t.found.shapes {
-		below := func(e *hooks.FileEffect) bool { return strings.HasPrefix(e.Path, s.Path+"/") }
-		if s.Gone || slices.ContainsFunc(t.effects, below) {
+		if s.Gone || t.found.told(s.Path) {
 			continue
 		}
 		t.others = append(t.others, &hooks.FileEffect{

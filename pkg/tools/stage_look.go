@@ -51,6 +51,12 @@ func (f *layerFound) nothing() bool {
 	return len(f.files)+len(f.links)+len(f.shapes)+len(f.conflicts) == 0
 }
 
+// told reports whether something changed in a directory that is judged by its own path.
+func (f *layerFound) told(dir string) bool {
+	return slices.ContainsFunc(f.files, func(f layerFile) bool { return strings.HasPrefix(f.path, dir+"/") }) ||
+		slices.ContainsFunc(f.links, func(l layerLink) bool { return strings.HasPrefix(l.path, dir+"/") })
+}
+
 // layerLook looks at a layer. since is when it was made, by the clock of the file systems.
 type layerLook struct {
 	found *layerFound

@@ -151,6 +151,11 @@ func (c *commandCall) outside() (found []hooks.Violation) {
 	for _, l := range c.stage.found.links {
 		add(l.path, linkOp(l))
 	}
+	for _, s := range c.stage.found.shapes {
+		if !s.Gone && !c.stage.found.told(s.Path) {
+			add(s.Path, change.Created)
+		}
+	}
 	return found
 }
 
