@@ -60,6 +60,7 @@ func living(pids []string) (left []string) {
 const (
 	unboxed  = "ORCHESTRA_SANDBOX=off"
 	unjudged = "ORCHESTRA_COMMANDS_UNJUDGED=allow"
+	direct   = "ORCHESTRA_COMMANDS_STAGE=never" // for commands that see, or are seen, while they run
 )
 
 // Whatever ends a command or the server ends the daemons of the command, in the foreground and in the background.

@@ -154,7 +154,7 @@ func TestEditorsNewFileDuringACommand(t *testing.T) {
 	w.write(".orchestration/active_intents.yaml", generated)
 	w.write("gen/a.pb.go", "package gen\n")
 	w.write("gen/keep.txt", "keep\n")
-	p := w.initialized()
+	p := w.initialized(direct)
 	session := p.agent().Selects("INT-006")
 	p.send(callLine("c", "execute_command", args{"session": session, "command": "echo > gen/began.pb.go; until [ -e gen/go.pb.go ]; do sleep 0.05; done"}))
 	eventually(t, "the command runs", func() bool { return readAll(w.path("gen/began.pb.go")) != "" })

@@ -48,15 +48,15 @@ const commitName = "commit_staged"
 // commitStaged takes over what a command did on a layer: a change of files like any other, judged as it is now.
 func commitStaged(d *Commands) hooks.Tool { return commitOf(d, nil) }
 
-// commitOf is commitStaged right behind a command, for which the gate has let some paths pass by their names.
-func commitOf(d *Commands, named []string) hooks.Tool {
+// commitOf is commitStaged right behind a command, of which it takes what the gate has let pass before it ran; nil is none.
+func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 	spec := hooks.Spec{
 		Name: commitName, Title: "Take over a command's changes", Class: hooks.Destructive,
 		Description: "Take over what a command did that ran with staged: true, or that was kept aside. Needs a selected intent. All of it or nothing: if scope and rules allow " +
 			"it now and nobody has changed those files since. The command is not run again.",
 	}
 	return define[commitArgs, stagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
-		return takeStaged(d, call, args.StagedID, named)
+		return takeStaged(d, call, args.StagedID, behind)
 	}, nil)
 }
 
@@ -122,21 +122,25 @@ func notStaged(id string) *refusal.Refusal {
 // takingOver is a take-over on its way.
 type takingOver struct {
 	*Commands
-	call    *hooks.Call
-	id      string
-	named   []string
-	layers  *staging.Layers
-	note    stagedNote
-	found   *layerFound
-	targets []*workspace.Target
-	sources []*workspace.Target // of moves
-	effects []*hooks.FileEffect // of files, then links
-	others  []*hooks.FileEffect // of what stands against it, and directories out of scope
-	ready   []*workspace.Ready
+	call     *hooks.Call
+	id       string
+	named    []string // paths that the gate has let the command write by their names
+	answered bool     // see hooks.Effects
+	layers   *staging.Layers
+	note     stagedNote
+	found    *layerFound
+	targets  []*workspace.Target
+	sources  []*workspace.Target // of moves
+	effects  []*hooks.FileEffect // of files, then links
+	others   []*hooks.FileEffect // of what stands against it, and directories out of scope
+	ready    []*workspace.Ready
 }
 
-func takeStaged(d *Commands, call *hooks.Call, id string, named []string) (_ hooks.Targeted, err error) {
-	t := &takingOver{Commands: d, call: call, id: id, named: named}
+func takeStaged(d *Commands, call *hooks.Call, id string, behind *commandCall) (_ hooks.Targeted, err error) {
+	t := &takingOver{Commands: d, call: call, id: id}
+	if behind != nil {
+		t.named, t.answered = behind.named(), true
+	}
 	if t.layers, t.note, err = d.openStaged(call, id); err != nil {
 		return nil, err
 	}
@@ -186,10 +190,10 @@ func (t *takingOver) directories() {
 		if s.Gone || t.found.told(s.Path) {
 			continue
 		}
-		t.others = append(t.others, &hooks.FileEffect{
-			Change: change.Change{Op: change.Created, Path: s.Path}, Requested: s.Path, Directory: true, Knowledge: hooks.MadeByCommand,
-			Protection: workspace.ProtectIn(t.Workspace.Inside(), s.Path),
-		})
+		target, effect := t.exactly(s.Path, change.Created)
+		_ = target.Close()
+		effect.Directory = true
+		t.others = append(t.others, effect)
 	}
 }
 
@@ -222,7 +226,7 @@ func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hoo
 }
 
 func (t *takingOver) Effects() hooks.Effects {
-	return hooks.Effects{Files: slices.Concat(t.effects, t.others)}
+	return hooks.Effects{Files: slices.Concat(t.effects, t.others), Answered: t.answered}
 }
 
 // Close gives back what was not taken over.

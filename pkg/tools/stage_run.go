@@ -210,7 +210,7 @@ func (c *commandCall) takeOver(recordID string) error {
 	if err != nil {
 		return err
 	}
-	result := c.engine.Run(s.ctx, commitOf(c.Commands, c.named()), c.call.Inner(commitName, arguments))
+	result := c.engine.Run(s.ctx, commitOf(c.Commands, c), c.call.Inner(commitName, arguments))
 	if result.Refusal == nil {
 		s.taken = &stagedResult{}
 		return json.Unmarshal(result.Structured, s.taken)
