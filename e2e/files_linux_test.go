@@ -25,7 +25,7 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			p, neighbour := w.startedOn(m, unjudged), w.startedOn(m, unjudged)
+			p, neighbour := w.startedOn(m, direct, unjudged), w.startedOn(m, direct, unjudged)
 			session := p.agent().Selects("INT-001")
 			p.agent().OK("execute_command", args{"session": session, "command": "mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR"})
 			left := w.temps()
