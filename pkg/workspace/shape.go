@@ -252,24 +252,33 @@ func (s *dirAway) apply(context.Context) (err error) {
 		return pathError("remove", s.at, err)
 	}
 	s.temp = s.w.tempName("")
-	if err = s.dir.Move(s.name, s.temps, s.temp); errors.Is(err, fs.ErrNotExist) {
+	if err = vacant(s.dir, s.name); err == nil {
+		err = s.dir.Move(s.name, s.temps, s.temp)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if s.away = err == nil; err != nil {
 		return pathError("remove", s.at, err)
 	}
-	away, err := s.temps.OpenDir(s.temp)
-	if err == nil {
-		entries, rerr := away.ReadDir()
-		if err = rerr; err == nil && len(entries) > 0 {
-			err = fmt.Errorf("%w: the directory has something in it that others made (%s)", ErrExists, visible(entries[0].Name()))
-		}
-		away.Close()
-	}
-	if err != nil {
+	if err = vacant(s.temps, s.temp); err != nil { // somebody was quicker
 		err = errors.Join(err, s.revert(context.Background()))
 	}
 	return pathError("remove", s.at, err)
+}
+
+// vacant reports, as an error, what stands in a directory.
+func vacant(in *durable.Dir, name string) error {
+	dir, err := in.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir()
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%w: the directory has something in it that others made (%s)", ErrExists, visible(entries[0].Name()))
+	}
+	return err
 }
 
 func (s *dirAway) revert(context.Context) error {
