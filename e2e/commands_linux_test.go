@@ -213,7 +213,7 @@ func TestDescriptorsOfCommands(t *testing.T) {
 func TestHundredCommands(t *testing.T) {
 	w := newWorkspace(t)
 	check.OK(t, mkfifo(w.path("src/go")))
-	p := w.start()
+	p := w.start(direct)
 	const commands = 100
 	for i := range commands {
 		p.send(string(modernLine(t, fmt.Sprintf("s%d", i), "select_active_intent", args{"intent_id": "INT-001"})))

@@ -86,7 +86,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 			w.write(".orchestration/active_intents.yaml", generated)
 			w.write("gen/a.pb.go", "package gen\n")
 			w.write("gen/keep.txt", "keep\n")
-			a := w.startedOn(m, unjudged).agent()
+			a := w.startedOn(m, direct, unjudged).agent()
 			session := a.Selects("INT-006")
 			for name, c := range map[string]struct {
 				line string
@@ -216,10 +216,10 @@ func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
 	for _, name := range []string{"ready", "go", "done", "end"} {
 		check.OK(t, mkfifo(w.path("src/"+name)))
 	}
-	p := w.startedOn(m, unjudged)
+	p := w.startedOn(m, direct, unjudged)
 	q := p
 	if servers == 2 {
-		q = w.startedOn(m, unjudged)
+		q = w.startedOn(m, direct, unjudged)
 	}
 	a, b := p.agent(), q.agent()
 	first, second := a.Selects("INT-001"), b.Selects("INT-002")
