@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
+	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
@@ -116,6 +117,16 @@ func notStaged(id string) *refusal.Refusal {
 		WithHint(refusal.HintFixArguments).Suggest("Run the command again.")
 }
 
+// unreadLayer refuses a take-over of which not all could be looked at.
+func unreadLayer(why string, err error) *refusal.Refusal {
+	code := refusal.NotARegularFile // as a directory without rights
+	if err == nil || errors.Is(err, layer.ErrTooMuch) {
+		code = refusal.TooLarge
+	}
+	return refusal.Newf(code, "What the command did cannot be looked at whole (%s).", why).
+		Suggest("Run the command so that it changes fewer files, and leaves none that its own user cannot read.")
+}
+
 // takingOver is a take-over on its way.
 type takingOver struct {
 	*Commands
@@ -142,7 +153,7 @@ func takeStaged(d *Commands, call *hooks.Call, id string, behind *commandCall) (
 		return nil, err
 	}
 	if t.found, err = d.lookAtLayer(t.layers.Upper(0), &t.note); err != nil {
-		return nil, errors.Join(refusal.Newf(refusal.TooLarge, "What the command did is not taken over: %v.", err), t.Close())
+		return nil, errors.Join(unreadLayer(err.Error(), err), t.Close())
 	}
 	t.aim()
 	return t, nil

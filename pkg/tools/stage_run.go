@@ -219,7 +219,7 @@ func (c *commandCall) takeOver(recordID string) error {
 		return nil
 	}
 	if s.note.Why != "" {
-		s.refused = refusal.Newf(refusal.TooLarge, "%s.", s.note.Why)
+		s.refused = unreadLayer(s.note.Why, nil)
 		return nil
 	}
 	arguments, err := hooks.MakeArguments(commitArgs{
