@@ -48,7 +48,7 @@ func (s *Server) Preview(ctx context.Context, r approval.Request, edit *approval
 	if err != nil {
 		return Preview{}, refusal.From(err)
 	}
-	effects, err := s.engine.Preview(ctx, hooks.Request{Tool: r.Tool, Arguments: arguments, Caller: session.Caller{Connection: "preview"}}, s.notSecret)
+	effects, err := s.engine.Preview(ctx, hooks.Request{Tool: r.Tool, Arguments: arguments, Caller: session.Caller{Connection: "preview"}, Operator: true}, s.notSecret)
 	if err != nil {
 		return Preview{}, refusal.From(err)
 	}

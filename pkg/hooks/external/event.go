@@ -130,6 +130,7 @@ func (d describer) planned() []event {
 	var events []event
 	for _, f := range d.call.Effects.Files {
 		switch {
+		case f.Knowledge == hooks.MadeByCommand: // the command was asked about, once; not each of its files
 		case f.Mutates():
 			events = append(events, d.change(&f.Change, f.Op.Verb(), f.Knowledge)...)
 		case !f.Directory && d.call.Class == hooks.Safe:
@@ -187,7 +188,9 @@ func (d describer) done(o *hooks.Outcome) []event {
 	}
 	var events []event
 	for _, f := range o.Files {
-		events = append(events, d.change(&f.Change, string(f.Op), f.Knowledge)...)
+		if f.Knowledge != hooks.MadeByCommand {
+			events = append(events, d.change(&f.Change, string(f.Op), f.Knowledge)...)
+		}
 	}
 	if len(events) == 0 {
 		events = d.planned()
