@@ -216,10 +216,10 @@ func sideBySide(t *testing.T, m machine, servers int) {
 	w := newWorkspace(t)
 	w.remove(".git")
 	w.write("other/keep.md", "keep\n")
-	p := w.startedOn(m, unjudged)
+	p := w.startedOn(m, direct, unjudged)
 	q := p
 	if servers == 2 {
-		q = w.startedOn(m, unjudged)
+		q = w.startedOn(m, direct, unjudged)
 	}
 	first, second := p.agent().Selects("INT-001"), q.agent().Selects("INT-002")
 	p.send(callLine("one", "execute_command", args{"session": first,
@@ -300,7 +300,7 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			p := w.startedOn(m, unjudged)
+			p := w.startedOn(m, direct, unjudged)
 			first, second := p.agent().Selects("INT-001"), p.agent().Selects("INT-002")
 			p.send(callLine("one", "execute_command", args{"session": first,
 				"command": "echo 1 >> src/a.txt; touch src/began; sleep 600"}))
@@ -316,7 +316,7 @@ func TestCommandsKilledSideBySide(t *testing.T) {
 			if said, _ := w.command("doctor"); !strings.Contains(said, "in the middle of a change (\"execute_command ") {
 				t.Errorf("doctor before it is settled: %s", said)
 			}
-			w.startedOn(m, unjudged).end() // asked for nothing
+			w.startedOn(m, direct, unjudged).end() // asked for nothing
 			if said := w.commands("verify"); strings.Contains(said, "Not settled") {
 				t.Errorf("verify afterwards: %s", said)
 			}

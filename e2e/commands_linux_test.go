@@ -60,6 +60,7 @@ func living(pids []string) (left []string) {
 const (
 	unboxed  = "ORCHESTRA_SANDBOX=off"
 	unjudged = "ORCHESTRA_COMMANDS_UNJUDGED=allow"
+	direct   = "ORCHESTRA_COMMANDS_STAGE=never" // for commands that see, or are seen, while they run
 )
 
 // Whatever ends a command or the server ends the daemons of the command, in the foreground and in the background.
@@ -212,7 +213,7 @@ func TestDescriptorsOfCommands(t *testing.T) {
 func TestHundredCommands(t *testing.T) {
 	w := newWorkspace(t)
 	check.OK(t, mkfifo(w.path("src/go")))
-	p := w.start()
+	p := w.start(direct)
 	const commands = 100
 	for i := range commands {
 		p.send(string(modernLine(t, fmt.Sprintf("s%d", i), "select_active_intent", args{"intent_id": "INT-001"})))

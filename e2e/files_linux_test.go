@@ -25,7 +25,7 @@ func TestPrivateTempsOfKilledServer(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			p, neighbour := w.startedOn(m, unjudged), w.startedOn(m, unjudged)
+			p, neighbour := w.startedOn(m, direct, unjudged), w.startedOn(m, direct, unjudged)
 			session := p.agent().Selects("INT-001")
 			p.agent().OK("execute_command", args{"session": session, "command": "mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a/b $TMPDIR/a $TMPDIR"})
 			left := w.temps()
@@ -86,7 +86,7 @@ func TestNewEntriesOutOfScopeAreRemoved(t *testing.T) {
 			w.write(".orchestration/active_intents.yaml", generated)
 			w.write("gen/a.pb.go", "package gen\n")
 			w.write("gen/keep.txt", "keep\n")
-			a := w.startedOn(m, unjudged).agent()
+			a := w.startedOn(m, direct, unjudged).agent()
 			session := a.Selects("INT-006")
 			for name, c := range map[string]struct {
 				line string
@@ -154,7 +154,7 @@ func TestEditorsNewFileDuringACommand(t *testing.T) {
 	w.write(".orchestration/active_intents.yaml", generated)
 	w.write("gen/a.pb.go", "package gen\n")
 	w.write("gen/keep.txt", "keep\n")
-	p := w.initialized()
+	p := w.initialized(direct)
 	session := p.agent().Selects("INT-006")
 	p.send(callLine("c", "execute_command", args{"session": session, "command": "echo > gen/began.pb.go; until [ -e gen/go.pb.go ]; do sleep 0.05; done"}))
 	eventually(t, "the command runs", func() bool { return readAll(w.path("gen/began.pb.go")) != "" })
@@ -216,10 +216,10 @@ func mappedBeside(t *testing.T, m machine, servers int, file, content string) {
 	for _, name := range []string{"ready", "go", "done", "end"} {
 		check.OK(t, mkfifo(w.path("src/"+name)))
 	}
-	p := w.startedOn(m, unjudged)
+	p := w.startedOn(m, direct, unjudged)
 	q := p
 	if servers == 2 {
-		q = w.startedOn(m, unjudged)
+		q = w.startedOn(m, direct, unjudged)
 	}
 	a, b := p.agent(), q.agent()
 	first, second := a.Selects("INT-001"), b.Selects("INT-002")

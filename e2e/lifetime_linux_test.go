@@ -88,7 +88,7 @@ func TestBusySessionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	check.OK(t, mkfifo(w.path("src/go")))
-	p := w.initialized()
+	p := w.initialized(direct)
 	a := p.agent()
 	busy, other := a.Selects("INT-001"), a.Selects("INT-005")
 	const commands, reads = 24, 20
@@ -122,7 +122,7 @@ func TestManyCommandsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	check.OK(t, mkfifo(w.path("src/go")))
-	p := w.initialized()
+	p := w.initialized(direct)
 	a := p.agent()
 	other := a.Selects("INT-005")
 	const commands = 70

@@ -45,7 +45,7 @@ func TestPrincipalsAttackEachOther(t *testing.T) {
 			}
 			before := w.tree()
 			set := settings.Defaults()
-			set.Commands.Unjudged = settings.Allow
+			set.Commands.Unjudged, set.Commands.Stage = settings.Allow, settings.Never // they wait for each other's files
 			if level == sandbox.None {
 				set.Sandbox = settings.Off
 			}

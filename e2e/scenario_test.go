@@ -251,7 +251,7 @@ func TestProgressAndAbort(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
-			a := newAgent(t, c.connect(w))
+			a := newAgent(t, c.connect(w, "ORCHESTRA_COMMANDS_STAGE=never"))
 			session := a.Selects("INT-001")
 			var ran struct {
 				answer

@@ -144,6 +144,8 @@ const (
 	requireEnv = "CORPUS_REQUIRE"
 	// processesEnv bounds the number of processes of a command.
 	processesEnv = "CORPUS_PROCESSES"
+	// stagedEnv has commands work on layers, which they do not here otherwise.
+	stagedEnv = "CORPUS_STAGED"
 	// revertEnv has the server take back violations at every level.
 	revertEnv = "CORPUS_REVERT"
 )
@@ -183,6 +185,9 @@ func serve(dir string, level sandbox.Level) error {
 	// What cannot be judged runs here at every level: it is what comes after the judgement that is tried.
 	set.Commands.Unjudged = settings.Allow
 	set.Commands.Deny = []settings.CommandRule{{Prefix: "shred"}}
+	if os.Getenv(stagedEnv) == "" {
+		set.Commands.Stage = settings.Never
+	}
 	if level == sandbox.None {
 		set.Sandbox = settings.Off
 	}
@@ -197,7 +202,7 @@ func serve(dir string, level sandbox.Level) error {
 	if os.Getenv(hooksEnv) != "" {
 		hooks = func() (*hookdoor.Listener, error) { return hookdoor.Find(os.Getenv).Listen(dir) }
 	}
-	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv, revertEnv, hooksEnv} {
+	for _, name := range []string{serveEnv, levelEnv, requireEnv, processesEnv, revertEnv, hooksEnv, stagedEnv} {
 		if err := os.Unsetenv(name); err != nil {
 			return err
 		}

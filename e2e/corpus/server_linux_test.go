@@ -74,6 +74,9 @@ func (w *world) serves(program string) *served {
 	if w.client {
 		s.cmd.Env = append(s.cmd.Env, hooksEnv+"=1", "XDG_RUNTIME_DIR="+w.runtime())
 	}
+	if w.staged {
+		s.cmd.Env = append(s.cmd.Env, stagedEnv+"=1")
+	}
 	if w.reverts {
 		s.cmd.Env = append(s.cmd.Env, revertEnv+"=1")
 	}

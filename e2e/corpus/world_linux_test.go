@@ -65,6 +65,7 @@ type world struct {
 	requires  bool // the level full
 	processes int  // that a command may have, 0 for the default
 	reverts   bool // commands.revert_violations
+	staged    bool // commands work on layers
 	client    bool // makes the attacks in its own shell
 	calls     int  // that it has announced
 	records   *os.File
@@ -212,7 +213,7 @@ func servers(path string) bool {
 	}
 	return slices.ContainsFunc([]string{
 		"ws/.orchestration/agent_trace.jsonl", "ws/.orchestration/trace", "ws/.orchestration/archive", "ws/.orchestration/intent_map.md",
-		"ws/.orchestration/state", "ws/.orchestration/cache", "ws/.git/orchestra", "home/.cache/orchestra-mcp",
+		"ws/.orchestration/state", "ws/.orchestration/cache", "ws/.git/orchestra", "home/.cache/orchestra-mcp", "home/.config/orchestra-mcp/approval.key",
 	}, func(own string) bool { return under(path, own) })
 }
 

@@ -341,3 +341,9 @@ func HasAttribute(string, string) bool { return false }
 
 // DropAttributes has nothing to do, as that of a file.
 func (d *Dir) DropAttributes(string) error { return nil }
+
+// UsedBytes is not known here.
+func UsedBytes(string) int64 { return 0 }
+
+// StoredBytes is the size of a file.
+func StoredBytes(info fs.FileInfo) int64 { return info.Size() }

@@ -34,3 +34,20 @@ func HasAttribute(path, name string) bool {
 	_, err := unix.Lgetxattr(path, name, nil)
 	return err == nil
 }
+
+// UsedBytes is how much of the file system that a path is on is used; 0 where that is not known.
+func UsedBytes(path string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) != nil {
+		return 0
+	}
+	return int64(st.Blocks-st.Bfree) * st.Bsize
+}
+
+// StoredBytes is what a file takes on disk.
+func StoredBytes(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Blocks * 512
+	}
+	return info.Size()
+}

@@ -26,7 +26,7 @@ func (w *worker) made(files []*hooks.FileEffect, command *hooks.CommandEffect) *
 		ID: e.ID, Tool: e.Call, Class: cmp.Or(hooks.Class(j.Class), hooks.Destructive), Declared: mutation.Class(j.Declared),
 		Caller:  session.Caller{ClientName: e.Client.Name, ClientVersion: e.Client.Version, ModelID: e.Contributor.ModelID, ModelSource: session.ModelSource(e.Contributor.ModelSource)},
 		Ways:    hooks.Ways{Asks: j.Elicit},
-		Effects: hooks.Effects{Files: files, Command: command, Selects: j.Selects},
+		Effects: hooks.Effects{Files: files, Command: command, Selects: j.Selects, Answered: j.Answered},
 	}
 	if e.Kind == record.KindSelection {
 		call.Effects.Selects = cmp.Or(j.Selects, e.IntentID)

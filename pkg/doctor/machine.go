@@ -11,8 +11,11 @@ import (
 
 	build "github.com/intentgov/orchestra-mcp/internal/buildinfo"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
@@ -113,6 +116,7 @@ func (e *examination) checkSandbox() string {
 			e.sandbox.AtLeast, level, whyNot(ability)), "Set `sandbox: best` in your own settings, or give the machine what it lacks.", "")
 	case level == sandbox.Full:
 		e.ok("agents' commands run at sandbox level full (Landlock ABI %d)", ability.ABI)
+		e.checkLayers()
 		if ability.NoUnix != nil {
 			e.warn(fmt.Sprintf("Agents' commands have no Unix sockets on this machine but connected pairs, so programs that talk to each other by them "+
 				"do not work there: %v.", ability.NoUnix), "Let the machine allow what is named, or live without: nothing is less safe by it.", "")
@@ -130,6 +134,26 @@ func (e *examination) checkSandbox() string {
 			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
 	}
 	return ""
+}
+
+// checkLayers says whether commands work on layers of their own here. Where nothing was ever run, nothing is said.
+func (e *examination) checkLayers() {
+	if e.root == nil {
+		return
+	}
+	if _, err := e.root.Lstat(orchdir.Name + "/state"); err != nil { // which doctor does not make
+		return
+	}
+	w, err := workspace.Open(e.Dir)
+	if err == nil {
+		err = errors.Join(staging.Try(w), w.Close())
+	}
+	if err != nil {
+		e.warn(fmt.Sprintf("Agents' commands work on the workspace itself, and what they changed is found afterwards: it can have no layer (%v).", err),
+			"Nothing is less safe by it at level full; `commands.stage: always` refuses such commands.", "")
+		return
+	}
+	e.ok("agents' commands work on layers of their own, which are taken over at their end if all of it is allowed")
 }
 
 // whyNot is why there is no higher level.

@@ -142,6 +142,10 @@ type Effects struct {
 	Selects string
 	// Asks is what the operator has to say yes to, whatever else holds; nil for nothing. It is known from AtPlan on.
 	Asks *refusal.Refusal
+	// Preview: the call only shows what it would do. What would be asked is a note then.
+	Preview bool
+	// Answered: the call goes on with one of which everything was asked that is asked of each call of an intent.
+	Answered bool
 	// Proposes is what a call would have the operator change about the intents; nil where it is something else.
 	Proposes *Proposal
 }

@@ -204,6 +204,9 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 			continue
 		}
 		d := step.decide(ctx, call)
+		if call.Effects.Preview && d.verdict == asked {
+			d = d.Noted()
+		}
 		switch d.verdict {
 		case allowed:
 			call.Notes = append(call.Notes, d.notes...)

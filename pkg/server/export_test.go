@@ -46,5 +46,8 @@ func (s *Server) StepWith(ctx context.Context, step IntentStep, around func(hook
 	return engine.Do(ctx, hooks.Request{Tool: "update_intent", Arguments: arguments, Operator: true})
 }
 
+// BoundLayers replaces staging.MaxBytes.
+func (o *Options) BoundLayers(bytes int64) { o.layerBytes = bytes }
+
 // HandOverAfter replaces tools.HandOverTime.
 func (o *Options) HandOverAfter(d time.Duration) { o.handOver = d }

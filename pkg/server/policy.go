@@ -56,7 +56,7 @@ func (s *Server) families(recorder *trace.Recorder, fresh *gate.Freshness, asks 
 		Git: &replay.Repository{Repository: gitread.Repository{Dir: s.workspace.Dir()}, Workspace: s.workspace, NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Writable: o.Commands.Writable},
 	})
 	commands.Git = map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git]
-	commands.Stage = tools.Stage(o.Commands.Stage)
+	commands.Stage, commands.LayerBytes = tools.Stage(o.Commands.Stage), s.options.layerBytes
 	commands.Writable, commands.Hidden = o.Commands.Writable, s.hidden()
 	commands.Clock, commands.HandOver = s.options.Clock, cmp.Or(s.options.handOver, tools.HandOverTime)
 	commands.CommandTimeout, commands.MaxCommandTimeout = o.Commands.Timeout, o.Commands.MaxTimeout

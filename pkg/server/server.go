@@ -81,9 +81,10 @@ type Options struct {
 	// command comes. It is for tests of levels below the machine's.
 	Ability func() sandbox.Ability
 
-	// handOver is tools.HandOverTime, and limits mutation.DefaultLimits, for tests.
-	handOver time.Duration
-	limits   *mutation.Limits
+	// handOver is tools.HandOverTime, layerBytes staging.MaxBytes, and limits mutation.DefaultLimits, for tests.
+	handOver   time.Duration
+	layerBytes int64
+	limits     *mutation.Limits
 }
 
 // Server governs one workspace.

@@ -322,3 +322,11 @@ func TestLayersGo(t *testing.T) {
 	b.OK("execute_command", args{"session": s, "command": "true"})
 	check.That(t, !slices.Contains(b.layers(), "stg_LEFT"), "what a kill left is there")
 }
+
+// A command that writes more than its layer may have is ended, and leaves nothing.
+func TestLayersAreBounded(t *testing.T) {
+	t.Parallel()
+	b, s := start(t, newWorkspace(t), func(o *server.Options) { o.BoundLayers(4 << 20) }).under("INT-001")
+	r := b.OK("execute_command", args{"session": s, "command": "echo x > src/n; head -c 64M /dev/urandom > src/big; sleep 600", "timeout": 900})
+	check.That(t, strings.Contains(r.Text, "more than 4 MiB") && !b.exists("src/n") && !b.exists("src/big") && len(b.layers()) == 0, "%s", r.Text)
+}

@@ -101,7 +101,7 @@ type Commands struct {
 	OutputCap        Size          `default:"64MiB" order:"less" range:"64KiB..16GiB" doc:"How much of one command's output is kept for read_command_output."`
 	OutputTotal      Size          `default:"512MiB" order:"less" range:"1MiB..1024GiB" doc:"How much output is kept in all; the oldest goes first."`
 	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes a command can have. Where the kernel counts them, threads count too."`
-	Stage            Choice        `default:"auto" choices:"auto, always, never" order:"never<auto<always" doc:"Whether a command works on a layer of its own, which is taken over at its end if all of it is allowed. auto: where that can be had, at sandbox level full. always refuses other commands. never only where an agent asks for it."`
+	Stage            Choice        `default:"auto" choices:"auto, always, never" order:"never<auto<always" doc:"Whether commands work on layers of their own. auto: where they can. always refuses others. never: only where an agent asks."`
 	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
 	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
 	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them. Those of known toolchains are found." example:"\"build/\""`

@@ -17,6 +17,7 @@ const maxPatchSections = 500
 
 type patchArgs struct {
 	changeArgs
+	previewArg
 	Patch string `json:"patch" doc:"The whole patch."`
 }
 
@@ -37,7 +38,7 @@ func applyPatch(files *Files) hooks.Tool {
 			return nil, refusal.Newf(refusal.TooLarge, "The patch has %d sections; at most %d are taken at once. Nothing was changed.", n, maxPatchSections).
 				Suggest("Send several patches of at most %d sections each.", maxPatchSections)
 		}
-		c := &patchCall{in: files, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes}
+		c := &patchCall{in: files, call: call, byPath: make(map[string]*patchFile), notes: patch.Notes, preview: args.Preview}
 		for i := range patch.Sections {
 			c.addSection(&patch.Sections[i])
 		}
@@ -46,11 +47,12 @@ func applyPatch(files *Files) hooks.Tool {
 }
 
 type patchCall struct {
-	in     *Files
-	call   *hooks.Call
-	files  []*patchFile
-	byPath map[string]*patchFile
-	notes  []string
+	in      *Files
+	call    *hooks.Call
+	files   []*patchFile
+	byPath  map[string]*patchFile
+	notes   []string
+	preview bool
 }
 
 // addSection finds the file that a section goes on with: a section after a move may name the file by its new path.
@@ -100,7 +102,7 @@ func (c *patchCall) addMove(f *patchFile, s *edit.Section) {
 }
 
 func (c *patchCall) Effects() hooks.Effects {
-	var e hooks.Effects
+	e := hooks.Effects{Preview: c.preview}
 	for _, f := range c.files {
 		e.Files = append(e.Files, f.effect)
 	}
@@ -133,6 +135,16 @@ func (c *patchCall) Plan(context.Context) (hooks.Planned, error) {
 	}
 	if failed.first != nil {
 		return nil, failed.refuse()
+	}
+	if c.preview {
+		return &preview{planned, func(diff string, warnings []string) any {
+			result := patchResult{Files: []patchedFile{}, Warnings: warnings, Diff: diff, previewed: previewed{true}}
+			for _, e := range planned.effects {
+				f := outcomeOf(e)
+				result.Files = append(result.Files, patchedFile{f.Path, f.From, f.Op, f.After.Hash})
+			}
+			return result
+		}}, nil
 	}
 	return planned, nil
 }
@@ -199,6 +211,8 @@ type patchResult struct {
 	RecordID      string        `json:"record_id" doc:"The ledger record, empty if nothing changed."`
 	MutationClass string        `json:"mutation_class" doc:"As recorded."`
 	Warnings      []string      `json:"warnings" doc:"What was matched loosely, or failed behind the change."`
+	Diff          string        `json:"diff,omitempty" doc:"Of a preview."`
+	previewed
 	editedByOperator
 }
 

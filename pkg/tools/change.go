@@ -281,6 +281,7 @@ type written struct {
 	MutationClass string    `json:"mutation_class" doc:"As recorded."`
 	Warnings      []string  `json:"warnings" doc:"What was repaired, matched loosely, or failed behind the change."`
 	Diff          string    `json:"diff,omitempty" doc:"The change as a unified diff, where it is short."`
+	previewed
 	editedByOperator
 }
 

@@ -155,7 +155,7 @@ func (c *commandCall) Prepare(ctx context.Context) (hooks.Prepared, error) {
 			return nil, err
 		}
 	}
-	c.directly = c.direct(ctx)
+	c.directly = c.direct()
 	if err := c.cannotStage(c.directly); err != nil {
 		return nil, err
 	}

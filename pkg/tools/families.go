@@ -99,6 +99,8 @@ type Commands struct {
 	// Stage says which commands work on a layer of their own; "" is StageAuto.
 	Stage Stage
 	probe *stageProbe
+	// LayerBytes bounds what one command may write to its layer; 0 is staging.MaxBytes.
+	LayerBytes int64
 
 	Clock func() time.Time
 	// HandOver is after how long a command whose call is fragile goes on in the background; 0 is never.

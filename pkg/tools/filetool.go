@@ -14,6 +14,7 @@ import (
 type fileArgs struct {
 	filePath
 	changeArgs
+	previewArg
 	ExpectedHash string `json:"expected_content_hash,omitempty" is:"word" doc:"sha256:… of the whole file as you last saw it; the call is refused if the file is anything else."`
 }
 
@@ -35,9 +36,16 @@ func fileTool[A interface{ shared() fileArgs }](files *Files, spec hooks.Spec, k
 
 type fileCall struct {
 	onTarget
-	files  *Files
-	call   *hooks.Call
-	change func(before string) (after string, notes []string, err error)
+	files   *Files
+	call    *hooks.Call
+	change  func(before string) (after string, notes []string, err error)
+	preview bool
+}
+
+func (c *fileCall) Effects() hooks.Effects {
+	e := c.onTarget.Effects()
+	e.Preview = c.preview
+	return e
 }
 
 func (c *fileCall) resolve(args fileArgs, knowledge hooks.Knowledge) error {
@@ -53,6 +61,7 @@ func (c *fileCall) resolve(args fileArgs, knowledge hooks.Knowledge) error {
 		}
 	}
 	c.target, c.effect = c.files.target(requested)
+	c.preview = args.Preview
 	c.effect.Knowledge, c.effect.ExpectedHash = knowledge, string(expected)
 	return nil
 }
@@ -62,15 +71,21 @@ func (c *fileCall) Plan(context.Context) (hooks.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, notes, err := c.change(workspace.Shown(before.String))
+	after, notes, err := c.change(workspace.Shown(before.String))
 	if err != nil {
 		return nil, err
 	}
-	if err := c.files.encode(c.effect, before, written); err != nil {
+	if err := c.files.encode(c.effect, before, after); err != nil {
 		return nil, err
 	}
 	planned := &changes{Files: c.files, call: c.call, notes: notes, render: renderOne}
 	planned.add(c.effect, workspace.Change{Op: c.effect.Op, Target: c.target, After: c.effect.After.Bytes})
+	if c.preview {
+		return &preview{planned, func(diff string, warnings []string) any {
+			f := outcomeOf(c.effect)
+			return written{Path: f.Path, Operation: f.Op, ContentHash: f.After.Hash, Warnings: warnings, Diff: diff, previewed: previewed{true}}
+		}}, nil
+	}
 	return planned, nil
 }
 

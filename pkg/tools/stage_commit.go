@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
@@ -48,15 +45,15 @@ const commitName = "commit_staged"
 // commitStaged takes over what a command did on a layer: a change of files like any other, judged as it is now.
 func commitStaged(d *Commands) hooks.Tool { return commitOf(d, nil) }
 
-// commitOf is commitStaged right behind a command, for which the gate has let some paths pass by their names.
-func commitOf(d *Commands, named []string) hooks.Tool {
+// commitOf is commitStaged right behind a command, of which it takes what the gate has let pass before it ran; nil is none.
+func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 	spec := hooks.Spec{
 		Name: commitName, Title: "Take over a command's changes", Class: hooks.Destructive,
 		Description: "Take over what a command did that ran with staged: true, or that was kept aside. Needs a selected intent. All of it or nothing: if scope and rules allow " +
 			"it now and nobody has changed those files since. The command is not run again.",
 	}
 	return define[commitArgs, stagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
-		return takeStaged(d, call, args.StagedID, named)
+		return takeStaged(d, call, args.StagedID, behind)
 	}, nil)
 }
 
@@ -122,21 +119,25 @@ func notStaged(id string) *refusal.Refusal {
 // takingOver is a take-over on its way.
 type takingOver struct {
 	*Commands
-	call    *hooks.Call
-	id      string
-	named   []string
-	layers  *staging.Layers
-	note    stagedNote
-	found   *layerFound
-	targets []*workspace.Target
-	sources []*workspace.Target // of moves
-	effects []*hooks.FileEffect // of files, then links
-	others  []*hooks.FileEffect // of what stands against it, and directories out of scope
-	ready   []*workspace.Ready
+	call     *hooks.Call
+	id       string
+	named    []string // paths that the gate has let the command write by their names
+	answered bool     // see hooks.Effects
+	layers   *staging.Layers
+	note     stagedNote
+	found    *layerFound
+	targets  []*workspace.Target
+	sources  []*workspace.Target // of moves
+	effects  []*hooks.FileEffect // of files, then links
+	others   []*hooks.FileEffect // of what stands against it, and directories out of scope
+	ready    []*workspace.Ready
 }
 
-func takeStaged(d *Commands, call *hooks.Call, id string, named []string) (_ hooks.Targeted, err error) {
-	t := &takingOver{Commands: d, call: call, id: id, named: named}
+func takeStaged(d *Commands, call *hooks.Call, id string, behind *commandCall) (_ hooks.Targeted, err error) {
+	t := &takingOver{Commands: d, call: call, id: id}
+	if behind != nil {
+		t.named, t.answered = behind.named(), true
+	}
 	if t.layers, t.note, err = d.openStaged(call, id); err != nil {
 		return nil, err
 	}
@@ -186,10 +187,10 @@ func (t *takingOver) directories() {
 		if s.Gone || t.found.told(s.Path) {
 			continue
 		}
-		t.others = append(t.others, &hooks.FileEffect{
-			Change: change.Change{Op: change.Created, Path: s.Path}, Requested: s.Path, Directory: true, Knowledge: hooks.MadeByCommand,
-			Protection: workspace.ProtectIn(t.Workspace.Inside(), s.Path),
-		})
+		target, effect := t.exactly(s.Path, change.Created)
+		_ = target.Close()
+		effect.Directory = true
+		t.others = append(t.others, effect)
 	}
 }
 
@@ -222,7 +223,7 @@ func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hoo
 }
 
 func (t *takingOver) Effects() hooks.Effects {
-	return hooks.Effects{Files: slices.Concat(t.effects, t.others)}
+	return hooks.Effects{Files: slices.Concat(t.effects, t.others), Answered: t.answered}
 }
 
 // Close gives back what was not taken over.
@@ -239,149 +240,6 @@ func (t *takingOver) Close() error {
 		t.layers = nil
 	}
 	return errors.Join(errs...)
-}
-
-// maxHeld bounds the contents that a take-over holds to be judged and kept, in bytes.
-const maxHeld = 64 << 20
-
-// Plan reads the contents: those of the workspace as they are now, those of the layer as the command left them.
-func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
-	p := &changes{
-		Files: t.Files, call: t.call, render: t.render, shapes: t.found.shapes,
-		byAgent: true,
-		about:   t.found.packagesIn(map[string]any{detailStaged: t.id, "command": redact.Text(t.note.Command)}),
-		built:   t.found.builds(),
-		then: func(ctx context.Context) []string {
-			return append(t.putBuilt(ctx, t.layers, t.found), t.Observer.PackageWarnings(ctx, t.found.packages)...)
-		},
-	}
-	if t.note.RecordID != "" {
-		p.about["ran"] = t.note.RecordID
-	}
-	if name := t.found.closed(t.call.Ignore); name != "" {
-		t.others = append(t.others, &hooks.FileEffect{
-			Change: change.Change{Op: change.Modified, Path: name}, Requested: name, Rehearsed: true, Knowledge: hooks.MadeByCommand,
-			Protection: workspace.ProtectIn(t.Workspace.Inside(), name),
-		})
-	}
-	left := int64(maxHeld)
-	for i, target := range t.targets {
-		effect := t.effects[i]
-		if target == nil {
-			continue // refused at its step
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		write, err := t.planFile(target, t.sources[i], effect, &left)
-		if err != nil {
-			return nil, err
-		}
-		p.add(effect, write)
-	}
-	for i, l := range t.found.links {
-		p.effects = append(p.effects, t.effects[len(t.targets)+i])
-		p.shapes = append(p.shapes, workspace.Shape{Path: l.path, Kind: workspace.Symlink, From: l.from, To: l.to})
-	}
-	if paths := t.linkPaths(); len(paths) > 0 {
-		p.about["links"] = paths
-	}
-	return p, nil
-}
-
-func (t *takingOver) linkPaths() (paths []string) {
-	for _, l := range t.found.links[:min(len(t.found.links), maxShown)] {
-		paths = append(paths, l.path)
-	}
-	return paths
-}
-
-func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.FileEffect, left *int64) (workspace.Change, error) {
-	write := workspace.Change{Op: effect.Op, Target: target}
-	if source != nil {
-		write.Target, write.To, target = source, target, source
-	}
-	if effect.Op != change.Created {
-		f, err := target.Open()
-		if err != nil {
-			return write, readProblem(effect.Path, err)
-		}
-		defer f.Close()
-		if effect.Before, effect.BeforeSize, err = t.version(f, effect, left); err != nil {
-			return write, err
-		}
-		effect.ExpectedHash = effect.Before.Hash // which the layer's age vouches for
-	}
-	if effect.Op != change.Deleted {
-		ready, err := t.lies(effect.Path)
-		if err != nil {
-			return write, err
-		}
-		f, err := ready.Dir.Open(ready.Name)
-		if err != nil {
-			return write, err
-		}
-		defer f.Close()
-		if effect.After, effect.AfterSize, err = t.version(f, effect, left); err != nil {
-			return write, err
-		}
-		ready.Hash, write.Ready = effect.After.Hash, ready
-	}
-	if effect.Before.Hash == effect.After.Hash {
-		effect.Before.Mode, effect.After.Mode = modesOf(target, write.Ready)
-		if effect.Before.Mode == effect.After.Mode && effect.Op == change.Moved {
-			write.Ready = nil // it is that very file
-		}
-	}
-	if !effect.Unread {
-		effect.Hunks = hooks.HunksOf(effect.Before.Bytes, effect.After.Bytes)
-	}
-	return write, nil
-}
-
-// lies opens the directory in which the layer has a file.
-func (t *takingOver) lies(path string) (*workspace.Ready, error) {
-	dirs, base := inUpper(path)
-	dir, err := t.layers.OpenUpper(0, dirs...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s in the layer: %w", path, err)
-	}
-	r := &workspace.Ready{Dir: dir, Name: base}
-	t.ready = append(t.ready, r)
-	return r, nil
-}
-
-// version is what an open file holds: its hash, and its bytes where they are not too many.
-func (t *takingOver) version(f *os.File, effect *hooks.FileEffect, left *int64) (v change.Version, size int64, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return v, 0, err
-	}
-	if size = info.Size(); size <= t.Limit && size <= *left {
-		*left -= size
-		content, err := io.ReadAll(io.LimitReader(f, size+1))
-		if err == nil && int64(len(content)) != size {
-			err = refusal.Newf(refusal.Busy, "%s is being written at the moment.", effect.Path)
-		}
-		return change.Version{Hash: workspace.HashOf(content), Bytes: content}, size, err
-	}
-	effect.Unread = true
-	v.Hash, err = workspace.HashFile(f)
-	return v, size, err
-}
-
-// modesOf are the permissions of a file in the workspace, and of one that lies ready.
-func modesOf(target *workspace.Target, ready *workspace.Ready) (before, after change.Mode) {
-	if f, err := target.Open(); err == nil {
-		if info, err := f.Stat(); err == nil {
-			before = change.ModeOf(info.Mode())
-		}
-		f.Close()
-	}
-	if st, err := ready.Dir.Lstat(ready.Name); err == nil {
-		after = change.ModeOf(st.Mode)
-	}
-	return before, after
 }
 
 func (t *takingOver) render(o *hooks.Outcome) (hooks.Result, error) {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,7 @@ func (p *stagedRun) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer c.profile.Close() // of no effect the second time
 	c.stage.ctx = ctx
 	c.stage.note.Since = awaitTick(c.arrived)
-	outcome, err := c.perform(&ctx, p.dir)
+	outcome, err := c.bounded(&ctx, p.dir)
 	if err != nil {
 		return nil, errors.Join(err, c.dropStage())
 	}
@@ -134,6 +135,23 @@ func (p *stagedRun) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c.explain()
 	c.left(outcome, c.profile.Close())
 	return outcome, nil
+}
+
+var errLayerFull = errors.New("its layer is full")
+
+// bounded runs the command, and ends it where it writes too much.
+func (c *commandCall) bounded(ctx *context.Context, dir *os.File) (*hooks.Outcome, error) {
+	most := cmp.Or(c.LayerBytes, staging.MaxBytes)
+	running, end := context.WithCancelCause(*ctx)
+	defer end(nil)
+	watched, done := context.WithCancel(running)
+	defer done()
+	go c.stage.layers.Bounded(watched, most, func() { end(errLayerFull) })
+	outcome, err := c.perform(&running, dir)
+	if err == nil && errors.Is(context.Cause(running), errLayerFull) {
+		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("The command was ended, and nothing of what it did was taken over: it had written more than %d MiB.", most>>20))
+	}
+	return outcome, err
 }
 
 // lookAtStage finds what the command did. The layer of one that was cancelled, or changed nothing but what is built, goes.
@@ -210,7 +228,7 @@ func (c *commandCall) takeOver(recordID string) error {
 	if err != nil {
 		return err
 	}
-	result := c.engine.Run(s.ctx, commitOf(c.Commands, c.named()), c.call.Inner(commitName, arguments))
+	result := c.engine.Run(s.ctx, commitOf(c.Commands, c), c.call.Inner(commitName, arguments))
 	if result.Refusal == nil {
 		s.taken = &stagedResult{}
 		return json.Unmarshal(result.Structured, s.taken)

@@ -173,9 +173,22 @@ func (l *lookup) find(prefix string) ([]record.Entry, error) {
 		if c := lines[0].Command; c != nil && c.Started {
 			return nil, l.startOnly(id, c.Job)
 		}
+		if taken, err := l.takenOver(id); taken != "" || err != nil {
+			return l.find(taken)
+		}
 		return nil, fmt.Errorf("%w: %s is a record of kind %s that names no changed files", ErrNoRecord, id, lines[0].Kind)
 	}
 	return lines, nil
+}
+
+// takenOver is the record of what was taken over of the layer of a command; "" where nothing was.
+func (l *lookup) takenOver(command string) (id string, err error) {
+	err = l.scan([]string{`"ran":"` + command}, func(e record.Entry) {
+		if e.Detail["ran"] == command {
+			id = whole(e)
+		}
+	})
+	return id, err
 }
 
 // lines gives the ledger lines of records whose id, or whose whole's id, begins with prefix.

@@ -224,10 +224,21 @@ func (a *Abandoned) sweepDir(dir *durable.Dir, at, token string, spared map[stri
 	all := err == nil
 	for _, e := range entries {
 		if IsTemp(e.Name()) && strings.HasPrefix(e.Name(), tempPrefix+token+"-") {
-			all = !spared[path.Join(at, e.Name())] && dir.Remove(e.Name()) == nil && all
+			all = !spared[path.Join(at, e.Name())] && removeTemp(dir, e) == nil && all
 		}
 	}
 	return all
+}
+
+// removeTemp removes a temporary file, or a directory that was on its way out. What others have put into that is kept.
+func removeTemp(dir *durable.Dir, e fs.DirEntry) error {
+	if !e.IsDir() {
+		return dir.Remove(e.Name())
+	}
+	if dir.RemoveDir(e.Name()) == nil {
+		return nil
+	}
+	return dir.Move(e.Name(), dir, strings.TrimSuffix(e.Name(), tempSuffix)+keptSuffix)
 }
 
 // sweepNameless looks at files whose process cannot be known, because its sign of life was deleted or could not be

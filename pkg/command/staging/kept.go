@@ -22,6 +22,9 @@ const (
 	MaxKeptBytes = 4 << 30
 )
 
+// MaxBytes bounds what one command may write to its layers.
+const MaxBytes = 16 << 30
+
 // maxNote bounds what is read of a note, in bytes.
 const maxNote = 4 << 20
 

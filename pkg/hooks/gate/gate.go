@@ -163,7 +163,7 @@ func needsApproval(_ context.Context, _ *Gate, c *hooks.Call) hooks.Decision {
 	if asks := c.Effects.Asks; asks != nil {
 		return hooks.Ask(hooks.PolicyAsk, asks)
 	}
-	if skips(c) || c.Intent == nil || !c.Ignore.NeedsApproval(c.Intent.ID) {
+	if skips(c) || c.Effects.Answered || c.Intent == nil || !c.Ignore.NeedsApproval(c.Intent.ID) {
 		return hooks.Allow()
 	}
 	return hooks.Ask(hooks.PolicyAsk, refusal.Newf(refusal.ApprovalRequired,

@@ -46,7 +46,7 @@ func (r *Recorder) policyOf(call *hooks.Call) string {
 
 // judged is what a call was judged on, as the record of one that is refused has it.
 func (r *Recorder) judged(call *hooks.Call) *record.Judged {
-	j := &record.Judged{Elicit: call.CanElicit(), Selection: selectionOf(call.SessionErr), Declared: string(call.Declared), Asks: call.Effects.Asks != nil, Selects: call.Effects.Selects}
+	j := &record.Judged{Elicit: call.CanElicit(), Selection: selectionOf(call.SessionErr), Declared: string(call.Declared), Asks: call.Effects.Asks != nil, Selects: call.Effects.Selects, Answered: call.Effects.Answered}
 	if call.Class != hooks.Destructive {
 		j.Class = string(call.Class)
 	}

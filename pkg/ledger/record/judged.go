@@ -23,6 +23,8 @@ type Judged struct {
 	Asks bool `json:"asks,omitzero"`
 	// Selects is the intent that the call was to select, where the record is of no selection.
 	Selects string `json:"selects,omitzero"`
+	// Answered: the call went on with one of which everything was asked that is asked of each call of the intent.
+	Answered bool `json:"answered,omitzero"`
 	// Declared is the mutation class, where the record has no Class.
 	Declared string `json:"declared,omitzero"`
 	// Files are all that the call meant to touch; none where the record's changes are just these.
