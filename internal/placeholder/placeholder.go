@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -47,38 +46,7 @@ func Contents() []string {
 const temporaryPrefix, temporarySuffix = ".orchestra-", ".tmp"
 
 // NewTemporary names a placeholder on the way to its place, or away from it.
-func NewTemporary() string {
-	name := temporaryPrefix + rand.Text() + temporarySuffix
-	given.Lock()
-	defer given.Unlock()
-	if len(given.names) >= maxGiven {
-		clear(given.names)
-	}
-	given.names[name] = true
-	return name
-}
-
-// given are the names that this process has made and nobody has asked about yet.
-var given = struct {
-	sync.Mutex
-	names map[string]bool
-}{names: map[string]bool{}}
-
-// maxGiven bounds them; those of a command are some dozens.
-const maxGiven = 4096
-
-// Took reports whether NewTemporary of this process has made a name, the first time that it is asked: then nobody else can
-// have known it before. Of one that was made long ago it may report false.
-func Took(name string) bool {
-	if !Temporary(name) {
-		return false
-	}
-	given.Lock()
-	defer given.Unlock()
-	made := given.names[name]
-	delete(given.names, name)
-	return made
-}
+func NewTemporary() string { return temporaryPrefix + rand.Text() + temporarySuffix }
 
 // Temporary reports whether a name can be one of NewTemporary.
 func Temporary(name string) bool {

@@ -119,6 +119,16 @@ func (f *family) remove(p *process) {
 	delete(f.live, p.pid)
 }
 
+// single reports whether the command is known to have given no file one more name. It is for after reap.
+func (p *process) single() bool {
+	select {
+	case <-p.reaped:
+		return !p.held.Linked()
+	default:
+		return false
+	}
+}
+
 // reap returns the exit code and the signal of the shell, or -1 if it could not be killed; it is then reaped when it ends by itself.
 func (p *process) reap() (code int, signal string) {
 	close(p.release)

@@ -162,6 +162,7 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 		<-drained
 	}
 	result.ExitCode, result.Signal = shell.reap()
+	result.Single = shell.single() && len(result.Survivors) == 0
 	if len(result.Survivors) > 0 {
 		result.Warnings = append(result.Warnings,
 			fmt.Sprintf("Processes of the command could not be ended: %v.", result.Survivors))

@@ -117,6 +117,8 @@ type Result struct {
 	// ArtifactBytes is how much is kept there; less than OutputBytes when a cap was reached.
 	ArtifactBytes int64
 
+	// Single: no process of the command gave a file one more name (a hard link). False is also that nobody knows.
+	Single bool
 	// Limit is how the command was held to Spec.MaxProcesses.
 	Limit Limit
 	// Left: with Spec.Through, what the shell left running did not end soon, and was ended.

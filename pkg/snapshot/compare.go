@@ -28,7 +28,6 @@ type comparison struct {
 // compare holds the directory against what is kept of it, which it brings up to date.
 func (c *comparison) compare() {
 	n := c.task.node
-	n.area = c.area
 	c.keeper.notices.watch(c.at, n)
 	n.problem, n.stirred, n.blind = "", false, false
 	c.old = n.reader()

@@ -12,9 +12,10 @@ func (k *Keeper) Watching(most int) {
 }
 
 // RunsOut has a keeper find that there are no watches left for anybody, and says how many it has then.
-func (k *Keeper) RunsOut() int {
+func (k *Keeper) RunsOut() (before, left int) {
+	before = len(k.notices.nodes)
 	k.notices.giveBack()
-	return len(k.notices.nodes)
+	return before, len(k.notices.nodes)
 }
 
 // NoOpens has a keeper not be told of files that are opened.

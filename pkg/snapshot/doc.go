@@ -13,14 +13,15 @@
 // everything.
 //
 // The look after a command is at everything too, as commands have ways around the notices: a name elsewhere for a file, a process
-// that goes on, an open file from somebody. Of one that is held so that it has not ([Window.Enclosed]), and that ran alone, it
-// is where the kernel told of something, if that is all that there was:
+// that goes on, an open file from somebody. Of one that had none ([Window.Enclosed]), and that ran alone, it is where the
+// kernel told of something, if that is all that there was:
 //   - It tells of each directory, and of each file that is opened in one (fanotify): who writes a file has opened it, also
 //     where the notice of the write or of the closing comes later, or never, as for a mapping. The last look left nothing out.
-//   - Each name that was added is there, moved once at most, and the only one of its file. So a second name, by which a file
-//     can be written unnoticed, has everything looked at; and so does one that came and went, and a directory that was made or
-//     moved, as it could have had such a name when nobody told of it yet. The server's placeholders are known by their names.
 //   - There were not more notices than the kernel keeps, and no mounts changed.
+//
+// Where nobody tells, as in git's store and in a directory that was just made, such a command can do nothing unseen: it gave no
+// file a second name, and what has one of before is looked at each time. So a file comes there only by a move, of which the
+// directory told that it left; a directory that is moved goes on telling of what is in it; and what came to stay is all read.
 //
 // A user has a bounded number of watches. Half of it is taken (fs.inotify.max_user_watches), and as many of fanotify's; where
 // there are none left for others, half of those is given back. What is not watched is looked at each time, and then so is

@@ -51,9 +51,7 @@ func openNotices() *notices { return nil }
 
 func (*notices) close() {}
 
-func (*notices) take() (all, names bool) { return false, false }
-
-func (*notices) named() bool { return false }
+func (*notices) take() (all bool) { return false }
 
 func (*notices) opened() (all bool) { return false }
 

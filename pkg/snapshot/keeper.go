@@ -221,13 +221,12 @@ func (k *Keeper) walk(end []*Window, running bool) (*walk, error) {
 	if k.notices == nil {
 		k.notices = openNotices()
 	}
-	told, names := k.notices.take()
+	told := k.notices.take()
 	// If no command runs, nor did when the last walk was made, what changed since is the work of the server's tools and of
-	// people, which the kernel's notices tell of. Commands have ways around those, as far as nothing holds them.
+	// people, which the kernel's notices tell of. Commands have ways around those; see the package's documentation.
 	w.partly = told && k.walked && unseen == nobodyRuns && k.unseen == nobodyRuns
 	if running && w.partly {
-		w.named = k.notices.named
-		w.partly = names && k.whole && k.enclosed(end) && k.notices.opened()
+		w.partly = k.whole && k.enclosed(end) && k.notices.opened()
 	}
 	if w.partly {
 		k.root.find()

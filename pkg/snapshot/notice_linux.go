@@ -3,7 +3,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -34,7 +33,6 @@ type notices struct {
 	most int
 	// local are the file systems where nobody else changes files unnoticed, by their device.
 	local map[uint64]bool
-	names names
 	opens *opens
 }
 
@@ -82,16 +80,14 @@ func (n *notices) close() {
 	n.opens.close()
 }
 
-// take marks the directories in which something happened since the last time. It reports whether that is all that did, and
-// whether it is also where names were added and moved of what may have had another before; see names.
-func (n *notices) take() (all, names bool) {
+// take marks the directories in which something happened since the last time, and reports whether that is all that did.
+func (n *notices) take() (all bool) {
 	if n == nil {
-		return false, false
+		return false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all = !n.mounted()
-	n.names.begin()
 	buf := make([]byte, 64<<10)
 	for {
 		size, err := unix.Read(n.fd, buf)
@@ -99,51 +95,30 @@ func (n *notices) take() (all, names bool) {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
-			return all, n.names.settled()
+			return all
 		case err != nil || size <= 0:
-			return false, false
+			return false
 		}
 		for rest := buf[:size]; len(rest) >= unix.SizeofInotifyEvent; {
-			event, length := notice{
-				watch: int32(binary.NativeEndian.Uint32(rest)), mask: binary.NativeEndian.Uint32(rest[4:]), cookie: binary.NativeEndian.Uint32(rest[8:]),
-			}, int(binary.NativeEndian.Uint32(rest[12:]))
-			event.name, _, _ = bytes.Cut(rest[unix.SizeofInotifyEvent:][:length], []byte{0})
-			rest = rest[unix.SizeofInotifyEvent+length:]
-			all = n.heard(&event) && all
+			all = n.heard(int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])) && all
+			rest = rest[unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(rest[12:])):]
 		}
 	}
 }
 
-// notice is one event of inotify.
-type notice struct {
-	watch        int32
-	mask, cookie uint32
-	name         []byte
-}
-
-// heard reports whether something else happened than what the notice tells.
-func (n *notices) heard(event *notice) (all bool) {
-	ended := event.mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
-	for _, dir := range n.nodes[event.watch] {
+// heard reports whether something else happened than what a notice tells.
+func (n *notices) heard(watch int32, mask uint32) (all bool) {
+	ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
+	for _, dir := range n.nodes[watch] {
 		dir.stirred = true
 		if ended {
 			dir.watch = 0
 		}
 	}
 	if ended {
-		delete(n.nodes, event.watch)
+		delete(n.nodes, watch)
 	}
-	if !slices.ContainsFunc(n.nodes[event.watch], func(dir *node) bool { return dir.area == governance }) {
-		n.names.heard(event)
-	}
-	return event.mask&unix.IN_Q_OVERFLOW == 0
-}
-
-// named reports whether each name that was added since the last but one time is there, and has a file of its own.
-func (n *notices) named() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.names.own(n.nodes)
+	return mask&unix.IN_Q_OVERFLOW == 0
 }
 
 // opened marks the directories in which a file was opened since the last time, and reports whether those are all.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,50 +106,33 @@ func TestNoNoticesWhileACommandRuns(t *testing.T) {
 	b.want(b.end(running), "modified mapped")
 }
 
-// A keeper with the kernel's notices and one without find the same, whatever happens between commands and in them, which are
-// enclosed.
+// A keeper with the kernel's notices and one without find the same, whatever happens between commands and in them. Those are enclosed
+// that give no file one more name.
 func TestNoticesChangeNothing(t *testing.T) {
 	b := newBench(t)
+	b.run("git init -qb main; git config core.createObject rename; git config gc.auto 0; git commit -q --allow-empty -m one")
 	deaf := snapshot.Open(b.options)
 	deaf.Deaf()
-	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/a", "g/a", "g/d/a"}
-	step := func(ways int) {
-		one, other := names[random.IntN(len(names))], names[random.IntN(len(names))]
-		switch random.IntN(ways) {
-		case 0, 1, 2:
-			b.run(fmt.Sprintf("mkdir -p $(dirname %s) 2>/dev/null; echo %d > %s || true", one, random.IntN(5), one))
-		case 3:
-			b.run(fmt.Sprintf("rm -rf ./%s", one))
-		case 4:
-			b.run(fmt.Sprintf("mv -T ./%s ./%s 2>/dev/null || true", one, other))
-		case 5:
-			b.run(fmt.Sprintf("mv -T ./$(dirname %s) ./$(dirname %s) 2>/dev/null || true", one, other))
-		case 6:
-			b.run(fmt.Sprintf("ln -f ./%s ./%s 2>/dev/null || true", one, other))
-		case 7:
-			b.run(fmt.Sprintf("chmod %s ./%s 2>/dev/null || true", []string{"600", "644"}[random.IntN(2)], one))
-		case 8:
-			b.run(fmt.Sprintf("echo x > ./n && mv -T ./n ./%s 2>/dev/null || true", one))
-		case 9: // only by commands: see the package's documentation
-			b.run(fmt.Sprintf("ln ./%s ./n 2>/dev/null && echo linked > ./n && rm ./n || true", one))
-		}
-	}
-	partly, enclosed := 0, 0
-	for round := range 120 {
-		for range random.IntN(4) {
-			step(9)
+	steps := &steps{bench: b, random: rand.New(rand.NewPCG(1, 2))}
+	partly, enclosed, single := 0, 0, 0
+	for round := range 200 {
+		for range steps.random.IntN(4) {
+			steps.take(15)
 		}
 		silent, err := deaf.Begin(t.Context(), nil)
 		b.must(err)
 		w := b.begin()
-		w.Enclosed()
 		if b.keeper.Partly() {
 			partly++
 		}
 		check.Must(t, !deaf.Partly(), "a keeper without notices looked at a part")
-		for range random.IntN(4) {
-			step(10)
+		links := false
+		for range steps.random.IntN(4) {
+			links = steps.take(16) || links
+		}
+		if !links {
+			w.Enclosed()
+			single++
 		}
 		got := told(b.end(w))
 		if b.keeper.Partly() {
@@ -160,5 +144,56 @@ func TestNoticesChangeNothing(t *testing.T) {
 			t.Fatalf("round %d: with notices\n  %s\nwithout\n  %s", round, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 		}
 	}
-	check.That(t, partly >= 100 && enclosed >= 20, "of 120 looks before only %d were at a part, and of those after %d", partly, enclosed)
+	check.That(t, partly >= 160 && enclosed >= single*9/10, "of 200 looks before only %d were at a part, and of %d after %d", partly, single, enclosed)
+}
+
+// steps are what somebody does at random.
+type steps struct {
+	*bench
+	random *rand.Rand
+}
+
+// take does one of the first of some ways, and reports whether a file got one more name.
+func (s *steps) take(ways int) (links bool) {
+	names := []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/a", "g/a", "g/d/a", ".git/objects/x", ".git/objects/zz/x", ".git/hooks/x", ".git/hooks/y/x"}
+	name := func() string { return names[s.random.IntN(len(names))] }
+	try := func(format string, args ...any) {
+		s.run(fmt.Sprintf("{ "+format+"; } >/dev/null 2>&1 || true", args...))
+	}
+	one, other := name(), name()
+	switch s.random.IntN(ways) {
+	case 0, 1, 2:
+		try("mkdir -p $(dirname %s); echo %d > %s", one, s.random.IntN(5), one)
+	case 3:
+		try("rm -rf ./%s", one)
+	case 4:
+		try("mv -T ./%s ./%s", one, other)
+	case 5:
+		if one, other = path.Dir(one), path.Dir(other); one != "." && one != ".git/objects" {
+			try("mv -T ./%s ./%s", one, other)
+		}
+	case 6:
+		try("ln -f ./%s ./%s", one, other)
+		return true
+	case 7:
+		try("chmod %s ./%s", []string{"600", "644"}[s.random.IntN(2)], one)
+	case 8:
+		try("echo x > ./n && mv -T ./n ./%s", one)
+	case 9:
+		try("mv -T ./%s ./n && mkdir -p x && mv n x && echo moved > x/n && mv -T x/n ./%s; rm -rf ./n ./x", one, one)
+	case 10:
+		try("git add -A; git commit -qm more")
+	case 11:
+		try("git status; git diff")
+	case 12:
+		try("git checkout -qB b%d; git reset -q --hard HEAD~%d", s.random.IntN(3), s.random.IntN(3))
+	case 13:
+		try("git stash -qu; git stash pop -q")
+	case 14:
+		try("git pack-refs --all; git gc -q")
+	case 15: // only by commands: see the package's documentation
+		try("ln ./%s ./n && echo linked > ./n && rm ./n", one)
+		return true
+	}
+	return false
 }

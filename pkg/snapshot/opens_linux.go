@@ -39,9 +39,10 @@ func (o *opens) close() {
 
 // watch has the kernel tell of a directory, if it can. That directories are opened it does not tell.
 func (o *opens) watch(h *handle, dir *node) {
-	if o == nil || dir.opened != 0 {
+	if o == nil {
 		return
 	}
+	o.forget(dir) // what was told of can be gone, and this one have its number
 	called, ok := handleOf(h.Fd())
 	if !ok || unix.FanotifyMark(o.fd, unix.FAN_MARK_ADD, unix.FAN_OPEN|unix.FAN_EVENT_ON_CHILD, h.Fd(), "") != nil {
 		return

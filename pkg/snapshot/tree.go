@@ -22,7 +22,6 @@ type node struct {
 	// the last look. blind: something in it can change without one.
 	watch          int32
 	stirred, blind bool
-	area           area
 	// due: the directory has to be looked into; below: one below it has.
 	due, below bool
 	// opened is what the kernel calls the directory when it tells that a file in it was opened, 0 if it does not.

@@ -43,9 +43,6 @@ type walk struct {
 	unseen int64
 	// partly has only what the kernel's notices told of looked into, until it turns out that this is not enough.
 	partly bool
-	// named reports whether all names that were added since the last walk have a file of their own; nil where that is
-	// no matter.
-	named func() bool
 	// linked: a file has several names that had one. What is known of the others may be out of date.
 	linked atomic.Bool
 	// left is how many bytes may still be read, and hold how many of contents may still be held in memory.
@@ -65,7 +62,7 @@ type walk struct {
 // run walks.
 func (w *walk) run(root *node) error {
 	err := w.once(root)
-	if err == nil && w.partly && (w.linked.Load() || w.named != nil && !w.named()) {
+	if err == nil && w.partly && w.linked.Load() {
 		w.partly = false
 		err = w.once(root)
 	}

@@ -48,9 +48,9 @@ type pending struct {
 	shared, nobodys bool
 }
 
-// Enclosed says of the command, before it starts, that the kernel lets none of its processes outlive it, that it gets no
-// open file of the workspace from elsewhere, that it can make nothing in .orchestration, and give nothing in the workspace another
-// name where nobody looks: outside, or in git's store. Then what the kernel tells of may be all that End looks at.
+// Enclosed says of a command that has ended, before End, that the kernel let none of its processes outlive it, that it got no
+// open file of the workspace from elsewhere, and that it gave no file one more name. Then what the kernel tells of may be all
+// that End looks at.
 func (w *Window) Enclosed() {
 	w.keeper.mu.Lock()
 	defer w.keeper.mu.Unlock()

@@ -46,10 +46,7 @@ func (c *commandCall) run(ctx context.Context, spec command.Spec) (command.Resul
 	if c.client.Run == nil {
 		return c.Runner.Run(ctx, spec)
 	}
-	r := &ClientRun{Call: c.call, Spec: spec, Own: c.profile.Environment(nil)}
-	if c.git.Changes {
-		r.Own = append(r.Own, gitSettings()...)
-	}
+	r := &ClientRun{Call: c.call, Spec: spec, Own: append(c.profile.Environment(nil), c.gitSettings()...)}
 	weaker, err := c.weaker(ctx)
 	if err != nil {
 		return command.Result{}, err

@@ -199,7 +199,6 @@ func (c *commandCall) artifactID() string {
 // observed is the command as what it does is observed.
 func (c *commandCall) observed() *observe.Command {
 	o := &observe.Command{Judge: c.judge(), Text: c.args.Command, Cwd: c.cwd.Path, Reading: c.effect.Reading, Places: c.profile.Places}
-	o.Apart = c.profile.Apart() && c.client.Run == nil
 	if where, err := c.Profiles.Rehearsable(); err == nil && where.Common != "" {
 		store := replay.NewStore(where.Common, where.Own, nil)
 		o.Store = &store
@@ -275,6 +274,9 @@ func (p *preparedCommand) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	outcome, err := c.perform(&ctx, p.dir)
 	if err != nil {
 		return nil, err
+	}
+	if c.result.Single && c.profile.Apart() {
+		p.baseline.Enclosed()
 	}
 	c.profile.Vacate() // before the look at what changed: nobody changed it
 	closed := make(chan error, 1)

@@ -214,22 +214,27 @@ func (c *commandCall) unrehearsed(err error) error {
 	return c.typed(refusal.Newf(refusal.CommandBlocked, "What %s would change could not be found out before it runs (%v).", c.git.First, err))
 }
 
-// gitSettings keep git from what has nothing to do with a line and would be stopped: it writes its configuration for a new
-// branch, and tidies up behind some commands.
-func gitSettings() []string {
-	return []string{"GIT_CONFIG_COUNT=3",
-		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
-		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
-		"GIT_CONFIG_KEY_2=branch.autoSetupMerge", "GIT_CONFIG_VALUE_2=false"}
+// gitSettings are for a line with git commands. Git gives its new objects their place by a rename and not by a link and the removal
+// of the first name: files that get more names have the whole workspace looked at afterwards. If the line changes files, it is
+// kept from what has nothing to do with that and would be stopped: git writes its configuration for a new branch, and tidies up
+// behind some commands.
+func (c *commandCall) gitSettings() (env []string) {
+	if !runsGit(c.effect.Reading) {
+		return nil
+	}
+	settings := []string{"core.createObject", "rename"}
+	if c.git.Changes {
+		settings = append(settings, "gc.auto", "0", "maintenance.auto", "false", "branch.autoSetupMerge", "false")
+	}
+	for i := 0; i < len(settings); i += 2 {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, settings[i+1]))
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)/2))
 }
 
 // environment is that of the command in a box.
 func (c *commandCall) environment(in *profile.Profile) []string {
-	env := in.Environment(command.FilterEnv(os.Environ(), c.KeepEnv...))
-	if c.git.Changes {
-		env = append(env, gitSettings()...)
-	}
-	return env
+	return append(in.Environment(command.FilterEnv(os.Environ(), c.KeepEnv...)), c.gitSettings()...)
 }
 
 // run runs the line.

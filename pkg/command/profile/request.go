@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
-	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
@@ -97,13 +96,9 @@ type Profile struct {
 }
 
 // Apart reports whether the level keeps all that can be written outside of the workspace from having a way to what is in
-// it: then no file of the workspace can get a name there. For a place that the operator named outside nobody knows that, as
-// the mounts may have the workspace in it once more.
-func (r *Profile) Apart() bool {
-	return r.Level == sandbox.Full && !r.elsewhere && !slices.ContainsFunc(r.Sandbox.Writable, func(place string) bool {
-		return place != r.Sandbox.Workspace && within(place, r.Sandbox.Workspace)
-	})
-}
+// it. For a place that the operator named outside nobody knows that, as the mounts may have a layer there that lies over the
+// workspace: what is done in it the kernel tells nobody.
+func (r *Profile) Apart() bool { return r.Level == sandbox.Full && !r.elsewhere }
 
 // Rehearsed are the directories whose changes a rehearsal takes: the workspace, and where its .git is a pointer the git
 // directory that all work trees share, with the part of this one. Common is the git directory, Own that of a linked

@@ -34,6 +34,8 @@
 // It replaces /tmp and /var/tmp by Temp, /run by nothing, /dev by the devices that tools need and /proc by that of the command
 // alone. The workspace, what is Writable, and the directories that HOME and PATH name stay where they are.
 //
+// Where no layers are, [Held.Linked] says whether the command gave a file one more name.
+//
 // What is Frozen and absent gets a placeholder in the real file system (package internal/placeholder) from Start until Close, with a
 // shared flock on it by each process that relies on it. After a kill, whoever freezes the same path next takes it over, and [Sweep]
 // removes it. A start costs two to three milliseconds more than without a profile, and about 15 microseconds for each mask.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,7 +36,7 @@ func startFull(cmd *exec.Cmd, profile *Profile, supervised bool) (*Held, error) 
 		return nil, fmt.Errorf("%w: there is no profile", ErrUnavailable)
 	}
 	layout := &layout{profile: profile, kinds: map[string]helper.Kind{}, contents: map[string]string{}}
-	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release}
+	held := &Held{ended: make(chan struct{}), gone: make(chan struct{}), release: layout.release, linked: !layout.tellsLinks(supervised)}
 	is := ErrUnavailable
 	err := layout.addPaths()
 	if err == nil {
@@ -252,12 +253,20 @@ func (h *Held) listen(conversation *os.File) {
 	defer close(h.gone)
 	defer conversation.Close()
 	in := bufio.NewReaderSize(conversation, 16)
-	kind, number, err := receive(in)
-	if err == nil && kind == helper.Ended {
-		h.status, h.known = syscall.WaitStatus(number), true
+	end := sync.OnceFunc(func() { close(h.ended) })
+	defer end()
+	for {
+		kind, number, err := receive(in)
+		switch {
+		case err != nil:
+			return
+		case kind == helper.Linked:
+			h.linked = true
+		case kind == helper.Ended:
+			h.status, h.known = syscall.WaitStatus(number), true
+			end() // what the command left may go on
+		}
 	}
-	close(h.ended)
-	io.Copy(io.Discard, in)
 }
 
 // receive reads one message. A step that failed is an error that wraps its number.

@@ -66,9 +66,12 @@ func (l *layout) plan(cmd *exec.Cmd, supervised bool) (*helper.Plan, error) {
 	if supervised {
 		p.Supervised = 1
 	}
-	p.Filter, err = seccompFilter(supervised)
+	p.Filter, err = seccompFilter(supervised, l.tellsLinks(supervised))
 	return p, err
 }
+
+// tellsLinks: it is said whether the command gave a file one more name. On layers nobody asks.
+func (l *layout) tellsLinks(supervised bool) bool { return supervised && len(l.profile.Layers) == 0 }
 
 // startIn finds the path of the directory that the command was to start in, and
 // what tells it from another one that is put in its place.

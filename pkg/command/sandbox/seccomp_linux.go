@@ -30,11 +30,15 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 // that no build needs and attacks begin with.
 //
 // With a supervisor (package internal/helper/supervisor) a command has Unix sockets, and is
-// connected to those of the command only; without one it has only connected pairs.
-func seccompFilter(supervised bool) ([]byte, error) {
+// connected to those of the command only; without one it has only connected pairs. If links are told of, the supervisor hears
+// of each call that can give a file one more name.
+func seccompFilter(supervised, links bool) ([]byte, error) {
 	p := native()
 	if supervised {
 		p.deny(asked, unix.SYS_CONNECT, unix.SYS_LISTEN)
+	}
+	if links {
+		p.deny(asked, linking()...)
 	}
 	// Programs have another way, which they take where the kernel does not have these: clone3 hides its flags from a filter,
 	// and io_uring does the work of other calls unseen by it.

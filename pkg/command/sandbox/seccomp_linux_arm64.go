@@ -7,5 +7,8 @@ const auditArchitecture = unix.AUDIT_ARCH_AARCH64
 // forbiddenHere are the calls that not all architectures have.
 func forbiddenHere() []uint32 { return []uint32{unix.SYS_KEXEC_FILE_LOAD} }
 
+// linking are the calls that give a file one more name.
+func linking() []uint32 { return []uint32{unix.SYS_LINKAT} }
+
 // sysOpen is a call that not all architectures have; 0 is that this one has not.
 const sysOpen = 0

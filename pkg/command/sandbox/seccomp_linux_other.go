@@ -7,5 +7,7 @@ const auditArchitecture = 0
 
 func forbiddenHere() []uint32 { return nil }
 
+func linking() []uint32 { return nil }
+
 // sysOpen is a call that not all architectures have; 0 is that this one has not.
 const sysOpen = 0

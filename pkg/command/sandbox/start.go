@@ -52,6 +52,7 @@ type Held struct {
 
 	status syscall.WaitStatus
 	known  bool
+	linked bool
 }
 
 // Ended is closed when the command itself has ended, while what it left behind may run on until cmd.Process is killed.
@@ -71,6 +72,10 @@ func (h *Held) Status() (status syscall.WaitStatus, known bool) {
 	<-h.ended
 	return h.status, h.known
 }
+
+// Linked reports whether a process of the command may have given a file one more name (a hard link): false only at Full, where
+// sockets are connected by a supervisor. It is for when Close has returned.
+func (h *Held) Linked() bool { return h == nil || h.linked }
 
 // Close takes back what was put into the file system for the command, and what answers for it in this process. It is to
 // be called once, when cmd.Process was waited for.

@@ -67,9 +67,6 @@ type Command struct {
 	Places []string
 	// Store is git's, where the workspace has one that can be looked at; else nil.
 	Store *replay.Store
-	// Apart: the level keeps what is outside of the workspace from having a way to what is in it, and this server runs the
-	// command.
-	Apart bool
 	// Exempt are the paths out of scope that a rehearsal found to be what git makes of people's commits; nil where
 	// there was none. Overtaken refuses a line that was rehearsed when the refs said something else.
 	Exempt    map[string]bool
@@ -109,11 +106,11 @@ func (o *Observer) Begin(ctx context.Context, c *Command) (_ *Baseline, err erro
 	if b.window, err = o.Snapshots.Begin(ctx, func(path string) bool { return c.Exempt[path] || judge.Allows(path) }); err != nil {
 		return nil, fmt.Errorf("the workspace could not be looked at before the command, which was not started: %w", err)
 	}
-	if c.Apart && !c.Judge.Git {
-		b.window.Enclosed()
-	}
 	return b, b.lookBeside(ctx)
 }
+
+// Enclosed says of the command, before Finish, what snapshot.Window.Enclosed does.
+func (b *Baseline) Enclosed() { b.window.Enclosed() }
 
 // Discard ends it for a command that did not run. After Finish it has no effect.
 func (b *Baseline) Discard() {

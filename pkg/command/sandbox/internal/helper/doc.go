@@ -39,4 +39,5 @@ const (
 	Failed  = 'E' // a step did, and nothing was started: the error's number, and the step
 	Started = 'S' // the command runs: its process id inside
 	Ended   = 'X' // it has ended: its wait status
+	Linked  = 'L' // a process of it is about to give a file one more name, for the first time
 )

@@ -43,13 +43,16 @@ func run() {
 	}
 	must(enter(&plan), "enter the directory", plan.Dir)
 	keepMasks(&plan)
+	started := make(chan struct{})
 	if plan.Supervised == 0 {
 		surrender(&plan)
 	} else {
-		listener := supervise()
+		listener := supervise(started)
 		listener <- surrender(&plan)
 	}
-	syscall.Exit(watch(start(&plan)))
+	command := start(&plan)
+	close(started)
+	syscall.Exit(watch(command))
 }
 
 // hear reads the plan.
@@ -65,13 +68,14 @@ func hear() []byte {
 	return plan
 }
 
-func say(kind byte, number uint32, text string) {
+// say reports whether the message was sent.
+func say(kind byte, number uint32, text string) bool {
 	message := []byte{kind, byte(number), byte(number >> 8), byte(number >> 16), byte(number >> 24)}
 	if kind == Failed {
 		text = text[:min(len(text), 255)]
 		message = append(append(message, byte(len(text))), text...)
 	}
-	whole(syscall.Write, message)
+	return whole(syscall.Write, message)
 }
 
 // whole reads or writes all of some bytes of the conversation.

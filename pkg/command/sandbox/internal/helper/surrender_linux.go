@@ -158,15 +158,18 @@ func connectSelf() error {
 	return err
 }
 
-// supervise starts the thread that connects sockets for the command, with the rights of before the surrender and
+// supervise starts the thread that connects sockets for the command and tells of links, with the rights of before the surrender and
 // without its filter, and returns when that waits for the listener. Others come of it, or of a thread that the runtime
 // started before the surrender, too: run is locked to its own.
-func supervise() chan<- int {
+func supervise(started <-chan struct{}) chan<- int {
 	listener := make(chan int)
 	ready := make(chan struct{})
 	go onOneThread(func() {
 		close(ready)
-		s := supervisor.New(<-listener)
+		s := supervisor.New(<-listener, func() bool {
+			<-started // which is said first
+			return say(Linked, 0, "")
+		})
 		var serve func()
 		serve = func() { s.Serve(func() { go onOneThread(serve) }) }
 		serve()

@@ -5,4 +5,5 @@ const (
 	SysStatx   = 332
 	SysSeccomp = 317
 	SysVMRead  = 310 // process_vm_readv
+	SysLink    = 86  // link
 )

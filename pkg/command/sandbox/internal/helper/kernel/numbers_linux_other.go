@@ -7,4 +7,5 @@ const (
 	SysStatx   = ^uintptr(0)
 	SysSeccomp = ^uintptr(0)
 	SysVMRead  = ^uintptr(0)
+	SysLink    = -1
 )

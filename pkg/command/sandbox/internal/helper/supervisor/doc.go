@@ -10,6 +10,9 @@
 // the name leads to, asks the kernel who listens there (unix_diag), and connects by the held file, if all of them were noted: a
 // file belongs to one listener for ever, so there is nothing to be exchanged between.
 //
+// The same filter may put link and linkat to it. Whoever started the command is told before the first of them goes on, whatever
+// it names: that is all that is asked about them.
+//
 // Datagram sockets are no part of this: each message can carry a name, so the filter must refuse them. What listens sees the
 // supervisor as its peer (SO_PEERCRED): the process id is not the caller's.
 //

@@ -16,16 +16,19 @@ const maxListening = 1 << 16
 type Supervisor struct {
 	listener int
 	free     atomic.Int32 // goroutines that can hear a question
+	tell     func() bool
 
 	mu        sync.Mutex
+	linked    bool
 	listening map[uint64]bool // by SO_COOKIE
 	diag      int             // where the kernel is asked who listens; 0 is not open
 	answers   []byte          // room for what it says
 }
 
-// New is the supervisor of a filter, by the descriptor that it came with.
-func New(listener int) *Supervisor {
-	return &Supervisor{listener: listener, listening: map[uint64]bool{}}
+// New is the supervisor of a filter, by the descriptor that it came with. Linked is called before a file gets one more name for the
+// first time; false is that nobody could be told.
+func New(listener int, linked func() bool) *Supervisor {
+	return &Supervisor{listener: listener, tell: linked, listening: map[uint64]bool{}}
 }
 
 // Serve answers questions for as long as there are any. Before something may take long, and nobody else is free, it
@@ -55,9 +58,23 @@ func (s *Supervisor) answer(q *kernel.Question, another func()) {
 		}
 	case syscall.SYS_CONNECT:
 		q.Fail(s.listener, s.connect(q, another))
+	case kernel.SysLink, syscall.SYS_LINKAT:
+		if s.told() {
+			q.Continue(s.listener)
+		} else {
+			q.Fail(s.listener, syscall.EPERM)
+		}
 	default:
 		q.Fail(s.listener, syscall.ENOSYS)
 	}
+}
+
+// told reports whether it was said that files get more names.
+func (s *Supervisor) told() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.linked = s.linked || s.tell()
+	return s.linked
 }
 
 // note remembers the caller's socket, if it is a Unix one.
