@@ -17,7 +17,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
@@ -126,7 +125,7 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		besideDir: sync.OnceValue(func() string { return locate.Beside(root.Name()) }),
 	}
 	l.rotation.ctx, l.rotation.cancel = context.WithCancel(context.Background())
-	l.at.Store(&location{root: root, index: index.New(root)})
+	l.at.Store(newLocation(root, false))
 	opts.LockWait, opts.SegmentSize = cmp.Or(opts.LockWait, defaultLockWait), cmp.Or(opts.SegmentSize, rotation.DefaultSize)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
@@ -210,7 +209,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 func (l *Ledger) writableAt(at *location) error {
 	name := path.Join(segment.Home, segment.SingleName)
 	if l.opts.Layout == LayoutSingle {
-		file, _, err := durable.OpenRegularIn(at.root, name, os.O_WRONLY|os.O_APPEND)
+		file, err := at.top.OpenRegular(name, os.O_WRONLY|os.O_APPEND)
 		if err == nil {
 			return file.Close()
 		}

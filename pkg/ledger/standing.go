@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,13 @@ import (
 // location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.
 type location struct {
 	root   *os.Root
+	top    *segment.Top // of root
 	index  *index.Index
 	beside bool
+}
+
+func newLocation(root *os.Root, beside bool) *location {
+	return &location{root: root, top: segment.Hold(root), index: index.New(root), beside: beside}
 }
 
 // here is where the ledger stands now.
@@ -33,15 +39,14 @@ func (l *Ledger) here() (*location, error) {
 	case root == nil && !was.beside:
 		return was, nil
 	}
-	at := &location{root: l.workspace, index: index.New(l.workspace)}
 	if root != nil {
 		if err := locate.TakeFromTree(context.Background(), l.workspace, root); err != nil {
 			root.Close()
 			return nil, err
 		}
-		at = &location{root: root, index: index.New(root), beside: true}
 		l.wasBeside.Store(true)
 	}
+	at := newLocation(cmp.Or(root, l.workspace), root != nil)
 	if !l.at.CompareAndSwap(was, at) {
 		if at.beside {
 			root.Close()
@@ -111,7 +116,7 @@ func (l *Ledger) leadsNowhere() error {
 	if l.wasBeside.Load() {
 		return nil
 	}
-	target, err := l.workspace.Readlink(path.Join(segment.Home, segment.SingleName))
+	target, err := l.at.Load().top.Readlink(path.Join(segment.Home, segment.SingleName))
 	if err != nil {
 		return nil
 	}
