@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -20,10 +21,13 @@ type location struct {
 	top    *segment.Top // of root
 	index  *index.Index
 	beside bool
+
+	preparing sync.Once
+	prepared  chan struct{} // closed when the index stands, or could not be made
 }
 
 func newLocation(root *os.Root, beside bool) *location {
-	return &location{root: root, top: segment.Hold(root), index: index.New(root), beside: beside}
+	return &location{root: root, top: segment.Hold(root), index: index.New(root), beside: beside, prepared: make(chan struct{})}
 }
 
 // here is where the ledger stands now.
