@@ -27,8 +27,8 @@ const (
 	// recentBytes is how much of the end of the ledger is read while there is no index: some thousand records, in about ten
 	// milliseconds.
 	recentBytes = 4 << 20
-	// indexWait is how long an answer waits for the index all the same: that of a short ledger is made by then, and that of a long one read which an
-	// earlier process has made.
+	// indexWait is how long an answer waits for the index all the same: that of a short ledger is made by then, and one that an
+	// earlier process has made is read.
 	indexWait = 50 * time.Millisecond
 )
 
