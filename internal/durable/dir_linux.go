@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,6 +82,66 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 		return nil, err
 	}
 	return &Dir{fd: fd}, nil
+}
+
+// below has no link followed on the way to what is opened, and nothing opened outside of the directory.
+const below = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS
+
+// OpenDirAt opens the directory at a path of several names, in one call where the kernel has it. None of the names may be
+// a link's.
+func (d *Dir) OpenDirAt(path string) (*Dir, error) {
+	fd, err := d.openat2(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if errors.Is(err, ErrUnsupported) {
+		return d.openDirs(path)
+	}
+	if err != nil {
+		return nil, named("open", path, err)
+	}
+	return &Dir{fd: fd}, nil
+}
+
+// OpenRegularAt opens the file at a path of several names, of which none may be a link's, with flags that must not make one.
+func (d *Dir) OpenRegularAt(path string, flags int) (*os.File, error) {
+	st, err := d.LstatAt(path) // opening a device can act on it
+	if err == nil && !st.Mode.IsRegular() {
+		err = fmt.Errorf("%s is %w", path, ErrNotRegular)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fd, err := d.openat2(path, flags|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if errors.Is(err, ErrUnsupported) {
+		return d.openRegular(path, flags)
+	}
+	if err != nil {
+		return nil, named("open", path, err)
+	}
+	return regular(path, os.NewFile(uintptr(fd), path), nil)
+}
+
+// openat2 is ErrUnsupported where the kernel has no such call, or a filter keeps it from us: an older one knows no better
+// than to say that it is not permitted.
+func (d *Dir) openat2(path string, flags int) (fd int, err error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC), Resolve: below}
+	err = retry(func() error {
+		fd, err = unix.Openat2(d.fd, path, &how)
+		return err
+	})
+	if err == unix.ENOSYS || err == unix.EPERM || err == unix.EAGAIN {
+		err = ErrUnsupported
+	}
+	return fd, err
+}
+
+// openRegular opens a file at a path by the names on the way.
+func (d *Dir) openRegular(name string, flags int) (*os.File, error) {
+	at, err := d.openDirs(path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	file, err := at.openFile(path.Base(name), flags|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return regular(name, file, err)
 }
 
 // Open opens name for reading, whatever kind of file it is; the caller looks at what it got.

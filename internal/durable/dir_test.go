@@ -133,3 +133,39 @@ func TestOpenRaw(t *testing.T) {
 		check.OK(t, f.Close())
 	}
 }
+
+// TestOpenAt goes by paths of several names, in each of the ways that a kernel has.
+func TestOpenAt(t *testing.T) {
+	dir, at := openDir(t, nil)
+	check.OK(t, os.MkdirAll(filepath.Join(at, "a", "b"), 0o755))
+	check.Write(t, at, "a/b/f", "x")
+	check.OK(t, os.Symlink("a", filepath.Join(at, "to-a")))
+	check.OK(t, os.Symlink("b", filepath.Join(at, "a", "to-b")))
+	check.OK(t, os.Symlink("f", filepath.Join(at, "a", "b", "to-f")))
+	for way, opens := range durable.WaysAt(dir) {
+		t.Run(way, func(t *testing.T) {
+			sub, err := opens.Dir("a/b")
+			check.OK(t, err)
+			check.OK(t, sub.Close())
+			file, err := opens.Regular("a/b/f", os.O_RDONLY)
+			check.OK(t, err)
+			check.OK(t, file.Close())
+			for _, name := range []string{"to-a/b", "a/to-b", "a/b/f", "a/b/c"} {
+				if sub, err := opens.Dir(name); err == nil {
+					sub.Close()
+					t.Errorf("%s was opened as a directory", name)
+				}
+			}
+			for _, name := range []string{"to-a/b/f", "a/to-b/f", "a/b/to-f", "a/b", "a/b/c"} {
+				if file, err := opens.Regular(name, os.O_RDONLY); err == nil {
+					file.Close()
+					t.Errorf("%s was opened as a file", name)
+				}
+			}
+			_, err = opens.Regular("a/b/c", os.O_RDONLY)
+			check.Is(t, err, fs.ErrNotExist, "a missing file")
+			_, err = opens.Dir("a/c/d")
+			check.Is(t, err, fs.ErrNotExist, "a missing directory")
+		})
+	}
+}

@@ -80,6 +80,20 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	return child, nil
 }
 
+// OpenDirAt opens the directory at a path of several names, none of which may be a link's.
+func (d *Dir) OpenDirAt(path string) (*Dir, error) { return d.openDirs(path) }
+
+// OpenRegularAt opens the file at a path of several names, of which none may be a link's, with flags that must not make one.
+func (d *Dir) OpenRegularAt(name string, flags int) (*os.File, error) {
+	at, err := d.openDirs(path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	file, _, err := OpenRegularIn(at.root, path.Base(name), flags)
+	return file, err
+}
+
 // Open opens name for reading, whatever kind of file it is; the caller looks at what it got.
 func (d *Dir) Open(name string) (*os.File, error) {
 	var err error

@@ -15,7 +15,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
 const (
@@ -46,11 +45,6 @@ func matches(id string, content []byte) bool {
 // fileOf is the name of a content's file in the store's directory.
 func fileOf(id string) string { return id + suffix }
 
-// directory opens the store's directory; see orchdir.Open.
-func directory(root *os.Root, create bool) (*os.Root, error) {
-	return orchdir.Open(root, create, "cache", "images")
-}
-
 // Get gives a content, if it is kept and is what its id says. It must not be changed.
 func (s *Store) Get(id string) ([]byte, bool) {
 	if !validID(id) {
@@ -71,11 +65,11 @@ func (s *Store) Get(id string) ([]byte, bool) {
 }
 
 func (s *Store) read(id string) ([]byte, error) {
-	dir, err := directory(s.root, false)
+	dir, done, err := s.dir.Open(false)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer done()
 	return durable.ReadRegularIn(dir, fileOf(id), s.options.Largest+overhead)
 }
 

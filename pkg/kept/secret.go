@@ -27,13 +27,13 @@ func (s *Store) obey() (is func(path string) bool, digest string) {
 	if digest == "" || digest == s.obeyed {
 		return is, digest
 	}
-	dir, err := directory(s.root, false)
+	dir, done, err := s.dir.Open(false)
 	if errors.Is(err, fs.ErrNotExist) { // nothing is stored
 		s.obeyed = digest
 		return is, digest
 	}
 	if err == nil {
-		defer dir.Close()
+		defer done()
 		// What this process stored under other rules is not what the file speaks of.
 		if s.obeyed != "" || obeyed(dir) != digest {
 			err = s.sweep(dir, is, digest)
@@ -98,11 +98,11 @@ func (s *Store) Deny(ids ...string) {
 	for _, id := range ids {
 		s.denied[id] = true
 	}
-	dir, err := directory(s.root, false)
+	dir, done, err := s.dir.Open(false)
 	if err != nil {
 		return // nothing is stored
 	}
-	defer dir.Close()
+	defer done()
 	for _, id := range ids {
 		if err := s.remove(dir, fileOf(id)); err != nil {
 			s.complain(err)

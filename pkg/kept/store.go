@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 )
 
 // DefaultLargest bounds one content where Options do not, in bytes.
@@ -55,7 +56,7 @@ type Content struct {
 
 // Store is the contents of one workspace. Its methods may be called concurrently.
 type Store struct {
-	root    *os.Root
+	dir     *orchdir.Held
 	options Options
 
 	mu      sync.Mutex // held while contents are written
@@ -86,7 +87,7 @@ func Open(root *os.Root, o Options) *Store {
 	if o.Secrets == nil {
 		o.Secrets = func() (func(string) bool, string) { return nil, "none" }
 	}
-	return &Store{root: root, options: o, known: map[string]known{}, denied: map[string]bool{}, stock: stock{recount: firstRecount}}
+	return &Store{dir: orchdir.Hold(root, "cache", "images"), options: o, known: map[string]known{}, denied: map[string]bool{}, stock: stock{recount: firstRecount}}
 }
 
 // Put keeps contents under their ids: when it returns, every process can read them. What has a secret path is not kept,
@@ -149,11 +150,11 @@ func (s *Store) allowed(contents []Content, secret func(path string) bool) (kept
 }
 
 func (s *Store) write(contents []Content, rules string) error {
-	dir, err := directory(s.root, true)
+	dir, done, err := s.dir.Open(true)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer done()
 	if _, err := dir.Lstat(rulesFile); err != nil {
 		if err := s.writeFile(dir, rulesFile, []byte(rules), time.Time{}); err != nil {
 			return err

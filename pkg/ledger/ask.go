@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
@@ -20,6 +21,50 @@ func (l *Ledger) Query(ctx context.Context, f record.Filter) (query.Result, erro
 		return query.FindLine(ctx, l.where, f)
 	}
 	return query.Find(ctx, l.where, f, nil)
+}
+
+const (
+	// recentBytes is how much of the end of the ledger is read while there is no index: some thousand records, in about ten
+	// milliseconds.
+	recentBytes = 4 << 20
+	// indexWait is how long an answer waits for the index all the same: that of a short ledger is made by then, and one that an
+	// earlier process has made is read.
+	indexWait = 50 * time.Millisecond
+)
+
+// Recent is Query for the newest f.Limit matches, for who would rather have some of them at once: while there is no index,
+// it is made behind the answer, and the answer has what stands in the last lines of the ledger. whole reports whether
+// there can be no others.
+func (l *Ledger) Recent(ctx context.Context, f record.Filter) (r query.Result, whole bool, err error) {
+	_ = l.Flush(ctx)
+	at, err := l.here()
+	if err != nil {
+		return r, false, err
+	}
+	l.prepare(at)
+	select {
+	case <-at.prepared:
+	case <-time.After(indexWait):
+		return query.Recent(ctx, l.where, f, recentBytes)
+	}
+	f.Newest = true
+	r, err = query.Find(ctx, l.where, f, nil)
+	return r, true, err
+}
+
+// prepare has the index made, once for each place where the ledger stands. What comes later each query takes in.
+func (l *Ledger) prepare(at *location) {
+	l.state.RLock()
+	defer l.state.RUnlock()
+	if l.closed {
+		return
+	}
+	at.preparing.Do(func() {
+		l.behind.Go(func() {
+			defer close(at.prepared)
+			_ = query.Prepare(l.life, func() (*os.Root, *index.Index, error) { return at.root, at.index, nil })
+		})
+	})
 }
 
 // Each is Query for as many records as there are: it gives each match to visit instead of holding them all. The order is

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"os"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
@@ -73,3 +75,11 @@ func HeldForHeads(content []byte) (most int, err error) {
 	})
 	return most, err
 }
+
+// RecentWithin is Recent while there is no index, for so many bytes.
+func (l *Ledger) RecentWithin(ctx context.Context, f record.Filter, bytes int64) (query.Result, bool, error) {
+	return query.Recent(ctx, l.where, f, bytes)
+}
+
+// Prepared is closed when the index stands.
+func (l *Ledger) Prepared() <-chan struct{} { return l.at.Load().prepared }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
-	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/live"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/query"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/rotation"
@@ -85,6 +84,10 @@ type Ledger struct {
 	done  chan struct{} // closed when the writer has ended
 	soon  atomic.Int64  // records of AppendSoon that are not in the file yet
 
+	life   context.Context // until Close, of what is done behind the answers
+	end    context.CancelFunc
+	behind sync.WaitGroup
+
 	state  sync.RWMutex // guards closed; held for reading while a request is put into queue
 	closed bool
 	begin  sync.Once // of the writer, or of what can have none any more
@@ -125,8 +128,9 @@ func Open(root *os.Root, opts Options) (*Ledger, error) {
 		rotation: &rotator{retry: map[string]int64{}}, gone: map[record.Hash]bool{},
 		besideDir: sync.OnceValue(func() string { return locate.Beside(root.Name()) }),
 	}
+	l.life, l.end = context.WithCancel(context.Background())
 	l.rotation.ctx, l.rotation.cancel = context.WithCancel(context.Background())
-	l.at.Store(&location{root: root, index: index.New(root)})
+	l.at.Store(newLocation(root, false))
 	opts.LockWait, opts.SegmentSize = cmp.Or(opts.LockWait, defaultLockWait), cmp.Or(opts.SegmentSize, rotation.DefaultSize)
 	if opts.Clock == nil {
 		opts.Clock = time.Now
@@ -210,7 +214,7 @@ func (l *Ledger) Writable(ctx context.Context) error {
 func (l *Ledger) writableAt(at *location) error {
 	name := path.Join(segment.Home, segment.SingleName)
 	if l.opts.Layout == LayoutSingle {
-		file, _, err := durable.OpenRegularIn(at.root, name, os.O_WRONLY|os.O_APPEND)
+		file, err := at.top.OpenRegular(name, os.O_WRONLY|os.O_APPEND)
 		if err == nil {
 			return file.Close()
 		}
@@ -239,6 +243,8 @@ func (l *Ledger) Close(ctx context.Context) error {
 		l.begin.Do(func() { close(l.done) })
 	}
 	l.state.Unlock()
+	l.end()
+	l.behind.Wait()
 	select {
 	case <-l.done:
 		if failure := l.broken.Load(); failure != nil {

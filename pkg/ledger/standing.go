@@ -1,12 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
@@ -16,8 +18,16 @@ import (
 // location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.
 type location struct {
 	root   *os.Root
+	top    *segment.Top // of root
 	index  *index.Index
 	beside bool
+
+	preparing sync.Once
+	prepared  chan struct{} // closed when the index stands, or could not be made
+}
+
+func newLocation(root *os.Root, beside bool) *location {
+	return &location{root: root, top: segment.Hold(root), index: index.New(root), beside: beside, prepared: make(chan struct{})}
 }
 
 // here is where the ledger stands now.
@@ -33,15 +43,14 @@ func (l *Ledger) here() (*location, error) {
 	case root == nil && !was.beside:
 		return was, nil
 	}
-	at := &location{root: l.workspace, index: index.New(l.workspace)}
 	if root != nil {
 		if err := locate.TakeFromTree(context.Background(), l.workspace, root); err != nil {
 			root.Close()
 			return nil, err
 		}
-		at = &location{root: root, index: index.New(root), beside: true}
 		l.wasBeside.Store(true)
 	}
+	at := newLocation(cmp.Or(root, l.workspace), root != nil)
 	if !l.at.CompareAndSwap(was, at) {
 		if at.beside {
 			root.Close()
@@ -111,7 +120,7 @@ func (l *Ledger) leadsNowhere() error {
 	if l.wasBeside.Load() {
 		return nil
 	}
-	target, err := l.workspace.Readlink(path.Join(segment.Home, segment.SingleName))
+	target, err := l.at.Load().top.Readlink(path.Join(segment.Home, segment.SingleName))
 	if err != nil {
 		return nil
 	}

@@ -226,7 +226,8 @@ func (l *Ledger) divide(group []*request) []*share {
 func (l *Ledger) segment(name string) *live.File {
 	s := l.segments[name]
 	if s == nil {
-		s = &live.File{Root: l.at.Load().root, Disk: l.disk, Log: l.opts.Logger, Now: l.opts.Clock, Name: name}
+		at := l.at.Load()
+		s = &live.File{Root: at.root, Top: at.top, Disk: l.disk, Log: l.opts.Logger, Now: l.opts.Clock, Name: name}
 		l.segments[name] = s
 	}
 	return s
@@ -238,7 +239,7 @@ func (l *Ledger) lock(ctx context.Context) (unlock func(), at *location, err err
 		if at, err = l.forWriting(); err != nil {
 			return nil, nil, err
 		}
-		if unlock, err = segment.Lock(ctx, at.root, true, l.opts.LockWait); err != nil {
+		if unlock, err = at.top.Lock(ctx, l.opts.LockWait); err != nil {
 			return nil, nil, err
 		}
 		now, err := l.here()
@@ -260,7 +261,7 @@ func (l *Ledger) write(shares []*share) {
 	for _, s := range shares {
 		if err == nil && s.segment.Root != at.root {
 			s.segment.Close()
-			s.segment.Root = at.root
+			s.segment.Root, s.segment.Top = at.root, at.top
 		}
 		if failure := l.broken.Load(); failure != nil {
 			err = *failure

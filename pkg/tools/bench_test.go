@@ -90,6 +90,11 @@ func (*unrecorded) Writable(context.Context) error { return nil }
 func (*unrecorded) Query(context.Context, record.Filter) (ledger.Result, error) {
 	return ledger.Result{}, nil
 }
+
+// Recent has read only the last of what was done under INT-OLD.
+func (u *unrecorded) Recent(_ context.Context, f record.Filter) (ledger.Result, bool, error) {
+	return ledger.Result{}, f.IntentID != "INT-OLD", nil
+}
 func (*unrecorded) Refused(*hooks.Call, string, *refusal.Refusal) {}
 func (u *unrecorded) Begin(context.Context, *hooks.Call, *hooks.Pending) (hooks.Inflight, error) {
 	return inflight{u}, nil

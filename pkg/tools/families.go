@@ -78,6 +78,8 @@ type Ledger interface {
 	// Writable says why a record would not be taken now.
 	Writable(ctx context.Context) error
 	Query(ctx context.Context, f record.Filter) (ledger.Result, error)
+	// Recent gives some of the newest at once; whole reports whether there can be no others.
+	Recent(ctx context.Context, f record.Filter) (found ledger.Result, whole bool, err error)
 }
 
 // Commands is what commands run in and are held by.

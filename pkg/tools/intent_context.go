@@ -131,13 +131,16 @@ func attribute(s string) string {
 }
 
 func (n *Intents) writeTrace(ctx context.Context, w *contextWriter, id string) {
-	found, err := n.Ledger.Query(ctx, record.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
+	found, whole, err := n.Ledger.Recent(ctx, record.Filter{IntentID: id, Kinds: changeKinds(), Limit: recentTrace, Newest: true})
 	if err != nil {
 		return
 	}
 	w.section("recent_trace", "", func() {
 		for _, e := range found.Entries {
 			w.element("    ", "record", fmt.Sprintf(` id="%s" at="%s"`, attribute(e.ID), e.Time.UTC().Format("2006-01-02T15:04:05Z")), summary(e))
+		}
+		if !whole {
+			w.element("    ", "note", "", "Older records may be missing here, as the ledger's index is still being made. query_trace waits for it and has them.")
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -125,6 +126,10 @@ func (w *Workspace) openState(names ...string) (*durable.Dir, error) {
 
 // OpenOwn opens .orchestration/NAMES in the way of openState.
 func (w *Workspace) OpenOwn(names ...string) (*durable.Dir, error) {
+	if at, err := w.top.OpenDirAt(path.Join(append([]string{governanceDir}, names...)...)); err == nil {
+		return at, nil
+	}
+	// Something is missing, or in the way.
 	at, err := w.top.OpenDir(governanceDir)
 	if err != nil {
 		return nil, pathError("open", governanceDir, err)

@@ -59,6 +59,12 @@ func (r *Recorder) Query(ctx context.Context, f record.Filter) (ledger.Result, e
 	return r.Ledger.Query(ctx, f)
 }
 
+// Recent is Query for some of the newest at once; see [ledger.Ledger.Recent].
+func (r *Recorder) Recent(ctx context.Context, f record.Filter) (found ledger.Result, whole bool, err error) {
+	r.Bring(ctx)
+	return r.Ledger.Recent(ctx, f)
+}
+
 // lets reports whether a call goes through although nothing can be written
 // down. What passes by itself (BUSY) is waited for and refused all the same.
 func (r *Recorder) lets(err error) bool {

@@ -48,6 +48,7 @@ type Journal struct {
 
 	mu     sync.Mutex
 	dir    *os.Root // state/inflight, nil before it is needed
+	listed *os.File // the same, for listing it before each entry; nil before that
 	free   []*slot
 	own    map[string]bool // names of this process's slots
 	broken error
@@ -151,8 +152,15 @@ func (j *Journal) forgetDir() {
 		j.discard(s)
 	}
 	j.free = nil
+	j.closeDir()
+}
+
+func (j *Journal) closeDir() {
+	if j.listed != nil {
+		j.listed.Close()
+	}
 	j.dir.Close()
-	j.dir = nil
+	j.dir, j.listed = nil, nil
 }
 
 // newSlot makes a file, locks it and gives it its size, all on disk before the first entry.
@@ -251,6 +259,10 @@ func (j *Journal) Close() error {
 		j.discard(s)
 	}
 	j.free = nil
+	if j.listed != nil {
+		j.listed.Close()
+		j.listed = nil
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -107,12 +108,7 @@ func (j *Journal) slots(all bool) ([]string, error) {
 	if err := j.openDir(); err != nil {
 		return nil, unavailable(err)
 	}
-	dir, err := j.dir.Open(".")
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer dir.Close()
-	found, err := dir.Readdirnames(-1)
+	found, err := j.names()
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -123,6 +119,20 @@ func (j *Journal) slots(all bool) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// names lists the directory, which is read from its start again each time.
+func (j *Journal) names() ([]string, error) {
+	if j.listed == nil {
+		dir, err := j.dir.Open(".")
+		if err != nil {
+			return nil, err
+		}
+		j.listed = dir
+	} else if _, err := j.listed.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return j.listed.Readdirnames(-1)
 }
 
 // takeOver locks a slot whose process is gone, and gives its entry. A slot with nothing in flight is removed.

@@ -40,6 +40,7 @@ import (
 // methods run in the writer's goroutine, and all but Flush and InPlace under the lock.
 type File struct {
 	Root *os.Root
+	Top  *segment.Top // of Root
 	Disk segment.Disk
 	Log  zerolog.Logger
 	Now  func() time.Time
@@ -126,8 +127,7 @@ func (s *File) create() (*os.File, fs.FileInfo, error) {
 
 // InPlace reports whether the open file still stands under its name.
 func (s *File) InPlace() bool {
-	info, err := s.Root.Lstat(s.Name)
-	return err == nil && os.SameFile(info, s.identity)
+	return s.Top.Is(s.Name, s.identity)
 }
 
 var errBranched = errors.New("the lines do not continue from the known heads")
@@ -254,7 +254,7 @@ func PutBackIn(root *os.Root, name string, content []byte) error {
 
 // New is one for a single use.
 func New(root *os.Root, name string) *File {
-	return &File{Root: root, Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
+	return &File{Root: root, Top: segment.Hold(root), Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
 }
 
 // Heal starts again with a segment.

@@ -47,10 +47,7 @@ type query struct {
 
 // each gives the matches of one segment. After ErrStale, what was given is not given again.
 func (q *query) each(ctx context.Context, root *os.Root, place segment.Extent, visit func(record.Entry) error) error {
-	r := &reader{query: q, ctx: ctx, root: root, place: place, visit: visit, needle: q.needle()}
-	for _, kind := range q.Kinds {
-		r.kinds = append(r.kinds, []byte(`"kind":"`+string(kind)+`"`))
-	}
+	r := q.reader(ctx, root, place, visit)
 	defer r.close()
 	if v := q.views[place.Name]; v != nil {
 		err := r.blocks(v)
@@ -223,16 +220,10 @@ func (q *query) useIndex(ctx context.Context, x *index.Index, places []segment.E
 	case !selective:
 		return nil
 	}
-	q.index, q.wanted, q.views = x, w, make(map[string]*index.View, len(places))
-	for _, place := range places {
-		v, err := x.View(ctx, place)
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("query the ledger: %w", err)
-		}
-		if err == nil {
-			q.views[place.Name], q.times[place.Name] = v, v
-		}
+	all, err := views(ctx, x, places)
+	if err != nil {
+		return fmt.Errorf("query the ledger: %w", err)
 	}
-	x.Tidy(places)
+	q.index, q.wanted, q.views, q.times = x, w, all, all
 	return nil
 }

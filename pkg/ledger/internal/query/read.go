@@ -35,6 +35,14 @@ type reader struct {
 	size int64
 }
 
+func (q *query) reader(ctx context.Context, root *os.Root, place segment.Extent, visit func(record.Entry) error) *reader {
+	r := &reader{query: q, ctx: ctx, root: root, place: place, visit: visit, needle: q.needle()}
+	for _, kind := range q.Kinds {
+		r.kinds = append(r.kinds, []byte(`"kind":"`+string(kind)+`"`))
+	}
+	return r
+}
+
 func (r *reader) open() (err error) {
 	if r.file == nil {
 		r.file, r.size, err = r.place.Open(r.root)
@@ -53,7 +61,7 @@ func (r *reader) all() error {
 	return r.place.Read(r.ctx, r.root, r.Newest, r.line, r.tell)
 }
 
-func (r *reader) tell(p segment.Problem) { r.problems = append(r.problems, p) }
+func (q *query) tell(p segment.Problem) { q.problems = append(q.problems, p) }
 
 // blocks reads those that may have matches.
 func (r *reader) blocks(v *index.View) error {

@@ -87,7 +87,10 @@ func tryLockHome(root *os.Root, exclusive bool) (unlock func(), err error) {
 	case err != nil:
 		return func() {}, nil
 	}
-	unlock, err = TryLockFile(root, lockFile, file, exclusive)
+	return lockedHome(TryLockFile(root, lockFile, file, exclusive))
+}
+
+func lockedHome(unlock func(), err error) (func(), error) {
 	if err != nil {
 		err = fmt.Errorf("%w: lock %s: %w", ErrUnavailable, Home, err)
 	}
@@ -116,6 +119,13 @@ func OpenLock(root *os.Root, name string, exclusive bool) (*os.File, error) {
 // TryLockFile locks an open file, which it closes if it does not. It gives neither a lock nor an error if somebody else holds
 // it, or if the file was replaced since it was opened: a lock on the old one excludes nobody.
 func TryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unlock func(), err error) {
+	return tryLockFile(file, exclusive, func(held fs.FileInfo) bool {
+		now, err := root.Lstat(name)
+		return err == nil && os.SameFile(held, now)
+	})
+}
+
+func tryLockFile(file *os.File, exclusive bool, stands func(held fs.FileInfo) bool) (unlock func(), err error) {
 	lock := durable.TryShare
 	if exclusive {
 		lock = durable.TryLock
@@ -129,12 +139,11 @@ func TryLockFile(root *os.Root, name string, file *os.File, exclusive bool) (unl
 		return nil, err
 	}
 	held, err := file.Stat()
-	now, lerr := root.Lstat(name)
 	unlock = func() {
 		_ = durable.Unlock(file)
 		file.Close()
 	}
-	if err != nil || lerr != nil || !os.SameFile(held, now) {
+	if err != nil || !stands(held) {
 		unlock()
 		return nil, nil
 	}

@@ -1,0 +1,19 @@
+package durable
+
+import "strings"
+
+// openDirs opens the directory at a path by the names on the way, none of which may be a link's.
+func (d *Dir) openDirs(path string) (*Dir, error) {
+	at := d
+	for name := range strings.SplitSeq(path, "/") {
+		next, err := at.OpenDir(name)
+		if at != d {
+			at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
