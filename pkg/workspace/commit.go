@@ -192,9 +192,5 @@ func (s *Committed) Close() error {
 			err = errors.Join(err, step.finish(context.Background()))
 		}
 	}
-	err = errors.Join(err, s.p.closeSteps())
-	for _, c := range s.p.planned {
-		err = errors.Join(err, c.release())
-	}
-	return err
+	return errors.Join(err, s.p.closeSteps(), s.p.release())
 }
