@@ -55,7 +55,7 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, loc
 }
 
 func (n *inode) among(others []*inode) bool {
-	return slices.ContainsFunc(others, func(o *inode) bool { return durable.Same(o.stat, n.stat) })
+	return n.stat.Links != 1 && slices.ContainsFunc(others, func(o *inode) bool { return durable.Same(o.stat, n.stat) })
 }
 
 // examine takes the lease, waiting for whoever writes the file now, and hashes the content.

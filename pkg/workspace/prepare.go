@@ -89,9 +89,10 @@ func (p *Prepared) check(ctx context.Context) error {
 	sorted := slices.Clone(p.planned)
 	slices.SortFunc(sorted, func(a, b *planned) int { return strings.Compare(a.Target.path, b.Target.path) })
 	var held []*inode
+	at := ways{}
 	for _, c := range sorted {
 		for _, t := range c.targets() {
-			if err := t.bound(); err != nil {
+			if err := at.bound(t); err != nil {
 				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
