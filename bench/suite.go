@@ -149,6 +149,13 @@ func (s *suite) workspace(intents int) string {
 	return dir
 }
 
+// remove takes workspaces away that nothing measures any more.
+func (s *suite) remove(dirs ...string) {
+	for _, dir := range dirs {
+		check(os.RemoveAll(dir))
+	}
+}
+
 // environment keeps what is measured away from the user's own files.
 func (s *suite) environment(extra ...string) []string {
 	home := filepath.Join(s.place, "home")
@@ -185,6 +192,12 @@ func (s *suite) served(dir string, env ...string) *peer {
 func writeFile(path, content string) {
 	check(os.MkdirAll(filepath.Dir(path), 0o755))
 	check(os.WriteFile(path, []byte(content), 0o644))
+}
+
+func appendFile(path, content string) {
+	file := must(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))
+	_, err := file.WriteString(content)
+	check(errors.Join(err, file.Close()))
 }
 
 // content is n bytes of text in lines of 64. Variants differ in four lines at the beginning, as an edit does: what is

@@ -35,6 +35,11 @@ func flushDir(path string) error {
 	return dir.Sync()
 }
 
+// exchangeNames lets two files change their places.
+func exchangeNames(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}
+
 // fileSystem names what is below path. On tmpfs a flush costs nothing, and the rows that are about flushes mean little.
 func fileSystem(path string) string {
 	var st unix.Statfs_t

@@ -26,6 +26,9 @@ func flushDir(path string) error {
 	return dir.Sync()
 }
 
+// exchangeNames is a rename where names cannot be exchanged.
+func exchangeNames(a, b string) error { return os.Rename(a, b) }
+
 func fileSystem(string) string { return "file system not named on this system" }
 
 func loadAverage() string { return "" }

@@ -55,14 +55,13 @@ func DropLease(f *os.File) {
 // LocksOf reports whether there is TryLockOf.
 const LocksOf = true
 
-// TryLockOf locks a file that of describes, by one byte of the file locks, which need not be there, until locks is closed.
+// TryLockOf locks a file that of describes, by one byte of the file locks, which need not be there, until UnlockOf or until locks is closed.
 // So only who may write locks can take it, as with [Dir.OpenLock], while anybody who can read a file can lock the file
 // itself. It reports false if somebody else has the lock, another descriptor of this process included (open file description
 // locks, F_OFD_SETLK(2const)); two files share a byte as good as never, and only wait for each other then.
 func TryLockOf(locks *os.File, of Stat) (bool, error) {
-	sum := fnv.New64a()
-	_ = binary.Write(sum, binary.NativeEndian, of.id) // a hash takes everything
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: int64(sum.Sum64() >> 1), Len: 1}
+	lock := byteOf(of)
+	lock.Type = unix.F_WRLCK
 	for {
 		switch err := unix.FcntlFlock(locks.Fd(), unix.F_OFD_SETLK, &lock); err {
 		case nil:
@@ -78,9 +77,17 @@ func TryLockOf(locks *os.File, of Stat) (bool, error) {
 	}
 }
 
-// UnlockOf gives back what TryLockOf took through locks. Closing alone would not: a child between fork and exec still has a
-// copy of the descriptor.
-func UnlockOf(locks *os.File) {
-	all := unix.Flock_t{Type: unix.F_UNLCK, Whence: io.SeekStart}
-	_ = unix.FcntlFlock(locks.Fd(), unix.F_OFD_SETLK, &all) // giving back cannot fail
+// UnlockOf gives back what TryLockOf took of a file through locks. Closing alone would not: a child between fork and exec still
+// has a copy of the descriptor.
+func UnlockOf(locks *os.File, of Stat) {
+	lock := byteOf(of)
+	lock.Type = unix.F_UNLCK
+	_ = unix.FcntlFlock(locks.Fd(), unix.F_OFD_SETLK, &lock) // giving back cannot fail
+}
+
+// byteOf is the byte that stands for a file.
+func byteOf(file Stat) unix.Flock_t {
+	sum := fnv.New64a()
+	_ = binary.Write(sum, binary.NativeEndian, file.id) // a hash takes everything
+	return unix.Flock_t{Whence: io.SeekStart, Start: int64(sum.Sum64() >> 1), Len: 1}
 }

@@ -317,7 +317,7 @@ const LocksOf = false
 func TryLockOf(*os.File, Stat) (bool, error) { return false, ErrUnsupported }
 
 // UnlockOf does nothing here.
-func UnlockOf(*os.File) {}
+func UnlockOf(*os.File, Stat) {}
 
 // CopyMetadata gives to the permission bits of from. Owner and extended attributes are not kept here.
 func CopyMetadata(from, to *os.File) (missed []string, err error) {

@@ -53,9 +53,10 @@ func (p *Prepared) apply(ctx context.Context) ([]step, error) {
 // confirm makes sure that what was changed is where the caller thinks it is, and that nobody wrote into what was
 // displaced.
 func (p *Prepared) confirm() error {
+	at := ways{}
 	for _, c := range p.planned {
 		for _, t := range c.targets() {
-			if err := t.bound(); err != nil && !p.below(t.path) {
+			if err := at.bound(t); err != nil && !p.below(t.path) {
 				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
@@ -192,9 +193,5 @@ func (s *Committed) Close() error {
 			err = errors.Join(err, step.finish(context.Background()))
 		}
 	}
-	err = errors.Join(err, s.p.closeSteps())
-	for _, c := range s.p.planned {
-		err = errors.Join(err, c.release())
-	}
-	return err
+	return errors.Join(err, s.p.closeSteps(), s.p.release())
 }

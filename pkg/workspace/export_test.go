@@ -44,6 +44,8 @@ func ApplySteps(p *Prepared, n int) (whole bool) {
 		}
 		c.before.release()
 	}
+	p.locks.close()
+	_ = closeDir(&p.temps)
 	p.done = true
 	p.unlock()
 	return n >= len(p.steps)

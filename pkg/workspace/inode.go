@@ -24,7 +24,7 @@ type inode struct {
 // hold opens the file at dir/name and locks it. Who waited for a lock may find that the path has a new inode
 // by then, and starts again with that one.
 // Inodes that the same call holds already under another name (hard links) are not locked twice.
-func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, mine []*inode) (*inode, error) {
+func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, locks *lockFiles, mine []*inode) (*inode, error) {
 	var held *inode
 	found, err := poll(ctx, w.patience.lock, func() (bool, error) {
 		f, err := openRegular(dir, name)
@@ -33,7 +33,7 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, min
 		}
 		n := &inode{w: w, file: f}
 		if n.stat, err = durable.StatFile(f); err == nil && !n.among(mine) {
-			n.lock, err = w.tryLock(f, n.stat)
+			n.lock, err = locks.tryLock(f, n.stat)
 		}
 		if err == nil && (n.lock.held || n.among(mine)) {
 			var at durable.Stat
@@ -55,7 +55,7 @@ func (w *Workspace) hold(ctx context.Context, dir *durable.Dir, name string, min
 }
 
 func (n *inode) among(others []*inode) bool {
-	return slices.ContainsFunc(others, func(o *inode) bool { return durable.Same(o.stat, n.stat) })
+	return n.stat.Links != 1 && slices.ContainsFunc(others, func(o *inode) bool { return durable.Same(o.stat, n.stat) })
 }
 
 // examine takes the lease, waiting for whoever writes the file now, and hashes the content.

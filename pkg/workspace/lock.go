@@ -20,56 +20,94 @@ const lockFile = "files.lock"
 // lock is one file's lock between processes. The zero value is none.
 type lock struct {
 	held bool
-	// by is closed to give it up: a descriptor of lockFile, or where there is none, or the system has no locks of bytes, one
-	// of the file itself that somebody else closes.
+	// by is what has it: lockFile, or where there is none, or the system has no locks of bytes, the file itself, that somebody
+	// else closes.
 	by     *os.File
 	itself bool
+	of     durable.Stat
 }
 
 // errNoState: the workspace has no directory for the state, or not of its own; then no change has a record either.
 var errNoState = errors.New("no state")
 
+// lockFiles is lockFile, opened with the first lock, for all locks of one set of changes: many need no descriptors each. The
+// locks of one set do not exclude each other. It is closed when all of them have been released.
+type lockFiles struct {
+	w     *Workspace
+	mu    sync.Mutex
+	state *durable.Dir
+	files []*os.File // all but the last have been removed
+	gone  bool       // the last too
+}
+
+func (l *lockFiles) close() {
+	for _, f := range l.files {
+		f.Close()
+	}
+	if l.state != nil {
+		l.state.Close()
+	}
+	l.files, l.state = nil, nil
+}
+
 // tryLock locks an open file.
-func (w *Workspace) tryLock(f *os.File, st durable.Stat) (lock, error) {
-	if !w.abilities.lock {
+func (l *lockFiles) tryLock(f *os.File, st durable.Stat) (lock, error) {
+	if !l.w.abilities.lock {
 		return lock{held: true}, nil
 	}
 	if durable.LocksOf {
-		if l, err := w.tryLockOf(st); !errors.Is(err, durable.ErrUnsupported) && !errors.Is(err, errNoState) {
-			return l, err
+		if lock, err := l.tryLockOf(st); !errors.Is(err, durable.ErrUnsupported) && !errors.Is(err, errNoState) {
+			return lock, err
 		}
 	}
 	ok, err := durable.TryLock(f)
 	if errors.Is(err, durable.ErrUnsupported) {
-		w.log.once("lock", "the file system has no file locks: writers are serialised within this process only", err)
+		l.w.log.once("lock", "the file system has no file locks: writers are serialised within this process only", err)
 		return lock{held: true}, nil
 	}
 	return lock{held: ok, by: f, itself: true}, err
 }
 
-func (w *Workspace) tryLockOf(st durable.Stat) (lock, error) {
-	state, err := w.openState()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return lock{}, errNoState
-	}
+func (l *lockFiles) tryLockOf(st durable.Stat) (lock, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	file, err := l.current()
 	if err != nil {
 		return lock{}, err
 	}
-	defer state.Close()
-	locks, err := state.OpenLock(lockFile)
-	if err != nil {
-		return lock{}, err
-	}
-	ok, err := durable.TryLockOf(locks, st)
-	if ok {
-		// A lock in a file that was removed meanwhile excludes nobody.
-		opened, statErr := durable.StatFile(locks)
-		ok, err = statErr == nil && is(state, lockFile, opened), statErr
-	}
+	ok, err := durable.TryLockOf(file, st)
 	if !ok || err != nil {
-		return lock{}, errors.Join(err, locks.Close())
+		return lock{}, err
 	}
-	return lock{held: true, by: locks}, nil
+	// A lock in a file that was removed meanwhile excludes nobody.
+	opened, err := durable.StatFile(file)
+	if l.gone = err == nil && !is(l.state, lockFile, opened); l.gone || err != nil {
+		durable.UnlockOf(file, st)
+		return lock{}, err
+	}
+	return lock{held: true, by: file, of: st}, nil
+}
+
+// current is the file that is there, as far as is known.
+func (l *lockFiles) current() (_ *os.File, err error) {
+	if n := len(l.files); n > 0 && !l.gone {
+		return l.files[n-1], nil
+	}
+	if l.state != nil { // which may be another one by now
+		l.state.Close()
+	}
+	l.state, err = l.w.openState()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, errNoState
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := l.state.OpenLock(lockFile)
+	if err == nil {
+		l.files, l.gone = append(l.files, file), false
+	}
+	return file, err
 }
 
 func (l lock) release() {
@@ -78,8 +116,7 @@ func (l lock) release() {
 	case l.itself:
 		_ = durable.Unlock(l.by) // explicitly, since a child between fork and exec may have a copy of the descriptor
 	default:
-		durable.UnlockOf(l.by)
-		l.by.Close()
+		durable.UnlockOf(l.by, l.of)
 	}
 }
 
@@ -94,7 +131,9 @@ func (w *Workspace) Held(t *Target) bool {
 	if err != nil {
 		return false
 	}
-	l, err := w.tryLock(f, st)
+	locks := lockFiles{w: w}
+	defer locks.close()
+	l, err := locks.tryLock(f, st)
 	l.release()
 	return err == nil && !l.held
 }

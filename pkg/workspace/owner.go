@@ -265,7 +265,9 @@ func (w *Workspace) sweep(dir *durable.Dir, name string) {
 	if err != nil || time.Since(st.ModTime) < sweepAge {
 		return
 	}
-	l, err := w.tryLock(f, st)
+	locks := lockFiles{w: w}
+	defer locks.close()
+	l, err := locks.tryLock(f, st)
 	if err == nil && l.held {
 		_ = dir.Remove(name) // the next sweep tries again
 	}

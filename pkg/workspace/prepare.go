@@ -24,6 +24,8 @@ type Prepared struct {
 	unlinks []*relink       // of the steps, for the plan: before those of the files
 	links   []*relink       // and behind them
 	freed   map[string]bool // paths that the set itself makes free
+	temps   *durable.Dir    // .orchestration/state/tmp, when it was needed
+	locks   lockFiles
 	unlock  func()
 	done    bool
 	// flushing answers once when the flush of the new contents has ended; nil before and after.
@@ -56,7 +58,7 @@ func (w *Workspace) prepare(ctx context.Context, changes []Change, freed map[str
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{w: w, unlock: unlock, freed: freed}
+	p := &Prepared{w: w, unlock: unlock, freed: freed, locks: lockFiles{w: w}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Discard())
@@ -87,9 +89,10 @@ func (p *Prepared) check(ctx context.Context) error {
 	sorted := slices.Clone(p.planned)
 	slices.SortFunc(sorted, func(a, b *planned) int { return strings.Compare(a.Target.path, b.Target.path) })
 	var held []*inode
+	at := ways{}
 	for _, c := range sorted {
 		for _, t := range c.targets() {
-			if err := t.bound(); err != nil {
+			if err := at.bound(t); err != nil {
 				return pathError(c.Op.Verb(), t.path, err)
 			}
 		}
@@ -101,7 +104,7 @@ func (p *Prepared) check(ctx context.Context) error {
 		if c.Op == change.Created {
 			continue
 		}
-		if err := p.w.checkContent(ctx, c, held); err != nil {
+		if err := p.checkContent(ctx, c, held); err != nil {
 			return err
 		}
 		held = append(held, c.before)
@@ -130,12 +133,12 @@ func (c *planned) checkFree() error {
 }
 
 // checkContent holds the file of c and compares its content with what is expected.
-func (w *Workspace) checkContent(ctx context.Context, c *planned, held []*inode) (err error) {
-	t := c.Target
+func (p *Prepared) checkContent(ctx context.Context, c *planned, held []*inode) (err error) {
+	w, t := p.w, c.Target
 	if len(t.rest) > 0 {
 		return w.stale(t, c.Before)
 	}
-	c.before, err = w.hold(ctx, t.parent, t.name, held)
+	c.before, err = w.hold(ctx, t.parent, t.name, &p.locks, held)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w.stale(t, c.Before)
 	}
@@ -187,7 +190,7 @@ func (w *Workspace) stale(t *Target, want Hash) error {
 // write makes the temporary files and sets out to flush them.
 func (p *Prepared) write(ctx context.Context) error {
 	for _, c := range p.planned {
-		if err := c.write(p.w); err != nil {
+		if err := c.write(p); err != nil {
 			return pathError(c.Op.Verb(), c.Target.path, err)
 		}
 		if c.temp == nil {
@@ -232,18 +235,18 @@ func (p *Prepared) flush(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (c *planned) write(w *Workspace) error {
+func (c *planned) write(p *Prepared) error {
 	c.describe()
 	switch c.Op {
 	case change.Created:
-		c.temp = w.newTemp(c.Target, true)
+		c.temp = p.newTemp(c.Target, true)
 	case change.Modified:
-		c.temp = w.newTemp(c.Target, false)
+		c.temp = p.newTemp(c.Target, false)
 	case change.Deleted:
-		c.temp = w.newTemp(c.Target, false)
+		c.temp = p.newTemp(c.Target, false)
 		return nil
 	case change.Moved:
-		return c.writeMove(w)
+		return c.writeMove(p)
 	}
 	if c.Ready != nil {
 		return c.temp.link(c.Ready)
@@ -252,12 +255,12 @@ func (c *planned) write(w *Workspace) error {
 }
 
 // writeMove renames if the content stays and the file system can, else it writes a new file and takes the old one away.
-func (c *planned) writeMove(w *Workspace) error {
+func (c *planned) writeMove(p *Prepared) error {
 	if c.After == nil && c.Ready == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
 		return nil
 	}
 	if c.Ready != nil {
-		c.gone, c.temp = w.newTemp(c.Target, false), w.newTemp(c.To, true)
+		c.gone, c.temp = p.newTemp(c.Target, false), p.newTemp(c.To, true)
 		return c.temp.link(c.Ready)
 	}
 	content := c.After
@@ -268,8 +271,8 @@ func (c *planned) writeMove(w *Workspace) error {
 		}
 		c.result.After.Hash = HashOf(content)
 	}
-	c.gone = w.newTemp(c.Target, false)
-	c.temp = w.newTemp(c.To, false)
+	c.gone = p.newTemp(c.Target, false)
+	c.temp = p.newTemp(c.To, false)
 	return c.temp.write(content, c.before, c.Mode)
 }
 
@@ -359,11 +362,17 @@ func (p *Prepared) Discard() error {
 	p.done = true
 	defer p.unlock()
 	_ = p.awaitFlush() // what is thrown away need not have reached the disk
-	var err error
+	return p.release()
+}
+
+// release gives back what the changes hold.
+func (p *Prepared) release() error {
+	var errs []error
 	for _, c := range p.planned {
-		err = errors.Join(err, c.release())
+		errs = append(errs, c.release())
 	}
-	return err
+	p.locks.close()
+	return errors.Join(append(errs, closeDir(&p.temps))...)
 }
 
 // release discards both temporaries, then what they stood for.

@@ -85,8 +85,10 @@ func (w *Workspace) reverse(ctx context.Context, c Change, path, to, displaced s
 		defer c.To.Close()
 	}
 	var old *temp
+	locks := lockFiles{w: w}
+	defer locks.close()
 	if displaced != "" {
-		if old, err = w.adopt(ctx, displaced); err != nil {
+		if old, err = w.adopt(ctx, displaced, &locks); err != nil {
 			return err
 		}
 	}
@@ -108,12 +110,12 @@ func (w *Workspace) reverse(ctx context.Context, c Change, path, to, displaced s
 }
 
 // adopt takes over a displaced file under its temporary name.
-func (w *Workspace) adopt(ctx context.Context, name string) (_ *temp, err error) {
+func (w *Workspace) adopt(ctx context.Context, name string, locks *lockFiles) (_ *temp, err error) {
 	t, err := w.openTemp(name)
 	if err != nil {
 		return nil, err
 	}
-	t.keep = true
+	t.keep, t.locks = true, locks
 	defer func() {
 		if err != nil {
 			t.close()
@@ -124,7 +126,7 @@ func (w *Workspace) adopt(ctx context.Context, name string) (_ *temp, err error)
 			return nil, pathError("restore", name, err)
 		}
 	}
-	if t.ours, err = w.hold(ctx, t.dir, t.name, nil); err != nil {
+	if t.ours, err = w.hold(ctx, t.dir, t.name, t.locks, nil); err != nil {
 		return nil, pathError("restore", name, err)
 	}
 	return t, pathError("restore", name, t.ours.examine(ctx))

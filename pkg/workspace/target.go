@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -179,20 +180,38 @@ func openRegular(dir *durable.Dir, name string) (*os.File, error) {
 	return f, nil
 }
 
+// ways are where the directories of some targets are. Each is looked for once: what is asked for all of them between two
+// moments may be asked at any moment between.
+type ways map[string]durable.Stat
+
 // bound reports, as an error, whether the path still leads to the directory that the target is bound to.
-func (t *Target) bound() error {
+func (at ways) bound(t *Target) error {
 	want, err := t.parent.Stat()
 	if err != nil {
 		return err
 	}
 	names := components(t.path)
-	at, err := t.w.descend(names[:len(names)-1-len(t.rest)], func(*durable.Dir) error { return nil })
-	if err != nil {
-		return ErrChangedDir
+	names = names[:len(names)-1-len(t.rest)]
+	way := strings.Join(names, "/")
+	have, known := at[way]
+	if !known {
+		if have, err = t.w.endOf(names); err != nil {
+			return ErrChangedDir
+		}
+		at[way] = have
 	}
-	defer at.Close()
-	if have, err := at.Stat(); err != nil || !durable.Same(want, have) {
+	if !durable.Same(want, have) {
 		return ErrChangedDir
 	}
 	return nil
+}
+
+// endOf describes the directory that some names lead to, through no link.
+func (w *Workspace) endOf(names []string) (durable.Stat, error) {
+	dir, err := w.descend(names, func(*durable.Dir) error { return nil })
+	if err != nil {
+		return durable.Stat{}, err
+	}
+	defer dir.Close()
+	return dir.Stat()
 }

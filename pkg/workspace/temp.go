@@ -43,40 +43,41 @@ type temp struct {
 	writer *os.File
 	mode   fs.FileMode // of the new content
 	missed []string    // metadata that could not be kept
+	locks  *lockFiles  // for the lock of ours
 	keep   bool        // the name is somebody's before-image: giving up must not remove it
 }
 
 // newTemp chooses a name in .orchestration/state/tmp, or beside the target if that is another file system,
 // is not there, or if new files inherit rights from the target's directory.
-func (w *Workspace) newTemp(t *Target, creating bool) *temp {
+func (p *Prepared) newTemp(t *Target, creating bool) *temp {
+	w := p.w
 	if !creating || !t.parent.Inherits() {
-		if dir, ok := w.sharedTempDir(t.parent); ok {
+		if dir, ok := p.sharedTempDir(t.parent); ok {
 			name := w.tempName("")
-			return &temp{dir: dir, owned: true, name: name, path: strings.Join([]string{governanceDir, stateDir, tempDir, name}, "/")}
+			return &temp{dir: dir, name: name, path: strings.Join([]string{governanceDir, stateDir, tempDir, name}, "/"), locks: &p.locks}
 		}
 	}
 	above := components(t.path)
 	above = above[:len(above)-1-len(t.rest)]
 	name := w.tempName(strings.Join(append([]string{"."}, above...), "/"))
-	return &temp{dir: t.parent, name: name, path: strings.Join(append(above, name), "/")}
+	return &temp{dir: t.parent, name: name, path: strings.Join(append(above, name), "/"), locks: &p.locks}
 }
 
-func (w *Workspace) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
-	if w.beside.Load() {
+func (p *Prepared) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
+	if p.w.beside.Load() {
 		return nil, false
 	}
-	dir, err := w.openState(tempDir)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			w.log.once("state", "temporary files are made beside their targets: .orchestration/state/tmp cannot be used", err)
+	if p.temps == nil {
+		dir, err := p.w.openState(tempDir)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				p.w.log.once("state", "temporary files are made beside their targets: .orchestration/state/tmp cannot be used", err)
+			}
+			return nil, false
 		}
-		return nil, false
+		p.temps = dir
 	}
-	if !dir.SameMount(beside) {
-		dir.Close()
-		return nil, false
-	}
-	return dir, true
+	return p.temps, p.temps.SameMount(beside)
 }
 
 // write makes the file with content, taking mode, owner and attributes from like, if given, and the mode from mode, if given.
@@ -154,7 +155,7 @@ func (t *temp) flush(ctx context.Context, w *Workspace, hash Hash) error {
 	if now, err := durable.StatFile(f); err != nil || !durable.Same(st, now) {
 		return fmt.Errorf("%w: the temporary file %s was replaced", ErrBusy, t.path)
 	}
-	if t.ours.lock, err = w.tryLock(f, st); err != nil {
+	if t.ours.lock, err = t.locks.tryLock(f, st); err != nil {
 		return err
 	}
 	err = t.writer.Close()
