@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
@@ -130,14 +129,15 @@ type takingOver struct {
 	note     stagedNote
 	found    *layerFound
 	targets  []*workspace.Target
-	sources  []*workspace.Target // of moves
-	effects  []*hooks.FileEffect // of files, then links
-	others   []*hooks.FileEffect // of what stands against it, and directories out of scope
-	ready    []*workspace.Ready
+	sources  []*workspace.Target     // of moves
+	effects  []*hooks.FileEffect     // of files, then links
+	others   []*hooks.FileEffect     // of what stands against it, and directories out of scope
+	set      *workspace.Set          // of the targets
+	lying    map[string]*durable.Dir // directories of the layer that have files to take over
 }
 
 func takeStaged(d *Commands, call *hooks.Call, id string, behind *commandCall) (_ hooks.Targeted, err error) {
-	t := &takingOver{Commands: d, call: call, id: id}
+	t := &takingOver{Commands: d, call: call, id: id, set: d.Workspace.Set(), lying: map[string]*durable.Dir{}}
 	if behind != nil {
 		t.named, t.answered = behind.named(), true
 	}
@@ -216,7 +216,7 @@ func textVersion(text string) change.Version {
 
 func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hooks.FileEffect) {
 	effect := &hooks.FileEffect{Change: change.Change{Op: op, Path: path}, Requested: path, Knowledge: hooks.MadeByCommand, Exists: op != change.Created}
-	target, err := t.Workspace.ResolveExactly(path)
+	target, err := t.set.ResolveExactly(path)
 	if err != nil {
 		effect.Problem = pathProblem(path, err)
 		return nil, effect
@@ -235,18 +235,16 @@ func (t *takingOver) Close() error {
 	for _, target := range slices.Concat(t.targets, t.sources) {
 		errs = append(errs, target.Close())
 	}
-	for _, r := range t.ready {
-		errs = append(errs, r.Dir.Close())
+	for _, dir := range t.lying {
+		errs = append(errs, dir.Close())
 	}
-	if t.targets, t.sources, t.ready = nil, nil, nil; t.layers != nil {
+	errs = append(errs, t.set.Close())
+	if t.targets, t.sources, t.lying = nil, nil, nil; t.layers != nil {
 		errs = append(errs, t.layers.Leave())
 		t.layers = nil
 	}
 	return errors.Join(errs...)
 }
-
-// maxHeld bounds the contents that a take-over holds to be judged and kept, in bytes.
-const maxHeld = 64 << 20
 
 // Plan reads the contents: those of the workspace as they are now, those of the layer as the command left them.
 func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
@@ -298,94 +296,6 @@ func (t *takingOver) linkPaths() (paths []string) {
 		paths = append(paths, l.path)
 	}
 	return paths
-}
-
-func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.FileEffect, left *int64) (workspace.Change, error) {
-	write := workspace.Change{Op: effect.Op, Target: target}
-	if source != nil {
-		write.Target, write.To, target = source, target, source
-	}
-	if effect.Op != change.Created {
-		f, err := target.Open()
-		if err != nil {
-			return write, readProblem(effect.Path, err)
-		}
-		defer f.Close()
-		if effect.Before, effect.BeforeSize, err = t.version(f, effect, left); err != nil {
-			return write, err
-		}
-		effect.ExpectedHash = effect.Before.Hash // which the layer's age vouches for
-	}
-	if effect.Op != change.Deleted {
-		ready, err := t.lies(effect.Path)
-		if err != nil {
-			return write, err
-		}
-		f, err := ready.Dir.Open(ready.Name)
-		if err != nil {
-			return write, err
-		}
-		defer f.Close()
-		if effect.After, effect.AfterSize, err = t.version(f, effect, left); err != nil {
-			return write, err
-		}
-		ready.Hash, write.Ready = effect.After.Hash, ready
-	}
-	if effect.Before.Hash == effect.After.Hash {
-		effect.Before.Mode, effect.After.Mode = modesOf(target, write.Ready)
-		if effect.Before.Mode == effect.After.Mode && effect.Op == change.Moved {
-			write.Ready = nil // it is that very file
-		}
-	}
-	if !effect.Unread {
-		effect.Hunks = hooks.HunksOf(effect.Before.Bytes, effect.After.Bytes)
-	}
-	return write, nil
-}
-
-// lies opens the directory in which the layer has a file.
-func (t *takingOver) lies(path string) (*workspace.Ready, error) {
-	dirs, base := inUpper(path)
-	dir, err := t.layers.OpenUpper(0, dirs...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s in the layer: %w", path, err)
-	}
-	r := &workspace.Ready{Dir: dir, Name: base}
-	t.ready = append(t.ready, r)
-	return r, nil
-}
-
-// version is what an open file holds: its hash, and its bytes where they are not too many.
-func (t *takingOver) version(f *os.File, effect *hooks.FileEffect, left *int64) (v change.Version, size int64, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return v, 0, err
-	}
-	if size = info.Size(); size <= t.Limit && size <= *left {
-		*left -= size
-		content, err := io.ReadAll(io.LimitReader(f, size+1))
-		if err == nil && int64(len(content)) != size {
-			err = refusal.Newf(refusal.Busy, "%s is being written at the moment.", effect.Path)
-		}
-		return change.Version{Hash: workspace.HashOf(content), Bytes: content}, size, err
-	}
-	effect.Unread = true
-	v.Hash, err = workspace.HashFile(f)
-	return v, size, err
-}
-
-// modesOf are the permissions of a file in the workspace, and of one that lies ready.
-func modesOf(target *workspace.Target, ready *workspace.Ready) (before, after change.Mode) {
-	if f, err := target.Open(); err == nil {
-		if info, err := f.Stat(); err == nil {
-			before = change.ModeOf(info.Mode())
-		}
-		f.Close()
-	}
-	if st, err := ready.Dir.Lstat(ready.Name); err == nil {
-		after = change.ModeOf(st.Mode)
-	}
-	return before, after
 }
 
 func (t *takingOver) render(o *hooks.Outcome) (hooks.Result, error) {
