@@ -5,15 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // standsFor is what the words in capitals of a command's use mean in the workspace of the test, of a group first.
@@ -29,7 +34,22 @@ func standsFor(w *asked) map[string]func() string {
 			check.OK(w.t, err)
 			return id
 		},
+		"staged ID": func() string { return stage(w.t, w.dir, "src/made.ts") },
 	}
+}
+
+// stage keeps a layer with one new file, as a command leaves it.
+func stage(t *testing.T, dir, path string) string {
+	t.Helper()
+	ws := check.Value(workspace.Open(dir))(t)
+	defer ws.Close()
+	layers := check.Value(staging.Open(ws))(t)
+	check.Value(layers.Over([]string{dir}))(t)
+	made := filepath.Join(layers.Upper(0), path)
+	check.OK(t, os.MkdirAll(filepath.Dir(made), 0o755))
+	check.OK(t, os.WriteFile(made, []byte("made\n"), 0o644))
+	check.OK(t, layers.Keep(5, map[string]any{"since": time.Now().UnixNano(), "intent": "INT-001", "command": "make it", "cwd": ".", "files": 1}))
+	return layers.ID()
 }
 
 // callOf makes a call of what a command says of its use.

@@ -136,12 +136,12 @@ func (e *examination) checkSandbox() string {
 	return ""
 }
 
-// checkLayers says whether commands work on layers of their own here. Where nothing was ever run, nothing is said.
+// checkLayers says whether commands work on layers of their own here. Before the first command nothing is said.
 func (e *examination) checkLayers() {
 	if e.root == nil {
 		return
 	}
-	if _, err := e.root.Lstat(orchdir.Name + "/state"); err != nil { // which doctor does not make
+	if _, err := e.root.Lstat(orchdir.Name + "/state/layers"); err != nil { // which doctor does not make
 		return
 	}
 	w, err := workspace.Open(e.Dir)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/layer"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
@@ -138,14 +139,15 @@ type takingOver struct {
 	note     stagedNote
 	found    *layerFound
 	targets  []*workspace.Target
-	sources  []*workspace.Target // of moves
-	effects  []*hooks.FileEffect // of files, then links
-	others   []*hooks.FileEffect // of what stands against it, and directories out of scope
-	ready    []*workspace.Ready
+	sources  []*workspace.Target     // of moves
+	effects  []*hooks.FileEffect     // of files, then links
+	others   []*hooks.FileEffect     // of what stands against it, and directories out of scope
+	set      *workspace.Set          // of the targets
+	lying    map[string]*durable.Dir // directories of the layer that have files to take over
 }
 
 func takeStaged(d *Commands, call *hooks.Call, id string, behind *commandCall) (_ hooks.Targeted, err error) {
-	t := &takingOver{Commands: d, call: call, id: id}
+	t := &takingOver{Commands: d, call: call, id: id, set: d.Workspace.Set(), lying: map[string]*durable.Dir{}}
 	if behind != nil {
 		t.named, t.answered = behind.named(), true
 	}
@@ -224,7 +226,7 @@ func textVersion(text string) change.Version {
 
 func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hooks.FileEffect) {
 	effect := &hooks.FileEffect{Change: change.Change{Op: op, Path: path}, Requested: path, Knowledge: hooks.MadeByCommand, Exists: op != change.Created}
-	target, err := t.Workspace.ResolveExactly(path)
+	target, err := t.set.ResolveExactly(path)
 	if err != nil {
 		effect.Problem = pathProblem(path, err)
 		return nil, effect
@@ -243,10 +245,11 @@ func (t *takingOver) Close() error {
 	for _, target := range slices.Concat(t.targets, t.sources) {
 		errs = append(errs, target.Close())
 	}
-	for _, r := range t.ready {
-		errs = append(errs, r.Dir.Close())
+	for _, dir := range t.lying {
+		errs = append(errs, dir.Close())
 	}
-	if t.targets, t.sources, t.ready = nil, nil, nil; t.layers != nil {
+	errs = append(errs, t.set.Close())
+	if t.targets, t.sources, t.lying = nil, nil, nil; t.layers != nil {
 		errs = append(errs, t.layers.Leave())
 		t.layers = nil
 	}

@@ -66,6 +66,7 @@ type layerLook struct {
 	note  *stagedNote
 	// copied are files where none stands in the workspace that the kernel has copied from there.
 	copied map[string]bool
+	bufs   [2][64 << 10]byte // for contents that are compared
 }
 
 func (f *Files) lookAtLayer(upper string, note *stagedNote) (*layerFound, error) {
@@ -241,7 +242,7 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 	case !is:
 		f.op = change.Deleted
 	case before.Mode == after.Mode:
-		same, err := sameContent(before.At, after.At)
+		same, err := l.sameContent(before.At, after.At)
 		if err != nil || same {
 			return err // it was touched, or written back
 		}
@@ -259,7 +260,7 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 }
 
 // sameContent compares two regular files.
-func sameContent(a, b string) (bool, error) {
+func (l *layerLook) sameContent(a, b string) (bool, error) {
 	x, xInfo, err := durable.OpenRegular(a)
 	if err != nil {
 		return false, err
@@ -273,11 +274,10 @@ func sameContent(a, b string) (bool, error) {
 	if xInfo.Size() != yInfo.Size() {
 		return false, nil
 	}
-	var bufs [2][64 << 10]byte
 	for {
-		n, errX := io.ReadFull(x, bufs[0][:])
-		m, errY := io.ReadFull(y, bufs[1][:])
-		if n != m || !bytes.Equal(bufs[0][:n], bufs[1][:m]) {
+		n, errX := io.ReadFull(x, l.bufs[0][:])
+		m, errY := io.ReadFull(y, l.bufs[1][:])
+		if n != m || !bytes.Equal(l.bufs[0][:n], l.bufs[1][:m]) {
 			return false, nil
 		}
 		switch {

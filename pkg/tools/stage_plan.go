@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -83,6 +84,7 @@ func (t *takingOver) linkPaths() (paths []string) {
 	return paths
 }
 
+// planFile reads the contents of one file.
 func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.FileEffect, left *int64) (workspace.Change, error) {
 	write := workspace.Change{Op: effect.Op, Target: target}
 	if source != nil {
@@ -129,13 +131,15 @@ func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.Fi
 // lies opens the directory in which the layer has a file.
 func (t *takingOver) lies(path string) (*workspace.Ready, error) {
 	dirs, base := inUpper(path)
-	dir, err := t.layers.OpenUpper(0, dirs...)
-	if err != nil {
-		return nil, fmt.Errorf("read %s in the layer: %w", path, err)
+	way := strings.Join(dirs, "/")
+	if t.lying[way] == nil {
+		dir, err := t.layers.OpenUpper(0, dirs...)
+		if err != nil {
+			return nil, fmt.Errorf("read %s in the layer: %w", path, err)
+		}
+		t.lying[way] = dir
 	}
-	r := &workspace.Ready{Dir: dir, Name: base}
-	t.ready = append(t.ready, r)
-	return r, nil
+	return &workspace.Ready{Dir: t.lying[way], Name: base}, nil
 }
 
 // version is what an open file holds: its hash, and its bytes where they are not too many.

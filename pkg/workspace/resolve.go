@@ -35,10 +35,17 @@ func (w *Workspace) ResolveDir(requested string) (*Target, error) { return w.res
 // Symlink, and below what is no directory everything counts as missing. It is for changes of which the path is known from
 // the file system itself, together with what else changes on the way to it.
 func (w *Workspace) ResolveExactly(exact string) (*Target, error) {
-	if err := validText(exact); err != nil || path.Clean(exact) != exact || !filepath.IsLocal(filepath.FromSlash(exact)) || exact == "." {
-		return nil, pathError("resolve", exact, errors.Join(ErrInvalidPath, err))
+	if err := validExactly(exact); err != nil {
+		return nil, err
 	}
 	return w.run(&resolver{w: w, pending: components(exact), exactly: true}, exact)
+}
+
+func validExactly(exact string) error {
+	if err := validText(exact); err != nil || path.Clean(exact) != exact || !filepath.IsLocal(filepath.FromSlash(exact)) || exact == "." {
+		return pathError("resolve", exact, errors.Join(ErrInvalidPath, err))
+	}
+	return nil
 }
 
 func (w *Workspace) resolve(requested string) (*Target, error) {
@@ -69,11 +76,13 @@ type resolver struct {
 	links   int // followed, or lost to a race
 	protect protector
 	exactly bool // no link is followed
+	lent    bool // the levels are somebody else's to close
 }
 
 type level struct {
 	name string
 	dir  *durable.Dir
+	used bool // by a target, where the level is lent
 }
 
 func (r *resolver) current() *durable.Dir {
@@ -138,7 +147,7 @@ func (r *resolver) down(name string) error {
 		r.pending = slices.Insert(r.pending, 0, name)
 		return nil
 	}
-	r.levels = append(r.levels, level{name, dir})
+	r.levels = append(r.levels, level{name: name, dir: dir})
 	return nil
 }
 
@@ -225,8 +234,10 @@ func (r *resolver) target() (*Target, error) {
 	default:
 		t.rest = r.missing[:len(r.missing)-1]
 	}
-	t.parent = r.current()
-	r.closeLevels(t.parent)
+	t.parent, t.lent = r.current(), r.lent
+	if !r.lent {
+		r.closeLevels(t.parent)
+	}
 	return t, nil
 }
 

@@ -53,6 +53,7 @@ type Target struct {
 	rest   []string     // directories missing between parent and name
 	name   string       // last component, empty for the workspace itself
 	self   *durable.Dir // a directory target, opened
+	lent   bool         // parent is somebody else's to close
 }
 
 // Path is workspace-relative, separated by '/', with links resolved; "." is the workspace.
@@ -71,7 +72,7 @@ func (t *Target) Close() error {
 		return nil
 	}
 	var err error
-	if t.parent != nil && t.parent != t.w.top {
+	if t.parent != nil && t.parent != t.w.top && !t.lent {
 		err = t.parent.Close()
 	}
 	if t.self != nil {

@@ -129,8 +129,8 @@ func Take(w *workspace.Workspace, id string) (*Layers, Kept, error) {
 	if err != nil {
 		return nil, Kept{}, err
 	}
-	if _, err := readNote(all, id); err != nil {
-		return nil, Kept{}, errors.Join(err, all.Close())
+	if k, err := readNote(all, id); err != nil || k.expired() {
+		return nil, Kept{}, errors.Join(cmp.Or(err, fmt.Errorf("%w: %q", ErrUnknown, id)), all.Close())
 	}
 	lock, err := all.Claim(id + lockSuffix)
 	if err != nil {
