@@ -42,6 +42,9 @@ func Same(a, b Stat) bool {
 	return a.id == b.id && a.id != identity{}
 }
 
+// Identity is a comparable value that tells files apart which are all there at the time, where the platform has numbers for them.
+func (s Stat) Identity() any { return s.id }
+
 // Unchanged reports whether b can be a later look at the same content as a. It is a hint: a writer that
 // restores the modification time defeats it.
 func Unchanged(a, b Stat) bool {

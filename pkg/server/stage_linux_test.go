@@ -93,6 +93,25 @@ func TestStagedCommandIsTakenOver(t *testing.T) {
 	check.That(t, len(b.ledgerLines()) == n+1 && len(b.layers()) == 0, "%d records more", len(b.ledgerLines())-n)
 }
 
+// A file of the workspace that has another name on the layer is no file which others have removed; a directory makes room with all
+// that is in it.
+func TestStagedRenamesAndLinks(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	check.Write(t, dir, "src/sub/deep/er/n.txt", "n\n")
+	b, s := start(t, dir).under("INT-001")
+	for _, line := range []string{
+		"sed -i.bak s/two/2/ src/a.txt", "ln src/a.txt src/l.txt", "ln src/a.txt src/m.txt; ln src/m.txt src/n.txt; rm src/a.txt; echo new > src/a.txt", "cp -al src/sub src/copied",
+		"rm -r src/sub; echo file | tee src/sub", "rm src/sub; mkdir -p src/sub/deep; echo x > src/sub/deep/x",
+	} {
+		b.OK("execute_command", args{"session": s, "command": line})
+	}
+	for path, want := range map[string]string{"a.txt": "new\n", "a.txt.bak": "one\ntwo\nthree\n", "l.txt": "one\n2\nthree\n", "m.txt": "one\n2\nthree\n", "n.txt": "one\n2\nthree\n", "copied/deep/er/n.txt": "n\n", "sub/deep/x": "x\n"} {
+		check.Equal(t, b.read("src/"+path), want, "%s", path)
+	}
+	check.That(t, len(b.layers()) == 0, "layers are left: %v", b.layers())
+}
+
 // With staged a command changes nothing until somebody takes that over, who need not run it again.
 func TestStagedCommandIsKept(t *testing.T) {
 	t.Parallel()
@@ -147,6 +166,7 @@ func TestStagedConflicts(t *testing.T) {
 		}, "STALE_FILE"},
 		"removed":                     {"chmod 600 src/a.txt", func(b *bench) error { return os.Remove(at(b, "src/a.txt")) }, "STALE_FILE"},
 		"made":                        {"echo x > src/n.txt", func(b *bench) error { return os.WriteFile(at(b, "src/n.txt"), []byte("theirs\n"), 0o644) }, "STALE_FILE"},
+		"removed beside renames":      {"chmod 600 src/a.txt; sed -i.bak s/o/p/ src/sub/old; ln src/sub/old src/l", func(b *bench) error { return os.Remove(at(b, "src/a.txt")) }, "STALE_FILE"},
 		"permissions":                 {"echo x >> src/a.txt", func(b *bench) error { return os.Chmod(at(b, "src/a.txt"), 0o600) }, "STALE_FILE"},
 		"removed by both":             {"rm src/a.txt; echo x > src/n.txt", func(b *bench) error { return os.Remove(at(b, "src/a.txt")) }, ""},
 		"edited what was removed":     {"rm src/a.txt", func(b *bench) error { return os.WriteFile(at(b, "src/a.txt"), []byte("theirs\n"), 0o644) }, "STALE_FILE"},

@@ -80,7 +80,7 @@ func (f *Files) lookAtLayer(upper string, note *stagedNote) (*layerFound, error)
 			return nil, fmt.Errorf("look at %s: %w", touched[i].Path, err)
 		}
 	}
-	if err := l.moves(); err != nil {
+	if err := l.moves(touched); err != nil {
 		return nil, err
 	}
 	if n := len(l.found.files) + len(l.found.links); n > maxStaged {
@@ -107,7 +107,9 @@ func (l *layerLook) path(t *layer.Touched) error {
 			return nil
 		}
 	case errors.Is(err, fs.ErrNotExist) && after.There && after.Mode.IsRegular():
-		l.copied[t.Path] = durable.HasAttribute(after.At, "user.overlay.origin")
+		if isCopy(after) {
+			l.copied[t.Path] = true
+		}
 	}
 	if !before.There && !after.There {
 		return nil
@@ -117,60 +119,6 @@ func (l *layerLook) path(t *layer.Touched) error {
 
 // late reports whether something can have been changed since the layer was made. A time before it is proof of the contrary.
 func (l *layerLook) late(info fs.FileInfo) bool { return durable.ChangedAt(info) >= l.since }
-
-// moves makes moves of files that were renamed: on a layer each is a removal, and a file that was copied from the workspace. A
-// copy for which nothing was removed stood at its own path, from where somebody else has removed it since.
-func (l *layerLook) moves() error {
-	removed, gone := map[string]string{}, 0 // by content, their paths
-	for _, f := range l.found.files {
-		if f.op != change.Deleted {
-			continue
-		}
-		gone++
-		key, err := contentKey(filepath.Join(l.root, filepath.FromSlash(f.path)))
-		if err != nil {
-			return err
-		}
-		if removed[key] == "" {
-			removed[key] = f.path
-		}
-	}
-	moved := map[string]bool{}
-	var unpaired []string
-	for i := range l.found.files {
-		f := &l.found.files[i]
-		if !l.copied[f.path] {
-			continue
-		}
-		key, err := contentKey(filepath.Join(l.upper, filepath.FromSlash(f.path)))
-		if err != nil {
-			return err
-		}
-		if from := removed[key]; from != "" && !moved[from] {
-			f.op, f.from, moved[from] = change.Moved, from, true
-		} else {
-			unpaired = append(unpaired, f.path)
-		}
-	}
-	// Those that are left were renamed and changed, as far as something was removed for each.
-	if left := gone - len(moved); len(unpaired) > left {
-		for _, path := range unpaired {
-			l.conflict(path, "it was removed since the command began")
-		}
-	}
-	l.found.files = slices.DeleteFunc(l.found.files, func(f layerFile) bool { return f.op == change.Deleted && moved[f.path] })
-	return nil
-}
-
-// contentKey tells the contents of regular files apart.
-func contentKey(at string) (string, error) {
-	f, _, err := durable.OpenRegular(at)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return workspace.HashFile(f)
-}
 
 func (l *layerLook) conflict(path, why string) {
 	l.found.conflicts = append(l.found.conflicts, layerConflict{path, why})

@@ -46,10 +46,14 @@ func (w *Workspace) PrepareWith(ctx context.Context, changes []Change, shapes []
 		return w.Prepare(ctx, changes)
 	}
 	freed := map[string]bool{}
-	for _, s := range shapes {
+	shapes = slices.Clone(shapes)
+	slices.SortStableFunc(shapes, func(a, b Shape) int { return strings.Compare(a.Path, b.Path) }) // those above first
+	for i := range shapes {
+		s := &shapes[i]
 		if err := s.valid(); err != nil {
 			return nil, err
 		}
+		s.Needed = s.Needed || s.Gone && freed[path.Dir(s.Path)] // it cannot stay where its directory goes
 		if s.Gone && s.Needed || s.Kind == Symlink && s.To == "" {
 			freed[s.Path] = true
 		}
@@ -66,10 +70,8 @@ func (w *Workspace) PrepareWith(ctx context.Context, changes []Change, shapes []
 	return p, nil
 }
 
-// arrange puts the steps of links and directories around those of the files.
+// arrange puts the steps of links and directories, those above first, around those of the files.
 func (p *Prepared) arrange(shapes []Shape) {
-	shapes = slices.Clone(shapes)
-	slices.SortStableFunc(shapes, func(a, b Shape) int { return strings.Compare(a.Path, b.Path) }) // those above first
 	var first, second, last []step
 	for _, s := range slices.Backward(shapes) {
 		switch {
