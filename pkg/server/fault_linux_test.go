@@ -144,7 +144,7 @@ func (f *faultRun) discover() []string {
 		}
 	}
 	slices.Sort(calls)
-	for _, call := range []string{"fsync", "fdatasync", "renameat2", "openat", "pwrite64", "write", "unlinkat"} {
+	for _, call := range []string{"fsync", "fdatasync", "renameat2", "openat", "openat2", "pwrite64", "write", "unlinkat"} {
 		check.Must(f.t, slices.Contains(calls, call), "the patch made no %s: %v", call, calls)
 	}
 	return calls

@@ -97,7 +97,7 @@ func (tr *cutTrace) call(text string, began int) error {
 	}
 	args := splitArguments(m[2])
 	switch name := m[1]; name {
-	case "openat":
+	case "openat", "openat2":
 		return tr.opened(args, result)
 	case "close":
 		delete(tr.fds, number(args[0]))
