@@ -40,6 +40,7 @@ func TestAnswersReachTheAgent(t *testing.T) {
 
 	call = a.writes("docs/denied.md", "no\n")
 	page.clicks("link", "docs/denied.md")
+	page.sees("Edit, then approve") // the request's own page; the list has a field for a reason too
 	page.types("Reason", `only in "src", please`)
 	page.clicks("button", "Deny")
 	page.sees("the agent is told")

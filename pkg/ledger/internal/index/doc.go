@@ -22,8 +22,8 @@
 //
 // # Files
 //
-// It is made from the segments by the first query that gains by it, without the lock on .orchestration, and brought up to
-// date by each later one. cache/index/<first 16 hex digits of the SHA-256 of the segment's name>.idx has what is known of a
+// It is made from the segments by the first query that gains by it, or behind the first selection, without the lock on
+// .orchestration, and brought up to date by each later one. cache/index/<first 16 hex digits of the SHA-256 of the segment's name>.idx has what is known of a
 // segment, and is replaced as a whole when that has grown by a sixteenth. All numbers are little-endian:
 //
 //	"omcpidx6"; CRC-32C of the segment's name and of what follows, 4 bytes; number of blocks, 4 bytes; 1 if it is all of an
