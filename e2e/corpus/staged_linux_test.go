@@ -50,7 +50,7 @@ func TestCommandsOnLayersUnderAttack(t *testing.T) {
 					want := rows[a.name][sandbox.Full][index(user)]
 					check.That(t, result == refused || result == held || result == want, "the result is %q, and %q where it works on the workspace", result, want)
 					check.That(t, a.allowed(sandbox.Full, result), "the level must not let it be %q", result)
-					others := slices.DeleteFunc(seen(), func(path string) bool { return a.may("ws/"+path) })
+					others := slices.DeleteFunc(seen(), func(path string) bool { return a.may("ws/" + path) })
 					// A line with a git command works on the workspace itself; the test is told of what it writes itself.
 					if len(others) > 0 && !a.git && a.then == nil && a.before == "" && !strings.Contains(a.line, "git ") {
 						t.Errorf("for a moment there was a change of %q", others)
