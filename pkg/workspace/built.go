@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -46,6 +47,22 @@ func (w *Workspace) SetMode(at string, mode fs.FileMode) error {
 		}
 		defer held.Close()
 		return held.Chmod(mode)
+	})
+}
+
+// SetModTime sets the time of change of a regular file that nobody has changed since a time of the file systems' clock, in
+// nanoseconds; another is left as it is.
+func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
+	return w.place(at, func(dir *durable.Dir, base string) error {
+		held, err := dir.Hold(base)
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		if st, err := held.Stat(); err != nil || !st.Mode.IsRegular() || st.Changed.UnixNano() >= since {
+			return err
+		}
+		return held.SetModTime(to)
 	})
 }
 
