@@ -28,15 +28,15 @@ func fileJobs() []job {
 		}, apart: map[string]string{"src/a.txt": hard, "src/hard.txt": hard}},
 		{name: "permissions", lines: []string{
 			"chmod -R go-rwx src", "chmod +x src/a.txt", "chmod -R u=rwX,go=rX src old", "chmod 700 old; chmod 711 src", "umask 077; echo x > private; mkdir pdir; echo y > pdir/f",
-			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
+			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 0 src/run.sh", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
 		}},
 		{name: "directories made writable for a moment", again: true, lines: []string{
-			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro",
+			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old",
 			"mkdir -p build/ro && echo x > build/ro/f && chmod 555 build/ro", "chmod -R u+w build && rm -rf build",
 		}},
-		{name: "build output made read-only", lines: []string{
-			"mkdir -p dist/ro && echo x > dist/ro/f && chmod 555 dist/ro", "cat dist/ro/f", "chmod -R u+w dist && rm -rf dist/ro", "mkdir dist/ro; echo 1 > dist/ro/f; chmod 555 dist/ro",
-			"chmod -R u+w dist; echo 2 > dist/ro/f; chmod 555 dist/ro", "chmod -R u+w dist && rm -rf dist",
+		{name: "build output made read-only", intent: "INT-001", lines: []string{
+			"mkdir -p dist/ro && echo x | tee dist/ro/f && chmod 555 dist/ro", "cat dist/ro/f", "chmod -R u+w dist && rm -rf dist/ro", "mkdir dist/ro; echo 1 | tee dist/ro/f; chmod 555 dist/ro",
+			"chmod -R u+w dist; echo 2 | tee dist/ro/f; chmod 555 dist/ro", "chmod -R u+w dist && rm -rf dist",
 		}},
 		{name: "found and deleted", lines: []string{
 			"find . -name '*.txt' -path './src/*' -newer .gitignore | wc -l", "find old -type f -delete", "find old -depth -type d -empty -delete", "find src -name '*.txt' -exec sed -i s/one/1/ {} +", "find src -type f | xargs touch",
