@@ -1,11 +1,14 @@
 package e2e_test
 
+import "maps"
+
 // fileJobs are what the tools do to files that everybody has.
 func fileJobs() []job {
 	tree := map[string]string{
 		"src/a.txt": "one\ntwo\nthree\n", "src/sub/b.txt": "b\n", "src/sub/deep/c.txt": "c\n", "src/run.sh": "#!/bin/sh\necho ran\n",
-		"old/x/1": "1\n", "old/x/2": "2\n", "old/y": "y\n", ".gitignore": "/build/\n*.o\n", "build.keep": "",
+		"old/x/1": "1\n", "old/x/2": "2\n", "old/y": "y\n", ".gitignore": "/build/\n/dist/\n*.o\n", "build.keep": "",
 	}
+	const hard = "another name of a file that was there is a copy"
 	jobs := []job{
 		{name: "moves of directories", lines: []string{
 			"mv old new", "mv new/x src/sub/moved && rmdir new 2>/dev/null; ls new", "mv src/sub other; mv other src/sub", "mkdir -p a/b && mv src/sub a/b/ && mv a/b/sub src/sub",
@@ -18,15 +21,22 @@ func fileJobs() []job {
 		{name: "copies and archives", lines: []string{
 			"cp -a src copy", "cp -r old copy/old && cp -p src/run.sh copy/run2.sh", "tar cf all.tar src old", "mkdir out && tar xf all.tar -C out", "tar xf all.tar && rm all.tar",
 			"cd src && cp -al sub hard", "cp --sparse=always src/a.txt sparse.txt; cp --reflink=auto src/a.txt ref.txt", "install -m 700 -D src/run.sh bin/tool/run",
-		}},
+		}, apart: map[string]string{"src/hard/b.txt": hard, "src/hard/deep/c.txt": hard, "src/sub/b.txt": hard, "src/sub/deep/c.txt": hard}},
 		{name: "links", lines: []string{
 			"ln -s a.txt src/l && ln -s ../old src/d && ln -s /nowhere dangling", "ln src/a.txt src/hard.txt", "ln -sfn sub src/d", "echo new > n1 && ln n1 n2 && ln n1 src/n3", "cp -P src/l src/l2; cp -L src/l src/l3",
 			"mv dangling away; rm src/l; readlink away", "rm n1",
-		}},
+		}, apart: map[string]string{"src/a.txt": hard, "src/hard.txt": hard}},
 		{name: "permissions", lines: []string{
 			"chmod -R go-rwx src", "chmod +x src/a.txt", "chmod -R u=rwX,go=rX src old", "chmod 700 old; chmod 711 src", "umask 077; echo x > private; mkdir pdir; echo y > pdir/f",
-			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "cat ro/f ro/g", "chmod -R u+w ro && rm -r ro",
+			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 0 src/run.sh", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
+		}},
+		{name: "directories made writable for a moment", again: true, lines: []string{
+			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old",
 			"mkdir -p build/ro && echo x > build/ro/f && chmod 555 build/ro", "chmod -R u+w build && rm -rf build",
+		}},
+		{name: "build output made read-only", intent: "INT-001", lines: []string{
+			"mkdir -p dist/ro && echo x | tee dist/ro/f && chmod 555 dist/ro", "cat dist/ro/f", "chmod -R u+w dist && rm -rf dist/ro", "mkdir dist/ro; echo 1 | tee dist/ro/f; chmod 555 dist/ro",
+			"chmod -R u+w dist; echo 2 | tee dist/ro/f; chmod 555 dist/ro", "chmod -R u+w dist && rm -rf dist",
 		}},
 		{name: "found and deleted", lines: []string{
 			"find . -name '*.txt' -path './src/*' -newer .gitignore | wc -l", "find old -type f -delete", "find old -depth -type d -empty -delete", "find src -name '*.txt' -exec sed -i s/one/1/ {} +", "find src -type f | xargs touch",
@@ -47,7 +57,7 @@ func fileJobs() []job {
 			"trap 'rm -f lock; echo left >> log' EXIT; echo $$ > lock; test -s lock", "for i in 1 2 3 4 5 6 7 8; do (echo $i > part.$i) & done; wait; cat part.* > whole && rm part.*", "(sleep 0.3; echo late >> log) & wait",
 			"trap 'echo caught >> log; exit 4' TERM; (sleep 0.2; kill -TERM $$) & sleep 5 & wait $! # fails", "sh -c 'echo before > left; exit 3' # fails", "set -e; echo half > half; false; echo never > never # fails",
 			"echo bg > bg & echo done > fg; wait", "mkfifo pipe && (echo through > pipe &) && cat pipe > got && rm pipe", "(exec 9> lockfile; flock -n 9 && echo locked > held); rm lockfile", "exec 3>> log; echo three >&3; exec 3>&-; exec 4< src/a.txt; read x <&4; echo $x > read",
-			"timeout 0.3 sh -c 'echo t > timed; sleep 9' # fails",
+			"timeout 2 sh -c 'echo t > timed; sleep 9' # fails",
 		}},
 		{name: "appended while it is read", lines: []string{
 			"tail -n +1 -f src/a.txt > tailed & sleep 0.3; echo four >> src/a.txt; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q four tailed && break; sleep 0.2; done; kill $!; grep -c four tailed",
@@ -59,7 +69,10 @@ func fileJobs() []job {
 		}},
 	}
 	for i := range jobs {
-		jobs[i].files, jobs[i].ordinary = tree, true
+		jobs[i].files, jobs[i].ordinary = maps.Clone(tree), true
+		if jobs[i].name == "build output made read-only" {
+			jobs[i].files["package.json"] = "{}\n"
+		}
 	}
 	return jobs
 }

@@ -35,6 +35,8 @@ type job struct {
 	ordinary bool
 	// direct is a part of the reason why each line works on the workspace itself; "" is that none does.
 	direct string
+	// again: a line that a layer is in the way of is sent again, as its answer says, and works on the workspace then.
+	again bool
 	// apart are the paths of which it is known that layers make another thing of them, with the reason.
 	apart map[string]string
 	// long: only in the long form.
@@ -134,7 +136,19 @@ func (j job) done(w *workspace, env ...string) workDone {
 	}
 	done := workDone{}
 	for _, line := range j.lines {
-		r := agent.OK("execute_command", args{"session": session, "command": line, "timeout": 300})
+		run := agent.OK
+		if j.again {
+			run = agent.Call
+		}
+		r := run("execute_command", args{"session": session, "command": line, "timeout": 300})
+		if j.again && strings.Contains(r.Text, "Send the same line again") {
+			if id, kept := r.Object["staged_id"]; kept {
+				agent.OK("discard_staged", args{"session": session, "staged_id": id})
+			}
+			r = agent.OK("execute_command", args{"session": session, "command": line})
+			check.That(w.t, r.Object["direct_because"] == "this line failed on a layer", "%s: %v", line, r.Object)
+			delete(r.Object, "direct_because")
+		}
 		done.codes = append(done.codes, r.Object["exit_code"])
 		check.Must(w.t, (r.Object["exit_code"] == 0.0) != strings.HasSuffix(line, "# fails"), "%v: %s: %s", env[0], line, r.Text)
 		why, _ := r.Object["direct_because"].(string)

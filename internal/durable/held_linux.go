@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,6 +57,12 @@ func (h *Held) Chmod(mode fs.FileMode) error {
 		}
 	}
 	return named("chmod", ".", err)
+}
+
+// SetModTime sets the time of the last change of its content.
+func (h *Held) SetModTime(at time.Time) error {
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(at.UnixNano())}
+	return named("set the time of", ".", unix.UtimesNanoAt(h.fd, "", times, unix.AT_EMPTY_PATH))
 }
 
 // Close lets go of it.

@@ -4,6 +4,7 @@ package durable
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -80,12 +81,29 @@ func (d *Dir) DropAttributes(prefix string) error { return dropAttributes(d.fd, 
 func dropAttributes(fd int, prefix string) error {
 	for _, name := range namesOfAttributes(fd) {
 		if strings.HasPrefix(name, prefix) {
-			if err := unix.Fremovexattr(fd, name); err != nil {
+			if err := removeAttribute(fd, name); err != nil {
 				return fmt.Errorf("remove the attribute %s: %w", name, err)
 			}
 		}
 	}
 	return nil
+}
+
+// removeAttribute removes one also where the owner may not write, which he then may for that moment.
+func removeAttribute(fd int, name string) error {
+	err := unix.Fremovexattr(fd, name)
+	if err != unix.EACCES {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	mode := st.Mode &^ unix.S_IFMT
+	if err := unix.Fchmod(fd, mode|unix.S_IWUSR); err != nil {
+		return err
+	}
+	return errors.Join(unix.Fremovexattr(fd, name), unix.Fchmod(fd, mode))
 }
 
 // skippedAttribute names what stands for the old content, or what the kernel drops at any write.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"time"
 )
 
 // Dir is an open directory. Names given to its methods are single components; the caller has refused
@@ -282,6 +283,9 @@ func (h *Held) Chmod(mode fs.FileMode) error {
 
 // Close lets go of it.
 func (h *Held) Close() error { return nil }
+
+// SetModTime is not needed here.
+func (h *Held) SetModTime(time.Time) error { return ErrUnsupported }
 
 // Take gives what stands under a name another, in a directory where nobody else makes one. It goes by their paths below the top.
 func (d *Dir) Take(name string, to *Dir, fresh string) error {

@@ -102,7 +102,7 @@ func TestStagedRenamesAndLinks(t *testing.T) {
 	b, s := start(t, dir).under("INT-001")
 	for _, line := range []string{
 		"sed -i.bak s/two/2/ src/a.txt", "ln src/a.txt src/l.txt", "ln src/a.txt src/m.txt; ln src/m.txt src/n.txt; rm src/a.txt; echo new > src/a.txt", "cp -al src/sub src/copied",
-		"rm -r src/sub; echo file | tee src/sub", "rm src/sub; mkdir -p src/sub/deep; echo x > src/sub/deep/x",
+		"rm -r src/sub; echo file | tee src/sub", "rm src/sub; mkdir -p src/sub/deep; echo x | tee src/sub/deep/x",
 	} {
 		b.OK("execute_command", args{"session": s, "command": line})
 	}

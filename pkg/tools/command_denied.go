@@ -118,6 +118,8 @@ func (l *denials) explain() (denial, bool) {
 	case is(complaint.Missing, full, func(at string) bool { return held.Covers(at) && exists(at) }):
 		return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",
 			"Keep files that commands share in the workspace, or ask the user to open the place with commands.writable."), true
+	case kind == complaint.CrossDisk && l.stage != nil:
+		return l.crossed(), true
 	case kind == complaint.Rights && os.Geteuid() == 0 && full && rootsActs().MatchString(l.said.Line):
 		return l.denied("root", "", refusal.HintFollowConstraints, "a command in the sandbox has none of root's rights: it cannot change owners, mount, or become another user",
 			"Do without (tar --no-same-owner, cp without -a), or ask the user to do it."), true

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"sync"
 	"time"
@@ -35,6 +37,8 @@ func (c *commandCall) direct() string {
 		return fmt.Sprintf("the sandbox level is %s", c.level())
 	case runsGit(c.effect.Reading) && c.Git != profile.GitClosed:
 		return "a git command stands in the line"
+	case c.probe.crossed(c.lineKey()):
+		return "this line failed on a layer"
 	}
 	return c.unstageable()
 }
@@ -52,10 +56,56 @@ func (c *commandCall) cannotStage(why string) error {
 		WithHint(refusal.HintAskUser).With("direct_because", why)
 }
 
-// stageProbe remembers why a workspace can have no layers.
+// stageProbe remembers why a workspace can have no layers, and which lines cannot do with one.
 type stageProbe struct {
 	once sync.Once
 	why  error
+
+	mu    sync.Mutex
+	lines map[lineKey]bool
+}
+
+// lineKey stands for a line and the directory that it runs in.
+type lineKey [sha256.Size]byte
+
+func (c *commandCall) lineKey() lineKey {
+	return sha256.Sum256([]byte(c.cwd.Path + "\x00" + c.args.Command))
+}
+
+// maxCrossed bounds the lines that are remembered. At one more all are forgotten, and fail once again.
+const maxCrossed = 1000
+
+// cross remembers a line of which a layer is in the way: it has to rename a directory of the workspace in one step, which is an
+// error there (EXDEV) for which most programs copy instead, or the system lets nobody put in place what it did, as in a directory
+// that only the command made writable, for a moment.
+func (p *stageProbe) cross(line lineKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lines == nil || len(p.lines) >= maxCrossed {
+		p.lines = map[lineKey]bool{}
+	}
+	p.lines[line] = true
+}
+
+func (p *stageProbe) crossed(line lineKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lines[line]
+}
+
+// sendAgain has the line work on the workspace itself the next time, and says so; "" where it must not.
+func (c *commandCall) sendAgain() string {
+	if c.Stage == StageAlways {
+		return ""
+	}
+	c.probe.cross(c.lineKey())
+	return "Send the same line again, without staged: it then works on the workspace itself."
+}
+
+// crossed explains that a directory could not be renamed.
+func (l *denials) crossed() denial {
+	next := cmp.Or(l.sendAgain(), "Copy and remove the directory instead, as mv does. The settings have every command work on a layer (commands.stage: always).")
+	return l.denied("move", "", refusal.HintRetry, "on a layer no program can rename a directory that was there in one step", next)
 }
 
 // unstageable says why the workspace can have no layers now; "" if it can. The first call tries.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -29,6 +30,8 @@ type layerFound struct {
 	shapes []workspace.Shape // of directories
 	// conflicts are paths that somebody else has changed since the layer was made, or may be about to, with the reason.
 	conflicts []layerConflict
+	// touched are files that got another time of change and nothing else.
+	touched []layerTime
 	// left are FIFOs, sockets and devices, which are not taken over.
 	left  []string
 	bytes int64
@@ -41,6 +44,11 @@ type layerFile struct {
 	op   change.Op
 	path string
 	from string // of a move
+}
+
+type layerTime struct {
+	path string
+	at   time.Time
 }
 
 type layerLink struct{ path, from, to string }
@@ -191,8 +199,11 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 		f.op = change.Deleted
 	case before.Mode == after.Mode:
 		same, err := l.sameContent(before.At, after.At)
+		if err == nil && same { // it was touched, or written back
+			err = l.touched(name, before, after)
+		}
 		if err != nil || same {
-			return err // it was touched, or written back
+			return err
 		}
 	}
 	if was {
@@ -205,6 +216,19 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 	}
 	l.found.files = append(l.found.files, f)
 	return nil
+}
+
+// touched notes a new time of change, by which others tell what is to be built (make).
+func (l *layerLook) touched(name string, before, after layer.Node) error {
+	was, err := os.Lstat(before.At)
+	if err != nil {
+		return err
+	}
+	is, err := os.Lstat(after.At)
+	if err == nil && !is.ModTime().Equal(was.ModTime()) {
+		l.found.touched = append(l.found.touched, layerTime{name, is.ModTime()})
+	}
+	return err
 }
 
 // sameContent compares two regular files.

@@ -179,6 +179,7 @@ func (c *commandCall) lookAtStage(ctx context.Context, o *hooks.Outcome) {
 			o.Warnings = append(o.Warnings, c.putBuilt(ctx, s.layers, found)...)
 			o.Warnings = append(o.Warnings, c.Observer.PackageWarnings(ctx, found.packages)...)
 		}
+		c.touch(found)
 		c.left(o, c.dropStage())
 		return
 	}
@@ -230,14 +231,31 @@ func (c *commandCall) takeOver(recordID string) error {
 	}
 	result := c.engine.Run(s.ctx, commitOf(c.Commands, c), c.call.Inner(commitName, arguments))
 	if result.Refusal == nil {
+		c.touch(s.found)
 		s.taken = &stagedResult{}
 		return json.Unmarshal(result.Structured, s.taken)
 	}
 	s.refused = result.Refusal
-	if s.refused.Code() == refusal.Cancelled {
+	switch s.refused.Code() {
+	case refusal.Cancelled:
 		return c.forget()
+	case refusal.InternalError:
+		if next := c.sendAgain(); next != "" {
+			s.refused = s.refused.Suggest("%s", next).WithHint(refusal.HintRetry)
+		}
 	}
 	return c.noteWhy(s.refused.Reason())
+}
+
+// touch gives files that the command only touched their new times, but for those that it may not change, or somebody else has
+// changed since. That is no change of which a record would tell.
+func (c *commandCall) touch(found *layerFound) {
+	judge := c.judge()
+	for _, t := range found.touched {
+		if judge.Allows(t.path) {
+			_ = c.Workspace.SetModTime(t.path, t.at, c.stage.note.Since)
+		}
+	}
 }
 
 // forget throws away what was kept of a call that was cancelled.

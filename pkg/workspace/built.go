@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -14,18 +15,38 @@ import (
 // Whatever stood there goes. What a layer noted of it is removed.
 func (w *Workspace) PutAny(at string, from *durable.Dir, name string) error {
 	return w.place(at, func(dir *durable.Dir, base string) error {
-		if err := dropMarks(from, name); err != nil {
-			return err
-		}
-		err := from.Replace(name, dir, base)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := dir.RemoveTree(base); err != nil { // a directory, or one is to stand there
-			return err
-		}
-		return from.Replace(name, dir, base)
+		return opened(from, name, func() error {
+			if err := dropMarks(from, name); err != nil {
+				return err
+			}
+			err := from.Replace(name, dir, base)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := dir.RemoveTree(base); err != nil { // a directory, or one is to stand there
+				return err
+			}
+			return from.Replace(name, dir, base)
+		})
 	})
+}
+
+// opened does something to a file that its owner cannot read, or a directory that he cannot write, as if he could: else nobody can
+// remove what was noted of it, nor give a directory another place.
+func opened(in *durable.Dir, name string, do func() error) error {
+	st, err := in.Lstat(name)
+	if err != nil || st.Mode.Type() != 0 && !st.Mode.IsDir() || st.Mode&0o600 == 0o600 {
+		return errors.Join(err, do())
+	}
+	held, err := in.Hold(name)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := held.Chmod(st.Mode | 0o700); err != nil {
+		return err
+	}
+	return errors.Join(do(), held.Chmod(st.Mode))
 }
 
 // RemoveAny takes away what stands at a path; nothing may stand there.
@@ -46,6 +67,22 @@ func (w *Workspace) SetMode(at string, mode fs.FileMode) error {
 		}
 		defer held.Close()
 		return held.Chmod(mode)
+	})
+}
+
+// SetModTime sets the time of change of a regular file that nobody has changed since a time of the file systems' clock, in
+// nanoseconds; another is left as it is.
+func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
+	return w.place(at, func(dir *durable.Dir, base string) error {
+		held, err := dir.Hold(base)
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		if st, err := held.Stat(); err != nil || !st.Mode.IsRegular() || st.Changed.UnixNano() >= since {
+			return err
+		}
+		return held.SetModTime(to)
 	})
 }
 

@@ -25,6 +25,7 @@ const (
 	Rights     Kind = "EPERM"
 	Busy       Kind = "EBUSY"
 	Missing    Kind = "ENOENT"
+	CrossDisk  Kind = "EXDEV"
 	Network    Kind = "network"
 )
 
@@ -50,6 +51,7 @@ var texts = []struct {
 	is   func() *regexp.Regexp
 }{
 	{ReadOnly, lazy.Regexp(`(?i)(?:^|[\s(])read-only file ?system|\bEROFS\b`)},
+	{CrossDisk, lazy.Regexp(`(?i)cross-device link|\bEXDEV\b`)},
 	{Busy, lazy.Regexp(`(?i)device or resource busy|resource busy or locked|\bEBUSY\b`)},
 	{Network, lazy.Regexp(`(?i)network is unreachable|name resolution|could not resolve host|name or service not known|no such host|` +
 		`\b(ENETUNREACH|EAI_AGAIN|ENOTFOUND|ECONNREFUSED)\b|failed to establish a new connection|couldn't connect to server|dial (tcp|udp)|socket: (operation not permitted|permission denied)`)},
