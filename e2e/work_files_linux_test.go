@@ -26,7 +26,7 @@ func fileJobs() []job {
 			"ln -s a.txt src/l && ln -s ../old src/d && ln -s /nowhere dangling", "ln src/a.txt src/hard.txt", "ln -sfn sub src/d", "echo new > n1 && ln n1 n2 && ln n1 src/n3", "cp -P src/l src/l2; cp -L src/l src/l3",
 			"mv dangling away; rm src/l; readlink away", "rm n1",
 		}, apart: map[string]string{"src/a.txt": hard, "src/hard.txt": hard}},
-		{name: "permissions", lines: []string{
+		{name: "permissions", again: true, lines: []string{
 			"chmod -R go-rwx src", "chmod +x src/a.txt", "chmod -R u=rwX,go=rX src old", "chmod 700 old; chmod 711 src", "umask 077; echo x > private; mkdir pdir; echo y > pdir/f",
 			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 0 src/run.sh", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
 		}},

@@ -86,7 +86,7 @@ func programJobs() []job {
 		{
 			name: "git", direct: "git",
 			files: map[string]string{"src/b.txt": "b\n", ".gitignore": "/out/\n"},
-			lines: []string{"echo x >> src/a.txt; git add src && git commit -qm one", "git status --short > st; git diff HEAD~1 > d.diff", "git mv src/b.txt src/c.txt && git commit -qm moved", "git checkout -q -b other && echo y > src/d.txt && git add src && git commit -qm other", "git checkout -q - && git merge -q --no-edit other", "git stash list; echo z >> src/a.txt; git stash -q", "git stash pop -q", "git checkout -q -- src/a.txt", "git log --oneline > log; git rm -q src/d.txt", "git reset -q --hard"},
+			lines: []string{"echo x >> src/a.txt; git add src && git commit -qm one", "git status --short -- src > st; git diff HEAD~1 > d.diff", "git mv src/b.txt src/c.txt && git commit -qm moved", "git checkout -q -b other && echo y > src/d.txt && git add src && git commit -qm other", "git checkout -q - && git merge -q --no-edit other", "git stash list; echo z >> src/a.txt; git stash -q", "git stash pop -q", "git checkout -q -- src/a.txt", "git log --oneline > log; git rm -q src/d.txt", "git reset -q --hard"},
 		},
 	}
 }

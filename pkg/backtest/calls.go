@@ -78,7 +78,7 @@ func joined(parts map[string]record.Entry, e record.Entry) *record.Entry {
 // isCall tells a record of a call that the agent's gate decided from all others. Of a command in the background it is the
 // record of the start; what a crash left unrecorded is the call's own.
 func isCall(e record.Entry) bool {
-	if e.Contributor.Type == record.ContributorHuman {
+	if e.Contributor.Type == record.ContributorHuman || e.Policy == "" && e.Detail[record.DetailStaged] != nil { // the operator took it over
 		return false
 	}
 	switch e.Kind {

@@ -15,6 +15,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -85,7 +86,7 @@ func discardTool(d *Commands) hooks.Tool {
 			return nil, err
 		}
 		return &reply{
-			outcome:    hooks.Outcome{Record: &hooks.Note{Kind: "lifecycle", Detail: map[string]any{detailStaged: a.StagedID, "discarded": true}}},
+			outcome:    hooks.Outcome{Record: &hooks.Note{Kind: "lifecycle", Detail: map[string]any{record.DetailStaged: a.StagedID, "discarded": true}}},
 			text:       fmt.Sprintf("What the command did is thrown away (%s). The workspace is as it was.", a.StagedID),
 			structured: discardResult{a.StagedID},
 		}, nil

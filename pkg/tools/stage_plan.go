@@ -11,6 +11,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
@@ -22,8 +23,8 @@ const maxHeld = 64 << 20
 func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
 	p := &changes{
 		Files: t.Files, call: t.call, render: t.render, shapes: t.found.shapes,
-		byAgent: true,
-		about:   t.found.packagesIn(map[string]any{detailStaged: t.id, "command": redact.Text(t.note.Command)}),
+		byAgent: t.note.Session != "", // and not the operator's `verify`, whoever takes it over
+		about:   t.found.packagesIn(map[string]any{record.DetailStaged: t.id, "command": redact.Text(t.note.Command)}),
 		built:   t.found.builds(),
 		then: func(ctx context.Context) []string {
 			return append(t.putBuilt(ctx, t.layers, t.found), t.Observer.PackageWarnings(ctx, t.found.packages)...)

@@ -12,11 +12,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
-
-// detailStaged is the key of the layer that has what a command did, in the record of the command and in that of the take-over.
-const detailStaged = "staged"
 
 // stagedNote is what is kept with the layer of a command.
 type stagedNote struct {
@@ -108,7 +106,7 @@ func (c *commandCall) hideNames(ctx context.Context) error {
 // Pending has nothing by which changes could be found: after a crash there are none.
 func (p *stagedRun) Pending() *hooks.Pending {
 	o := p.call.outcome(-1)
-	o.Detail = map[string]any{detailStaged: p.call.stage.id}
+	o.Detail = map[string]any{record.DetailStaged: p.call.stage.id}
 	return &hooks.Pending{Outcome: &hooks.Outcome{Command: o}}
 }
 
@@ -190,7 +188,7 @@ func (c *commandCall) lookAtStage(ctx context.Context, o *hooks.Outcome) {
 	if o.Command.Detail == nil {
 		o.Command.Detail = map[string]any{}
 	}
-	o.Command.Detail[detailStaged] = s.id
+	o.Command.Detail[record.DetailStaged] = s.id
 }
 
 // dropStage throws the layer away, if it is held.

@@ -10,6 +10,9 @@ import (
 // although its mutation was undone, because its flush had failed. Its changes are the inverse ones.
 const DetailRetracts = "retracts"
 
+// DetailStaged is the key of the layer that has what a command did, in the record of the command and in that of the take-over.
+const DetailStaged = "staged"
+
 // WithoutRetracted leaves out the changes that were taken back, and the records that say so. Records without changes
 // left are left out too. A retraction whose record is not among the entries stays.
 func WithoutRetracted(entries []Entry) []Entry {
