@@ -1,4 +1,6 @@
-//go:build unix
+//go:build !portable
+
+// Links and directories change together with files only where commands have layers.
 
 package workspace_test
 
