@@ -13,17 +13,16 @@ import (
 // another one, or none, stands in its place. Elsewhere that can keep a directory from being moved. Its methods may be called
 // concurrently.
 type Held struct {
-	root  *os.Root
+	top   *durable.Top
 	names []string
 
 	mu   sync.Mutex
-	top  *durable.Dir // of root; nil where nothing is held
-	dir  *os.Root
+	dir  *os.Root    // nil where nothing is held
 	info fs.FileInfo // of dir
 }
 
 // Hold makes a Held of what [Open] would give. It opens nothing. The root must stay open as long as the Held is used.
-func Hold(root *os.Root, names ...string) *Held { return &Held{root: root, names: names} }
+func Hold(root *os.Root, names ...string) *Held { return &Held{top: durable.Hold(root), names: names} }
 
 // Open is [Open]. The directory may be used until done.
 func (h *Held) Open(create bool) (dir *os.Root, done func(), err error) {
@@ -32,7 +31,7 @@ func (h *Held) Open(create bool) (dir *os.Root, done func(), err error) {
 	if h.stands() {
 		return h.dir, func() {}, nil
 	}
-	if dir, err = Open(h.root, create, h.names...); err != nil {
+	if dir, err = Open(h.top.Root(), create, h.names...); err != nil {
 		h.dir = nil
 		return nil, nil, err
 	}
@@ -54,7 +53,7 @@ func (h *Held) stands() bool {
 			return false
 		}
 		at += "/" + name
-		now, err = h.top.LstatAt(at)
+		now, err = h.top.Lstat(at)
 	}
 	return err == nil && durable.Same(now, durable.StatInfo(h.info))
 }
@@ -67,14 +66,6 @@ func (h *Held) hold(dir *os.Root) bool {
 	info, err := dir.Stat(".")
 	if err != nil {
 		return false
-	}
-	if h.top == nil {
-		top, err := durable.OpenRoot(h.root)
-		if err != nil {
-			return false
-		}
-		h.top = top
-		runtime.AddCleanup(h, func(top *durable.Dir) { _ = top.Close() }, top)
 	}
 	h.dir, h.info = dir, info
 	return true

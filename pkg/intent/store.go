@@ -25,7 +25,7 @@ type Store struct {
 	trust Trust // nil trusts nothing
 
 	mu      sync.Mutex
-	top     *durable.Dir // of root; nil before it is needed, or where nothing is held open
+	top     *durable.Top // of root
 	intents cachedFile
 	ignores [len(ignorePaths)]cachedFile
 	doc     *document // of intents.data
@@ -46,7 +46,7 @@ type parsedIgnore struct {
 
 // Open returns the store of the workspace root. It does no I/O; root must stay open as long as the store is used.
 func Open(root *os.Root) *Store {
-	return &Store{root: root, now: time.Now}
+	return &Store{root: root, top: durable.Hold(root), now: time.Now}
 }
 
 // Initialized reports whether active_intents.yaml exists, readable or not.
@@ -246,7 +246,7 @@ func (s *Store) reread(c *cachedFile, name string) (changed bool, err error) {
 // stamp describes a file as it is now. A link in the place of the directory would lead to files that an agent may write.
 func (s *Store) stamp(place orchdir.Place, name string) (durable.Stat, error) {
 	if place == orchdir.Directory {
-		dir, err := s.look(orchdir.Name)
+		dir, err := s.top.Lstat(orchdir.Name)
 		if err != nil {
 			return durable.Stat{}, err
 		}
@@ -254,5 +254,5 @@ func (s *Store) stamp(place orchdir.Place, name string) (durable.Stat, error) {
 			return durable.Stat{}, orchdir.ErrNotDirectory
 		}
 	}
-	return s.look(name)
+	return s.top.Lstat(name)
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/index"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/segment"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
@@ -18,7 +19,7 @@ import (
 // location is where a ledger stands: in the .orchestration of a directory, which is the workspace's or one beside the tree.
 type location struct {
 	root   *os.Root
-	top    *segment.Top // of root
+	top    *durable.Top // of root
 	index  *index.Index
 	beside bool
 
@@ -27,7 +28,7 @@ type location struct {
 }
 
 func newLocation(root *os.Root, beside bool) *location {
-	return &location{root: root, top: segment.Hold(root), index: index.New(root), beside: beside, prepared: make(chan struct{})}
+	return &location{root: root, top: durable.Hold(root), index: index.New(root), beside: beside, prepared: make(chan struct{})}
 }
 
 // here is where the ledger stands now.

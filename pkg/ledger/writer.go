@@ -239,7 +239,7 @@ func (l *Ledger) lock(ctx context.Context) (unlock func(), at *location, err err
 		if at, err = l.forWriting(); err != nil {
 			return nil, nil, err
 		}
-		if unlock, err = at.top.Lock(ctx, l.opts.LockWait); err != nil {
+		if unlock, err = segment.LockTop(ctx, at.top, l.opts.LockWait); err != nil {
 			return nil, nil, err
 		}
 		now, err := l.here()

@@ -40,7 +40,7 @@ import (
 // methods run in the writer's goroutine, and all but Flush and InPlace under the lock.
 type File struct {
 	Root *os.Root
-	Top  *segment.Top // of Root
+	Top  *durable.Top // of Root
 	Disk segment.Disk
 	Log  zerolog.Logger
 	Now  func() time.Time
@@ -254,7 +254,7 @@ func PutBackIn(root *os.Root, name string, content []byte) error {
 
 // New is one for a single use.
 func New(root *os.Root, name string) *File {
-	return &File{Root: root, Top: segment.Hold(root), Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
+	return &File{Root: root, Top: durable.Hold(root), Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
 }
 
 // Heal starts again with a segment.

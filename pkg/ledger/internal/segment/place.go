@@ -56,6 +56,17 @@ func Lock(ctx context.Context, root *os.Root, exclusive bool, wait time.Duration
 	return WaitFor(ctx, wait, func() (func(), error) { return tryLockHome(root, exclusive) })
 }
 
+// LockTop is [Lock] for who writes, again and again, below a root.
+func LockTop(ctx context.Context, top *durable.Top, wait time.Duration) (unlock func(), err error) {
+	return WaitFor(ctx, wait, func() (func(), error) {
+		file, err := top.OpenRegular(lockFile, os.O_RDONLY)
+		if err != nil {
+			return tryLockHome(top.Root(), true) // which makes what is missing, and says what is wrong
+		}
+		return lockedHome(tryLockFile(file, true, func(held fs.FileInfo) bool { return top.Is(lockFile, held) }))
+	})
+}
+
 // WaitFor tries with backoff until wait has passed, then gives ErrBusy.
 func WaitFor(ctx context.Context, wait time.Duration, try func() (unlock func(), err error)) (unlock func(), err error) {
 	deadline := time.Now().Add(wait)
