@@ -11,10 +11,6 @@ import (
 // mostOverExchanges bounds a take-over over the exchanges that it cannot do without.
 const mostOverExchanges = 3
 
-// apart are two rounds, of which the first frees a thousand inodes: ext4 passes over those of the last five seconds one by one
-// for each file that is made.
-const apart = 6 * time.Second
-
 // measureTakeOver lets commit_staged take 1,000 changed files over, in turn with a loop that exchanges as many: it flushes each
 // new file, exchanges the names, and flushes each directory. Both find the new files written and not yet on disk.
 func (s *suite) measureTakeOver(w *commandWorld) {
@@ -31,9 +27,6 @@ func (s *suite) measureTakeOver(w *commandWorld) {
 	taken := s.interleave(pick(s.short, 1, 5),
 		func() time.Duration {
 			round++
-			if !s.short {
-				time.Sleep(apart)
-			}
 			_, answer := p.call("execute_command", args{"command": manyWrites(round), "session": session, "staged": true})
 			took, _ := p.call("commit_staged", args{"staged_id": stagedID(answer, false), "session": session})
 			return took
