@@ -96,8 +96,8 @@ func measureCommand(s *suite) {
 				}
 			}
 		}
-		s.measureTakeOver(w)
 		if files == fewFiles || files == manyFiles {
+			s.measureTakeOver(w)
 			s.measureInstall(w)
 		}
 		s.remove(w.dir, w.plain)

@@ -159,7 +159,8 @@ func (s *suite) remove(dirs ...string) {
 // environment keeps what is measured away from the user's own files.
 func (s *suite) environment(extra ...string) []string {
 	home := filepath.Join(s.place, "home")
-	kept := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_STATE_HOME=" + home}
+	// The caches have a place of their own: commands see nothing of where settings are.
+	kept := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "XDG_STATE_HOME=" + home}
 	for _, name := range []string{"PATH", "SystemRoot", "TMPDIR", "TEMP"} {
 		if value, ok := os.LookupEnv(name); ok {
 			kept = append(kept, name+"="+value)

@@ -24,7 +24,7 @@ func (s *suite) measureTakeOver(w *commandWorld) {
 		return
 	}
 	round := 0
-	taken := s.interleave(pick(s.short, 1, 9),
+	taken := s.interleave(pick(s.short, 1, 5),
 		func() time.Duration {
 			round++
 			_, answer := p.call("execute_command", args{"command": manyWrites(round), "session": session, "staged": true})

@@ -169,6 +169,27 @@ func (a At) Enter(name string) At {
 	return child
 }
 
+// Within is Enter without the rules that can match nothing in there any more; List has the others.
+func (a At) Within(name string) At {
+	child := At{hidden: a.hidden}
+	hit := -1
+	for i := range a.list {
+		state := a.list[i].pattern.Step(a.states[i], name)
+		if state == 0 {
+			continue
+		}
+		if a.list[i].pattern.Accepts(state) {
+			hit = i
+		}
+		child.list, child.states = append(child.list, a.list[i]), append(child.states, state)
+	}
+	child.hidden = a.hidden || hit >= 0 && !a.list[hit].negate
+	return child
+}
+
+// Idle reports whether nothing in the directory, however deep, is ignored.
+func (a At) Idle() bool { return len(a.list) == 0 && !a.hidden }
+
 // Match tells whether a name in the directory is ignored, as List.Match does for its whole path.
 func (a At) Match(name string, isDir bool) bool {
 	if a.hidden {

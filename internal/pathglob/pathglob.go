@@ -151,6 +151,9 @@ func (p *Pattern) Accepts(s State) bool { return s&(1<<len(p.segments)) != 0 }
 
 // Step returns the state after one more segment of the path.
 func (p *Pattern) Step(s State, name string) State {
+	if s == 0 {
+		return 0
+	}
 	var next State
 	for i := range p.segments {
 		switch seg := &p.segments[i]; {

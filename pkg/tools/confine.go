@@ -99,17 +99,17 @@ func (c *commandCall) level() sandbox.Level {
 func (c *commandCall) rules() profile.Rules {
 	ignore := c.call.Ignore
 	var rules profile.Rules
-	kinds := ignore.Kinds()
+	kinds, walk := ignore.Kinds(), ignore.Walk()
 	if places := c.Workspace.Inside(); len(places) > 0 {
 		rules.Ignored = func(path string) bool {
 			_, is := ignore.PathBlocked(path)
 			return is || workspace.ProtectIn(places, strings.TrimSuffix(path, "/")) != workspace.ProtectNone
 		}
 	} else if kinds.Paths {
-		rules.Ignored = func(path string) bool { _, is := ignore.PathBlocked(path); return is }
+		rules.Ignored, rules.Below = walk.Blocked, walk.Below
 	}
 	if kinds.Secrets {
-		rules.Secret = func(path string) bool { _, is := ignore.Secret(path); return is }
+		rules.Secret = walk.Secret
 	}
 	if kinds.Unscoped {
 		rules.Unscoped = func(path string) bool { _, is := ignore.Unscoped(path); return is }

@@ -276,3 +276,24 @@ func TestApart(t *testing.T) {
 		check.Equal(t, made(t, work, c.req).Apart(), c.want, "%s", name)
 	}
 }
+
+// On a layer a directory in which no rule can match is not looked into.
+func TestRulesOnALayer(t *testing.T) {
+	root := tree(t, "src/a/x", "src/a/y", "src/b/.vscode/z", "src/b/s")
+	rules := profile.Rules{
+		Ignored: func(p string) bool { return p == "src/a/x" },
+		Secret:  func(p string) bool { return p == "src/b/s" },
+	}
+	req := profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Rules: rules, Layers: []sandbox.Layer{{Path: root}}}
+	got, _ := reached(t, root, req)
+	check.Equal(t, got, sorted("-src/a/x -src/b/.vscode/ -src/b/s *src/b/s src"))
+	req.Rules.Secret = func(p string) bool {
+		check.That(t, p == "src/b/" || !strings.HasPrefix(p, "src/b/"), "%s is asked about", p)
+		return false
+	}
+	req.Rules.Below = func(dir string) bool { return dir == "src" || dir == "src/a" }
+	got, _ = reached(t, root, req)
+	check.Equal(t, got, sorted("-src/a/x src"))
+	got, _ = reached(t, root, profile.Request{Level: sandbox.Full, Scope: req.Scope, Rules: profile.Rules{Ignored: rules.Ignored, Below: req.Rules.Below}})
+	check.Equal(t, got, sorted("-src/a/x -src/b/.vscode/ src"))
+}

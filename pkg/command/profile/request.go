@@ -28,6 +28,8 @@ type Rules struct {
 	Ignored func(path string) bool
 	// Secret reports what nobody may read.
 	Secret func(path string) bool
+	// Below reports whether Ignored or Secret can match something in a directory, however deep; nil: in each.
+	Below func(dir string) bool
 	// Unscoped reports what any intent may change.
 	Unscoped func(path string) bool
 }

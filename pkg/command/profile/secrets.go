@@ -83,7 +83,7 @@ func (s *survey) secrets() []string {
 				if !isLink(e) {
 					found = append(found, p)
 				}
-			case isDir && p != ".git":
+			case isDir && p != ".git" && s.below(p):
 				todo = append(todo, p)
 			}
 		}

@@ -173,6 +173,9 @@ func (s *survey) ruled() bool {
 	return s.Rules.Ignored != nil || s.Rules.Secret != nil && len(s.Layers) == 0
 }
 
+// below reports whether a rule can match something in a directory.
+func (s *survey) below(dir string) bool { return s.Rules.Below == nil || s.Rules.Below(dir) }
+
 func (s *survey) ignored(p string, kind fs.FileMode) bool {
 	if kind.IsDir() {
 		p += "/"
@@ -213,11 +216,11 @@ func (s *survey) unexamined(dir string) bool {
 	if s.places[dir] {
 		return true
 	}
+	if len(s.Layers) > 0 {
+		return !s.ruled() || !s.below(dir)
+	}
 	if s.ruled() {
 		return false
-	}
-	if len(s.Layers) > 0 {
-		return true
 	}
 	switch path.Base(dir) {
 	case "node_modules", ".venv", "venv":

@@ -202,9 +202,9 @@ func tellModes(pending *hooks.Pending) {
 
 // keep is called before the journal has the change: contents are written while the call waits for the journal's flush,
 // which holds no other write up, and after a crash the recovered record has them too. Those of a change that fails then
-// are never asked for, and grow old. They are kept when kept returns, which is before the record is in the ledger:
+// are never asked for, and grow old. They are kept when wait returns, which is before the record is in the ledger:
 // whoever finds a record finds its contents, unless they are kept no longer.
-func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func()) {
+func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (wait func()) {
 	changed := outcome.Changed()
 	if len(changed) == 0 {
 		return func() {}
@@ -212,10 +212,13 @@ func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func())
 	failed := make(chan error, 1)
 	go func() {
 		var err error
+		var some []kept.Content
 		for i, f := range changed[:min(len(changed), len(rec.Changes))] {
-			err = cmp.Or(err, r.keepChange(rec.Changes[i], f))
+			if some = append(some, contentsOf(rec.Changes[i], f)...); len(some) >= keptAtOnce {
+				err, some = cmp.Or(err, r.Contents.Put(some...)), nil
+			}
 		}
-		failed <- err
+		failed <- cmp.Or(err, r.Contents.Put(some...))
 	}()
 	return sync.OnceFunc(func() {
 		if err := <-failed; err != nil {
@@ -224,16 +227,24 @@ func (r *Recorder) keep(rec record.Record, outcome *hooks.Outcome) (kept func())
 	})
 }
 
-// keepChange keeps the contents of one file, as far as they are there.
+// keptAtOnce are as many contents as are given to the store together: it asks for the rules about what is secret each time, and
+// lets others wait meanwhile.
+const keptAtOnce = 50
+
+// keepChange keeps the contents of one file.
 func (r *Recorder) keepChange(c record.Change, f hooks.FileOutcome) error {
+	return r.Contents.Put(contentsOf(c, f)...)
+}
+
+// contentsOf are the contents of one file, as far as they are there.
+func contentsOf(c record.Change, f hooks.FileOutcome) (all []kept.Content) {
 	paths := []string{c.Path, c.From}
-	var all []kept.Content
 	for _, end := range [][2]change.Version{{c.Before, f.Before}, {c.After, f.After}} {
 		if named, is := end[0], end[1]; named.OID != "" && (is.Bytes != nil || !f.Unread) {
 			all = append(all, kept.Content{ID: named.OID, Bytes: is.Bytes, Paths: paths})
 		}
 	}
-	return r.Contents.Put(all...)
+	return all
 }
 
 // maxFound bounds one content that is taken over from a process that died, in bytes.
