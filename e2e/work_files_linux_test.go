@@ -28,10 +28,10 @@ func fileJobs() []job {
 		}, apart: map[string]string{"src/a.txt": hard, "src/hard.txt": hard}},
 		{name: "permissions", lines: []string{
 			"chmod -R go-rwx src", "chmod +x src/a.txt", "chmod -R u=rwX,go=rX src old", "chmod 700 old; chmod 711 src", "umask 077; echo x > private; mkdir pdir; echo y > pdir/f",
-			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 0 src/run.sh", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
+			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
 		}},
 		{name: "directories made writable for a moment", again: true, lines: []string{
-			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old",
+			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old", "chmod 0 src/run.sh", "chmod 600 src/run.sh",
 			"mkdir -p build/ro && echo x > build/ro/f && chmod 555 build/ro", "chmod -R u+w build && rm -rf build",
 		}},
 		{name: "build output made read-only", intent: "INT-001", lines: []string{
