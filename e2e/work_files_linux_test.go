@@ -1,6 +1,11 @@
 package e2e_test
 
-import "maps"
+import (
+	"maps"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
 
 // fileJobs are what the tools do to files that everybody has.
 func fileJobs() []job {
@@ -72,6 +77,12 @@ func fileJobs() []job {
 		jobs[i].files, jobs[i].ordinary = maps.Clone(tree), true
 		if jobs[i].name == "build output made read-only" {
 			jobs[i].files["package.json"] = "{}\n"
+		}
+	}
+	if check.Long() {
+		for _, j := range slices.Clone(jobs) {
+			j.name, j.ordinary = j.name+" as whoever runs this", false
+			jobs = append(jobs, j)
 		}
 	}
 	return jobs
