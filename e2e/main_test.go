@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	check.Waiting()
 	check.OneByOne("AnOrdinaryDay AnswersStaySmall ApprovalsUnderAttack BuildsThatWriteCaches ClientsWithoutForms Demo Descriptors EveryAskable ForkBomb " +
-		"Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OutputInBoundedMemory RenameModule " +
+		"Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OutputInBoundedMemory RealWorkOnLayers RenameModule " +
 		"ServerKilledAfterTheAnswer TrustedGit Undo")
 	os.Exit(run(m))
 }

@@ -1,6 +1,11 @@
 package e2e_test
 
-import "maps"
+import (
+	"maps"
+	"slices"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
 
 // fileJobs are what the tools do to files that everybody has.
 func fileJobs() []job {
@@ -28,10 +33,10 @@ func fileJobs() []job {
 		}, apart: map[string]string{"src/a.txt": hard, "src/hard.txt": hard}},
 		{name: "permissions", again: true, lines: []string{
 			"chmod -R go-rwx src", "chmod +x src/a.txt", "chmod -R u=rwX,go=rX src old", "chmod 700 old; chmod 711 src", "umask 077; echo x > private; mkdir pdir; echo y > pdir/f",
-			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 0 src/run.sh", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
+			"mkdir ro; echo x > ro/f; chmod 555 ro; chmod 444 ro/f", "chmod a-w src/a.txt && mv src/a.txt src/b.txt", "mv src/b.txt src/a.txt", "chmod 400 src/run.sh", "chmod u+w ro", "echo y > ro/f2; rm -r ro",
 		}},
 		{name: "directories made writable for a moment", again: true, lines: []string{
-			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old",
+			"mkdir -p ro/in; echo x > ro/f; echo y > ro/in/g; chmod -R a-w ro", "chmod u+w ro && echo z > ro/g && chmod u-w ro", "chmod -R u+w ro && rm -r ro", "chmod -R a-w old", "chmod -R u+w old", "chmod 0 src/run.sh", "chmod 600 src/run.sh",
 			"mkdir -p build/ro && echo x > build/ro/f && chmod 555 build/ro", "chmod -R u+w build && rm -rf build",
 		}},
 		{name: "build output made read-only", intent: "INT-001", lines: []string{
@@ -72,6 +77,12 @@ func fileJobs() []job {
 		jobs[i].files, jobs[i].ordinary = maps.Clone(tree), true
 		if jobs[i].name == "build output made read-only" {
 			jobs[i].files["package.json"] = "{}\n"
+		}
+	}
+	if check.Long() {
+		for _, j := range slices.Clone(jobs) {
+			j.name, j.ordinary = j.name+" as whoever runs this", false
+			jobs = append(jobs, j)
 		}
 	}
 	return jobs

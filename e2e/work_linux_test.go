@@ -39,17 +39,12 @@ type job struct {
 	again bool
 	// apart are the paths of which it is known that layers make another thing of them, with the reason.
 	apart map[string]string
-	// long: only in the long form.
-	long bool
 }
 
 // TestRealWorkOnLayers does each job twice, at the same path: on the workspace itself, and on layers. Exit codes and what is in
 // the workspace afterwards are the same, and nothing is left of the layers.
 func TestRealWorkOnLayers(t *testing.T) {
 	for _, j := range slices.Concat(programJobs(), fileJobs()) {
-		if j.long && !check.Long() {
-			continue
-		}
 		t.Run(j.name, func(t *testing.T) {
 			t.Parallel()
 			if why := (machine{level: "full"}).missing(); why != "" {
@@ -92,7 +87,7 @@ func entryNames(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// outcome is what a job has left.
+// workDone is what a job has left.
 type workDone struct {
 	codes []any
 	tree  map[string]string

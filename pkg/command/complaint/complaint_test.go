@@ -30,6 +30,7 @@ func TestFind(t *testing.T) {
 		{"PermissionError: [Errno 13] Permission denied: 'docs/p'", "EACCES PermissionError", "docs/p"},
 		{"chown: changing ownership of 'x': Operation not permitted", "EPERM chown", "x"},
 		{"mv: cannot move 'a' to 'b': Device or resource busy", "EBUSY mv", "a"},
+		{"Error: EXDEV: cross-device link not permitted, rename 'a' -> 'b'", "EXDEV ", "a"},
 		{"cat: /tmp/x: No such file or directory", "ENOENT cat", "/tmp/x"},
 		{"curl: (6) Could not resolve host: registry.example.com", "network curl", ""},
 		{"docs/errors.md:7:Read-only file system", "", ""},
