@@ -50,6 +50,7 @@ func (b *bench) put(o kept.Options, contents ...[]byte) {
 	for _, c := range contents {
 		s.Put(b.content(c))
 	}
+	s.Close()
 }
 
 func (b *bench) id(content []byte) string { return gitdir.New(b.dir).BlobID(content) }
@@ -67,18 +68,33 @@ func (b *bench) wantKept(s *kept.Store, content []byte, want bool) {
 	check.That(b.t, ok == want && (!ok || bytes.Equal(got, content)), "kept %v, want %v (%d bytes, want %d)", ok, want, len(got), len(content))
 }
 
-func (b *bench) file(content []byte) string {
-	return filepath.Join(b.dir, ".orchestration/cache/images", b.id(content)+".zst")
+// packs are the files with contents.
+func (b *bench) packs() []string {
+	packs, err := filepath.Glob(filepath.Join(b.dir, ".orchestration/cache/images/*.pack"))
+	check.OK(b.t, err)
+	return packs
 }
 
+func (b *bench) pack() string {
+	b.t.Helper()
+	check.Equal(b.t, len(b.packs()), 1, "packs")
+	return b.packs()[0]
+}
+
+// has reports whether bytes stand in any file of the store.
+func (b *bench) has(bytes_ []byte) (has bool) {
+	for _, pack := range b.packs() {
+		has = has || bytes.Contains(check.Value(os.ReadFile(pack))(b.t), bytes_)
+	}
+	return has
+}
+
+// onDisk is what the packs take, less what their tables leave free.
 func (b *bench) onDisk() (files int, bytes int64) {
-	_ = filepath.WalkDir(filepath.Join(b.dir, ".orchestration/cache"), func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && d.Name() != "rules" {
-			info, _ := d.Info()
-			files, bytes = files+1, bytes+info.Size()
-		}
-		return nil
-	})
+	for _, pack := range b.packs() {
+		info := check.Value(os.Stat(pack))(b.t)
+		files, bytes = files+1, bytes+info.Size()-kept.TableSize
+	}
 	return files, bytes
 }
 
@@ -97,7 +113,7 @@ func TestKeepsContents(t *testing.T) {
 		b.wantKept(s, c, true)
 	}
 	b.wantKept(s, []byte("never put"), false)
-	for name, mode := range map[string]fs.FileMode{b.file(contents[1]): 0o600, filepath.Dir(b.file(contents[1])): 0o700, filepath.Join(b.dir, ".orchestration/cache/images"): 0o700} {
+	for name, mode := range map[string]fs.FileMode{b.pack(): 0o600, filepath.Join(b.dir, ".orchestration/cache/images"): 0o700} {
 		info, err := os.Stat(name)
 		check.That(t, err == nil && info.Mode().Perm() == mode, "%s: %v %v, want mode %o", name, info.Mode(), err, mode)
 	}
@@ -125,14 +141,16 @@ func TestHostileFiles(t *testing.T) {
 	content, other := []byte("what it was\n"), []byte("what they want it to have been\n")
 	bomb := kept.Pack(make([]byte, 128<<20))
 	for name, spoil := range map[string]func(file string) error{
-		"another content": func(f string) error { return os.WriteFile(f, kept.Pack(other), 0o600) },
-		"not compressed":  func(f string) error { return os.WriteFile(f, content, 0o600) },
-		"empty":           func(f string) error { return os.WriteFile(f, nil, 0o600) },
-		"a bomb":          func(f string) error { return os.WriteFile(f, bomb, 0o600) },
-		"many frames": func(f string) error {
-			return os.WriteFile(f, bytes.Repeat(kept.Pack(make([]byte, largest)), 1000), 0o600)
-		},
-		"very long": func(f string) error { return os.Truncate(f, 100<<30) },
+		"another content": func(f string) error { return kept.Spoil(f, kept.Pack(other), 0) },
+		"not compressed":  func(f string) error { return kept.Spoil(f, content, 0) },
+		"nothing":         func(f string) error { return kept.Spoil(f, nil, 0) },
+		"a bomb":          func(f string) error { return kept.Spoil(f, bomb, 0) },
+		"many frames":     func(f string) error { return kept.Spoil(f, bytes.Repeat(kept.Pack(make([]byte, largest)), 1000), 0) },
+		"very long":       func(f string) error { return errors.Join(kept.Spoil(f, content, 100<<30), os.Truncate(f, 100<<30)) },
+		"a wrong length":  func(f string) error { return kept.Spoil(f, content, -1<<40) },
+		"an empty file":   func(f string) error { return os.Truncate(f, 0) },
+		"half a table":    func(f string) error { return os.Truncate(f, 70) },
+		"no table":        func(f string) error { return os.WriteFile(f, bytes.Repeat([]byte{7}, 4<<20), 0o600) },
 		"a link": func(f string) error {
 			copied := f + ".copy"
 			return errors.Join(os.Rename(f, copied), os.Symlink(filepath.Base(copied), f))
@@ -148,11 +166,12 @@ func TestHostileFiles(t *testing.T) {
 			b := newBench(t)
 			b.put(kept.Options{Largest: largest}, content)
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, true)
-			check.OK(t, spoil(b.file(content)))
+			check.OK(t, spoil(b.pack()))
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, false)
-			// A new process writes it again, unless a directory stands in its place.
+			b.now = b.now.Add(time.Second)
+			// A new process writes it again, unless a link stands in the directory's place.
 			b.put(kept.Options{Largest: largest}, content)
-			inTheWay := name == "a directory" || name == "a linked directory"
+			inTheWay := name == "a linked directory"
 			b.wantKept(b.open(kept.Options{Largest: largest}), content, !inTheWay)
 		})
 	}
@@ -199,9 +218,11 @@ func TestForgetsWhatIsOld(t *testing.T) {
 	o := kept.Options{Age: 24 * time.Hour}
 	old, renewed := []byte("old\n"), []byte("renewed\n")
 	b.put(o, old, renewed)
-	left := filepath.Join(filepath.Dir(b.file(old)), ".new-LEFT")
-	check.OK(t, os.WriteFile(left, []byte("half"), 0o600))
-	check.OK(t, os.Chtimes(left, b.now, b.now))
+	left, earlier := filepath.Join(filepath.Dir(b.pack()), ".new-LEFT"), filepath.Join(filepath.Dir(b.pack()), b.id(old)+".zst")
+	for _, file := range []string{left, earlier} {
+		check.OK(t, os.WriteFile(file, []byte("half"), 0o600))
+		check.OK(t, os.Chtimes(file, b.now, b.now))
+	}
 	b.now = b.now.Add(20 * time.Hour)
 	b.put(o, renewed)
 	b.now = b.now.Add(20 * time.Hour)
@@ -213,27 +234,68 @@ func TestForgetsWhatIsOld(t *testing.T) {
 	s := b.open(o)
 	b.wantKept(s, old, false)
 	b.wantKept(s, renewed, true)
-	_, err := os.Stat(left)
-	check.That(t, err != nil, "an unfinished file is still there")
+	for _, file := range []string{left, earlier} {
+		_, err := os.Stat(file)
+		check.That(t, err != nil, "%s is still there", file)
+	}
 }
 
 // TestRenewsWithinOneProcess: to put again what is there writes nothing, but its time.
 func TestRenewsWithinOneProcess(t *testing.T) {
 	b := newBench(t)
-	looks := 0
-	start := b.now
-	s := kept.Open(b.root, kept.Options{Size: 1 << 20, Clock: func() time.Time {
-		looks++
-		return start.Add(time.Duration(looks) * 2 * time.Hour)
-	}})
-	content := []byte("again\n")
-	for range 3 {
-		s.Put(b.content(content))
+	s, content := b.open(kept.Options{Age: 32 * time.Hour}), []byte("again\n")
+	s.Put(b.content(content))
+	_, size := b.onDisk()
+	b.now = b.now.Add(90 * time.Minute)
+	s.Put(b.content(content))
+	n, again := b.onDisk()
+	check.That(t, n == 1 && again == size, "%d files, %d bytes and then %d for one content", n, size, again)
+	for _, later := range []time.Duration{31 * time.Hour, 2 * time.Hour} { // from its second time on
+		b.now = b.now.Add(later)
+		s = b.open(kept.Options{Age: 32 * time.Hour})
+		for range kept.FirstRecount {
+			s.Put(b.content(random(10)))
+		}
+		b.wantKept(s, content, later == 31*time.Hour)
 	}
-	n, _ := b.onDisk()
-	check.That(t, n == 1, "%d files for one content", n)
-	info, err := os.Stat(b.file(content))
-	check.That(t, err == nil && info.ModTime().Equal(start.Add(6*time.Hour)), "its time was not renewed: %v %v", info.ModTime(), err)
+}
+
+// TestPacksGoOn: a process adds to what one before it began, and not to what another is adding to.
+func TestPacksGoOn(t *testing.T) {
+	b := newBench(t)
+	var contents [][]byte
+	for range 5 {
+		contents = append(contents, random(100))
+		s := b.open(kept.Options{})
+		s.Put(b.content(contents[len(contents)-1]))
+		s.Close()
+	}
+	b.pack()
+	one, two := b.open(kept.Options{}), b.open(kept.Options{})
+	for i := range 10 {
+		contents = append(contents, random(100))
+		[]*kept.Store{one, two}[i%2].Put(b.content(contents[len(contents)-1]))
+	}
+	check.Equal(t, len(b.packs()), 2, "packs of two processes")
+	for _, content := range contents {
+		b.wantKept(one, content, true)
+		b.wantKept(b.open(kept.Options{}), content, true)
+	}
+}
+
+// TestPacksFill: what one pack has no place for goes to the next, and all of it is found.
+func TestPacksFill(t *testing.T) {
+	b := newBench(t)
+	s := b.open(kept.Options{})
+	var all []kept.Content
+	for i := range 5000 {
+		all = append(all, b.content(fmt.Appendf(nil, "content %d\n", i)))
+	}
+	check.OK(t, s.Put(all...))
+	check.Equal(t, len(b.packs()), 2, "packs")
+	for _, one := range all {
+		b.wantKept(s, one.Bytes, true)
+	}
 }
 
 // TestDeletedWhileInUse deletes the whole cache again and again under writers.

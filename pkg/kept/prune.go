@@ -1,12 +1,15 @@
 package kept
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 const (
@@ -14,8 +17,8 @@ const (
 	firstRecount = 64
 	// laterRecount is after how many it looks again.
 	laterRecount = 4096
-	// block is what a small file takes on most disks, in bytes. Counting in it bounds the number of contents as well.
-	block = 4 << 10
+	// maxPacks bounds the number of packs: each counts as this part of the size at least.
+	maxPacks = 64
 	// abandoned is the age at which a file that was never finished belongs to a process that died.
 	abandoned = time.Hour
 )
@@ -27,73 +30,100 @@ type stock struct {
 }
 
 func (s *stock) add(size int64) {
-	s.bytes += onDisk(size)
+	s.bytes += size
 	s.recount--
 }
 
 func (s *stock) due(limit int64) bool { return s.recount <= 0 || s.bytes > limit }
 
-func onDisk(size int64) int64 { return (size + block - 1) / block * block }
-
-// stored is one file of the store.
+// stored is a pack as it stands.
 type stored struct {
-	name string
-	size int64
-	time time.Time
+	name  string
+	bytes int64
+	last  time.Time // when its newest content was put
+	table []slot    // empty in one that somebody begins
 }
 
-// prune removes what is too old, and then the oldest until a tenth of the size is free again. It touches nothing that
-// is not named like a file of the store.
+// prune removes what is too old, and then the oldest packs until a tenth of the size is free again.
 func (s *Store) prune(dir *os.Root) error {
-	files, err := list(dir)
+	packs, err := list(dir)
 	if err != nil {
 		return err
 	}
 	now, o := s.options.Clock(), s.options
 	left := stock{recount: laterRecount}
-	for _, f := range files {
-		left.bytes += f.size
+	for i := range packs {
+		packs[i].bytes = max(packs[i].bytes, o.Size/maxPacks)
+		left.bytes += packs[i].bytes
 	}
 	room := o.Size
 	if left.bytes > room {
 		room -= o.Size / 10
 	}
-	var errs []error
-	for _, f := range files {
-		age := now.Sub(f.time)
-		unfinished := strings.HasPrefix(f.name, newPrefix)
-		old := unfinished && age > abandoned || o.Age > 0 && age > o.Age
-		if !old && (left.bytes <= room || unfinished) {
+	err = removeLeft(dir, func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) > abandoned })
+	for _, p := range packs {
+		if len(p.table) == 0 || left.bytes <= room && (o.Age <= 0 || now.Sub(p.last) <= o.Age) {
 			continue
 		}
-		if err := dir.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+		if failed := remove(dir, p.name); failed != nil {
+			err = cmp.Or(err, failed)
 			continue
 		}
-		delete(s.known, strings.TrimSuffix(f.name, suffix))
-		left.bytes -= f.size
+		left.bytes -= p.bytes
 	}
 	s.stock = left
-	return errors.Join(errs...)
+	return err
 }
 
-// list gives the files of the store, the oldest first.
+// list gives the packs, the oldest first.
 func list(dir *os.Root) ([]stored, error) {
-	entries, err := fs.ReadDir(dir.FS(), ".")
+	names, err := packsIn(dir)
 	if err != nil {
 		return nil, err
 	}
-	var files []stored
-	for _, e := range entries {
-		id, isImage := strings.CutSuffix(e.Name(), suffix)
-		if !(isImage && validID(id)) && !strings.HasPrefix(e.Name(), newPrefix) {
-			continue
+	var packs []stored
+	for _, name := range names {
+		file, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
+		if err != nil {
+			continue // removed by another process
 		}
-		// What is gone by now was removed by another process.
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			files = append(files, stored{e.Name(), onDisk(info.Size()), info.ModTime()})
+		table, err := readTable(file, 0)
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+		p := stored{name: name, bytes: int64(len(table))*slotSize + endOf(table) - tableSize, table: table}
+		for _, one := range table {
+			if one.put.After(p.last) {
+				p.last = one.put
+			}
+		}
+		packs = append(packs, p)
+	}
+	slices.SortFunc(packs, func(a, b stored) int { return a.last.Compare(b.last) })
+	return packs, nil
+}
+
+// removeLeft removes what earlier versions of this program kept, a file for each content, and such of the files that were
+// never finished as are old.
+func removeLeft(dir *os.Root, old func(fs.FileInfo) bool) error {
+	entries, err := durable.ReadDirectoryIn(dir, ".")
+	for _, e := range entries {
+		left := strings.HasSuffix(e.Name(), ".zst")
+		if strings.HasPrefix(e.Name(), newPrefix) {
+			info, err := e.Info()
+			left = err == nil && old(info)
+		}
+		if left && e.Type().IsRegular() {
+			err = cmp.Or(err, remove(dir, e.Name()))
 		}
 	}
-	slices.SortFunc(files, func(a, b stored) int { return a.time.Compare(b.time) })
-	return files, nil
+	return err
+}
+
+func remove(dir *os.Root, name string) error {
+	if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -1,12 +1,12 @@
 package kept
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -56,57 +56,120 @@ func obeyed(dir *os.Root) string {
 	return string(digest)
 }
 
-// sweep removes what is secret by these rules, and what may be: contents of which the paths are not known, as those of
-// earlier versions of this program, and files that are being written, whose writer begins again.
+// sweep takes out what is secret by these rules, and what may be: contents of which the paths are not known, and files of
+// earlier versions of this program.
 func (s *Store) sweep(dir *os.Root, secret func(path string) bool, digest string) error {
 	s.sweeps++
-	files, err := list(dir)
+	packs, err := list(dir)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if !strings.HasPrefix(f.name, newPrefix) {
-			p := pathsOf(dir, f.name)
-			covered := secret != nil && p.known() && slices.ContainsFunc(p, secret)
-			if covered && len(s.denied) < maxDenied {
-				s.denied[strings.TrimSuffix(f.name, suffix)] = true
-			}
-			if p.known() && !covered {
-				continue
-			}
-		}
-		if err := s.remove(dir, f.name); err != nil {
+	had := map[string]paths{}
+	for _, p := range packs {
+		if err := p.paths(dir, had); err != nil {
 			return err
 		}
 	}
-	return s.writeFile(dir, rulesFile, []byte(digest), time.Time{})
-}
-
-func (s *Store) remove(dir *os.Root, name string) error {
-	delete(s.known, strings.TrimSuffix(name, suffix))
-	if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	gone := map[string]bool{}
+	for id, of := range had {
+		covered := secret != nil && of.known() && slices.ContainsFunc(of, secret)
+		if covered && len(s.denied) < maxDenied {
+			s.denied[id] = true
+		}
+		gone[id] = covered || !of.known()
+	}
+	for _, p := range packs {
+		if err := s.takeOut(dir, p, gone); err != nil {
+			return err
+		}
+	}
+	if err := removeLeft(dir, func(fs.FileInfo) bool { return true }); err != nil {
 		return err
 	}
+	return s.writeRules(dir, digest)
+}
+
+// paths adds those that the contents of a pack had.
+func (p stored) paths(dir *os.Root, had map[string]paths) error {
+	file, _, err := durable.OpenRegularIn(dir, p.name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, one := range p.table {
+		if one.id != "" {
+			had[one.id] = had[one.id].with(readPaths(io.NewSectionReader(file, one.at, one.size)))
+		}
+	}
 	return nil
+}
+
+// takeOut overwrites contents of a pack, and what a process that is no more was writing into it.
+func (s *Store) takeOut(dir *os.Root, p stored, gone map[string]bool) error {
+	if s.foreign(p) {
+		return remove(dir, p.name)
+	}
+	file, _, err := durable.OpenRegularIn(dir, p.name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for i, one := range p.table {
+		if gone[one.id] {
+			err = cmp.Or(err, takeOut(file, i, one))
+		}
+	}
+	if locked, lockErr := durable.TryLock(file); locked || lockErr != nil || s.pack != nil && s.pack.name == p.name {
+		now, tableErr := readTable(file, 0)
+		err = cmp.Or(err, tableErr)
+		if err == nil {
+			err = file.Truncate(endOf(now))
+		}
+	}
+	return err
+}
+
+// foreign reports whether no store wrote a pack: what its slots claim could take for ever to be overwritten.
+func (s *Store) foreign(p stored) bool {
+	claimed, data := int64(0), endOf(p.table)-tableSize
+	for _, one := range p.table {
+		claimed += one.size
+	}
+	return claimed > data || data > s.options.Size/parts+s.options.Largest+overhead+flushAt
 }
 
 // Deny has contents that a secret file has kept under no path, as long as this Store is there.
 func (s *Store) Deny(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return s.denied[id] || !validID(id) })
+	gone := map[string]bool{}
 	for _, id := range ids {
-		s.denied[id] = true
+		if validID(id) && !s.denied[id] {
+			s.denied[id], gone[id] = true, true
+		}
+	}
+	if len(gone) == 0 {
+		return
 	}
 	dir, done, err := s.dir.Open(false)
 	if err != nil {
 		return // nothing is stored
 	}
 	defer done()
-	for _, id := range ids {
-		if err := s.remove(dir, fileOf(id)); err != nil {
-			s.complain(err)
+	packs, err := list(dir)
+	for _, p := range packs {
+		if slices.ContainsFunc(p.table, func(one slot) bool { return gone[one.id] }) {
+			err = cmp.Or(err, s.takeOut(dir, p, gone))
 		}
+	}
+	if err != nil {
+		s.complain(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,13 +40,15 @@ func (b *bench) held(r *rules) *kept.Store { return b.open(kept.Options{Secrets:
 func TestKeepsNothingOfSecretPaths(t *testing.T) {
 	b, r := newBench(t), &rules{prefix: "s/"}
 	s := b.held(r)
-	open, secret, both, moved := []byte("open"), []byte("secret"), []byte("both"), []byte("moved")
+	open, secret, both, moved := random(100), []byte("secret"), []byte("both"), []byte("moved")
 	s.Put(b.content(open, "a"), b.content(secret, "s/a"), b.content(both, "a", "s/b"), b.content(moved, "", "s/c"))
 	b.wantKept(s, open, true)
 	for _, content := range [][]byte{secret, both, moved} {
 		b.wantKept(s, content, false)
 	}
+	check.That(t, b.has(open), "the test looks for bytes that are not there")
 	s.Deny(b.id(open))
+	check.That(t, !b.has(open), "its bytes are still there")
 	s.Put(b.content(open, "b"))
 	b.wantKept(s, open, false)
 	r.unknown = true
@@ -64,14 +67,18 @@ func TestRulesThatComeLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, r := newBench(t), &rules{}
 			s := b.held(r)
-			stays, goes, twice, many := []byte("stays"), []byte("goes"), []byte("twice"), []byte("many")
+			stays, goes, twice, many, half := random(100), random(100), random(100), random(100), random(100)
 			s.Put(b.content(stays, "a"), b.content(goes, "s/a"), b.content(twice, "a", "b"))
 			b.held(r).Put(b.content(twice, "s/b")) // another process adds a path
 			for i := range 40 {
 				s.Put(b.content(many, fmt.Sprint("path ", i)))
 			}
-			left := filepath.Join(filepath.Dir(b.file(goes)), ".new-KILLED")
+			left := filepath.Join(filepath.Dir(b.packs()[0]), ".new-KILLED")
 			check.OK(t, os.WriteFile(left, []byte("goes"), 0o600))
+			// Of a process that was killed before its content had a slot.
+			killed := filepath.Join(filepath.Dir(left), "KILLED.pack")
+			check.OK(t, os.WriteFile(killed, append(make([]byte, kept.TableSize), half...), 0o600))
+			check.That(t, b.has(goes) && b.has(stays) && b.has(half), "the test looks for bytes that are not there")
 			r.prefix = "s/"
 			ask(b, s, r)
 			b.wantKept(s, stays, true)
@@ -79,7 +86,8 @@ func TestRulesThatComeLater(t *testing.T) {
 				b.wantKept(s, content, false)
 			}
 			_, err := os.Stat(left)
-			check.That(t, err != nil, "what a killed process was writing is still there")
+			check.That(t, err != nil && !b.has(half), "what a killed process was writing is still there")
+			check.That(t, b.has(stays) && !b.has(goes) && !b.has(twice) && !b.has(many), "bytes are there that are secret, or are not that must be")
 			s.Put(b.content(goes, "a"))
 			if name != "another opened" { // which this one cannot know
 				b.wantKept(s, goes, false) // the content of a secret, under another path
@@ -89,16 +97,31 @@ func TestRulesThatComeLater(t *testing.T) {
 	}
 }
 
-// TestStoreOfAnEarlierVersion has contents without paths, and no rules: they may be anything.
+// TestStoreOfAnEarlierVersion has a file for each content, and no rules: they may be anything.
 func TestStoreOfAnEarlierVersion(t *testing.T) {
 	b, r := newBench(t), &rules{prefix: "s/"}
-	old := []byte("of which no path is known")
-	check.OK(t, os.MkdirAll(filepath.Dir(b.file(old)), 0o700))
-	check.OK(t, os.WriteFile(b.file(old), kept.Pack(old), 0o600))
-	s := b.held(r)
-	b.wantKept(s, old, true)
-	s.Obey()
-	b.wantKept(s, old, false)
+	file := filepath.Join(b.dir, ".orchestration/cache/images", b.id([]byte("old"))+".zst")
+	check.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, kept.Pack([]byte("old")), 0o600)))
+	b.held(r).Obey()
+	_, err := os.Stat(file)
+	check.Is(t, err, fs.ErrNotExist, "it is still there")
+}
+
+// TestPacksThatNobodyWrote are removed, where overwriting what they claim to have would take for ever.
+func TestPacksThatNobodyWrote(t *testing.T) {
+	for name, spoil := range map[string]func(pack string) error{
+		"very long":       func(f string) error { return errors.Join(kept.Spoil(f, nil, 1<<39), os.Truncate(f, 1<<40)) },
+		"one place twice": func(f string) error { return kept.Spoil(f, make([]byte, 1000), 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, r := newBench(t), &rules{}
+			check.OK(t, b.held(r).Put(b.content(random(10), "s/a"), b.content(random(10), "s/b")))
+			check.OK(t, spoil(b.pack()))
+			r.prefix = "s/"
+			check.That(t, b.held(r).Obey(), "it did not look")
+			check.Equal(t, len(b.packs()), 0, "packs")
+		})
+	}
 }
 
 // TestRulesSpoilt: what says under which rules the store is held cannot keep a content from being taken away.
@@ -117,7 +140,7 @@ func TestRulesSpoilt(t *testing.T) {
 			goes, stays := []byte("goes"), []byte("stays")
 			b.held(r).Put(b.content(goes, "s/a"), b.content(stays, "a"))
 			r.prefix = "s/"
-			check.OK(t, spoil(filepath.Join(filepath.Dir(b.file(goes)), "rules")))
+			check.OK(t, spoil(filepath.Join(filepath.Dir(b.pack()), "rules")))
 			s := b.held(r)
 			s.Obey()
 			b.wantKept(s, goes, false)

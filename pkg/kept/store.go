@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -20,12 +21,17 @@ import (
 const DefaultLargest = 64 << 20
 
 const (
-	// maxKnown bounds how many ids a store remembers to have on disk.
-	maxKnown = 10_000
 	// maxDenied bounds how many contents a store remembers to have been secret. With more it keeps nothing any longer.
 	maxDenied = 1_000_000
 	// refresh is how old a content's time may become before putting it again renews it.
 	refresh = time.Hour
+	// parts are as many packs as the size and the age are divided into, at least.
+	parts = 16
+	// flushAt is how much is written at once, in bytes.
+	flushAt = 1 << 20
+
+	rulesFile = "rules"
+	newPrefix = ".new-"
 )
 
 // errSecrets: what is kept could be a secret.
@@ -59,20 +65,16 @@ type Store struct {
 	dir     *orchdir.Held
 	options Options
 
+	seen seen
+
 	mu      sync.Mutex // held while contents are written
 	encoder *zstd.Encoder
-	known   map[string]known // what this store wrote, by id
-	denied  map[string]bool  // ids of contents that a secret file had
-	obeyed  string           // the digest of the rules that the store was held to by this process
+	pack    *pack           // nil before the first content
+	denied  map[string]bool // ids of contents that a secret file had
+	obeyed  string          // the digest of the rules that the store was held to by this process
 	sweeps  int
 	stock   stock
 	failed  bool // said in the log
-}
-
-// known is a content that this process wrote.
-type known struct {
-	wrote time.Time
-	paths paths
 }
 
 // Open gives the store of a workspace. It reads and makes nothing. The root stays the caller's, and must be open as long
@@ -87,7 +89,16 @@ func Open(root *os.Root, o Options) *Store {
 	if o.Secrets == nil {
 		o.Secrets = func() (func(string) bool, string) { return nil, "none" }
 	}
-	return &Store{dir: orchdir.Hold(root, "cache", "images"), options: o, known: map[string]known{}, denied: map[string]bool{}, stock: stock{recount: firstRecount}}
+	return &Store{
+		dir: orchdir.Hold(root, "cache", "images"), options: o, seen: seen{at: map[uint64]place{}}, denied: map[string]bool{}, stock: stock{recount: firstRecount},
+	}
+}
+
+// Close ends the use of what the store has open; a store that goes on being used opens it again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leave()
 }
 
 // Put keeps contents under their ids: when it returns, every process can read them. What has a secret path is not kept,
@@ -155,66 +166,90 @@ func (s *Store) write(contents []Content, rules string) error {
 		return err
 	}
 	defer done()
-	if _, err := dir.Lstat(rulesFile); err != nil {
-		if err := s.writeFile(dir, rulesFile, []byte(rules), time.Time{}); err != nil {
-			return err
-		}
-	}
 	for _, one := range contents {
-		if err := s.keep(dir, one); err != nil {
-			return err
+		if err = s.opened(dir, rules); err == nil {
+			err = s.keep(one)
 		}
-		if s.stock.due(s.options.Size) {
-			if err := s.prune(dir); err != nil {
-				return err
-			}
+		if err == nil && s.stock.due(s.options.Size) {
+			err = cmp.Or(s.pack.flush(), s.prune(dir))
+		}
+		if err != nil {
+			break
 		}
 	}
-	return nil
+	if err == nil {
+		err = s.pack.flush()
+	}
+	if err != nil {
+		err = errors.Join(err, s.leave())
+	}
+	return err
 }
 
-func (s *Store) keep(dir *os.Root, one Content) error {
-	now, name := s.options.Clock(), fileOf(one.ID)
-	info, err := dir.Lstat(name)
-	there := err == nil && info.Mode().IsRegular()
-	had, ours := s.known[one.ID]
-	switch {
-	case there && ours && had.paths.has(one.Paths):
-		if now.Sub(had.wrote) < refresh {
+// opened has a pack open that has room, and is where others find it.
+func (s *Store) opened(dir *os.Root, rules string) (err error) {
+	now := s.options.Clock()
+	if p := s.pack; p != nil {
+		if len(p.data) > 0 && len(p.data) < flushAt && !s.full(p, now) {
+			return nil // looked at for the content before
+		}
+		if err := p.flush(); err != nil {
+			return err
+		}
+		if !s.full(p, now) && durable.Stands(dir, p.name, p.file) {
 			return nil
 		}
-		s.known[one.ID] = known{now, had.paths}
-		return dir.Chtimes(name, now, now)
-	case there:
-		// What this process did not write may be empty after a power cut, or anything. But its paths are believed.
-		had.paths = pathsOf(dir, name).with(had.paths)
+		if err := s.leave(); err != nil {
+			return err
+		}
 	}
-	return s.replace(dir, one, known{now, had.paths.with(one.Paths)})
+	if _, err := dir.Lstat(rulesFile); err != nil {
+		if err := s.writeRules(dir, rules); err != nil {
+			return err
+		}
+	}
+	s.pack, err = newPack(dir, now, func(p *pack) bool { return s.full(p, now) })
+	return err
 }
 
-// replace writes a content.
-func (s *Store) replace(dir *os.Root, one Content, now known) error {
-	packed, err := s.pack(now.paths.header(), one.Bytes)
+// full reports whether contents go to another pack. It is soon: packs go as a whole when they are old.
+func (s *Store) full(p *pack, now time.Time) bool {
+	return p.next+len(p.table)/slotSize >= slots || p.end+int64(len(p.data))-tableSize >= s.options.Size/parts ||
+		s.options.Age > 0 && now.Sub(p.begun) > s.options.Age/parts
+}
+
+// leave ends the use of the pack.
+func (s *Store) leave() error {
+	p := s.pack
+	if s.pack = nil; p == nil {
+		return nil
+	}
+	return p.file.Close()
+}
+
+func (s *Store) keep(one Content) error {
+	now, of := s.options.Clock(), paths(nil).with(one.Paths)
+	if had, ours := s.pack.added[one.ID]; ours {
+		if had.paths.has(one.Paths) && s.pack.renew(had, now) {
+			return nil
+		}
+		of = had.paths.with(one.Paths)
+	}
+	packed, err := s.compressed(of.header(), one.Bytes)
 	if err != nil {
 		return err
 	}
-	if err := s.writeFile(dir, fileOf(one.ID), packed, now.wrote); err != nil {
-		return err
-	}
-	if len(s.known) >= maxKnown {
-		clear(s.known)
-	}
-	s.known[one.ID] = now
-	s.stock.add(int64(len(packed)))
+	s.pack.add(slot{id: one.ID, put: now}, packed, of)
+	s.stock.add(slotSize + int64(len(packed)))
 	return nil
 }
 
-// writeFile writes a file under a name of its own first: nobody sees half of it.
-func (s *Store) writeFile(dir *os.Root, as string, content []byte, at time.Time) error {
+// writeRules writes the file under a name of its own first: nobody sees half of it.
+func (s *Store) writeRules(dir *os.Root, digest string) error {
 	name := newPrefix + rand.Text()
-	err := durable.WriteNew(dir, name, content, at, false)
+	err := durable.WriteNew(dir, name, []byte(digest), time.Time{}, false)
 	if err == nil {
-		err = dir.Rename(name, as)
+		err = dir.Rename(name, rulesFile)
 	}
 	if err != nil {
 		_ = dir.Remove(name)
@@ -222,7 +257,7 @@ func (s *Store) writeFile(dir *os.Root, as string, content []byte, at time.Time)
 	return err
 }
 
-func (s *Store) pack(header, content []byte) ([]byte, error) {
+func (s *Store) compressed(header, content []byte) ([]byte, error) {
 	if s.encoder == nil {
 		var err error
 		s.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),

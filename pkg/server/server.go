@@ -186,6 +186,7 @@ func (s *Server) open() error {
 		Size: int64(o.Settings.Undo.KeepSize), Age: o.Settings.Undo.KeepAge, Largest: int64(o.Settings.Limits.FileSize),
 		Secrets: s.intents.Secrets, Clock: o.Clock, Logger: s.log,
 	})
+	s.ends = append(s.ends, s.contents.Close)
 	return nil
 }
 

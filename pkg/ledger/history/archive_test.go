@@ -215,7 +215,7 @@ func TestCheckLost(t *testing.T) {
 		"a trailer before": {func(r *repository) { r.commit("edit\n\n" + trailer.Key + ": INT-1"); r.write(intents, "") }, ""},
 		"a seal":           {func(r *repository) { r.write(".orchestration/seals/x.note", "x") }, "seals/x.note is a seal"},
 		"an index":         {func(r *repository) { r.write(".orchestration/cache/index/x", "x") }, "cache/index/x indexes records"},
-		"an image":         {func(r *repository) { r.write(".orchestration/cache/images/x.zst", "x") }, "recorded changes"},
+		"an image":         {func(r *repository) { r.write(".orchestration/cache/images/x.pack", "x") }, "recorded changes"},
 		"a selection":      {func(r *repository) { r.write(".orchestration/state/sessions/a.json", `{"intent_id":"INT-1"}`) }, "selected an intent"},
 		"a torn line":      {func(r *repository) { r.write(".orchestration/state/torn-1.jsonl", "{") }, "tore"},
 	} {

@@ -70,7 +70,7 @@ func fileRemains(root *os.Root) []string {
 	}{
 		{sealsDir, "is a seal of records", func(name string) bool { return strings.HasSuffix(name, sealSuffix) }},
 		{"cache/index", "indexes records", func(string) bool { return true }},
-		{"cache/images", "keeps the contents of recorded changes", func(name string) bool { return strings.HasSuffix(name, ".zst") }},
+		{"cache/images", "keeps the contents of recorded changes", func(name string) bool { return strings.HasSuffix(name, ".pack") }},
 		{"state/sessions", "is a session that selected an intent", func(name string) bool { return selected(root, name) }},
 		{"state", "has lines of a record that a crash tore", func(name string) bool { return strings.HasPrefix(path.Base(name), "torn-") }},
 	} {
