@@ -81,7 +81,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if r.Cancelled {
 		b.WriteString(" (cancelled)")
 	}
-	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s%s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), c.directText(), cmp.Or(result.ChangeRecordID, result.RecordID))
+	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s%s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), directText(result.Direct), cmp.Or(result.ChangeRecordID, result.RecordID))
 	b.WriteString(r.Output)
 	if r.Truncated && r.ArtifactID != "" {
 		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
