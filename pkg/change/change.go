@@ -40,6 +40,18 @@ func OpOf(verb string) Op {
 	return Op(verb)
 }
 
+// Between is what happened to something, by whether it was there before and whether it is there now. Of what was not there
+// it is Created, whatever is there now.
+func Between(was, is bool) Op {
+	switch {
+	case !was:
+		return Created
+	case !is:
+		return Deleted
+	}
+	return Modified
+}
+
 // Change is what happened to one file. Paths are relative to the workspace, with slashes.
 type Change struct {
 	Op   Op

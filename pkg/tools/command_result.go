@@ -22,6 +22,88 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
+type commandResult struct {
+	ExitCode     *int          `json:"exit_code" doc:"128 plus the signal's number where one ended it; null while it runs in the background."`
+	TimedOut     bool          `json:"timed_out" doc:"Whether the timeout ended it."`
+	DurationMS   int64         `json:"duration_ms" min:"0" doc:"Wall time."`
+	Output       string        `json:"output" doc:"Standard output and error, head and tail if long."`
+	ArtifactID   string        `json:"artifact_id" doc:"For read_command_output; empty if nothing was kept."`
+	Truncated    bool          `json:"truncated" doc:"Whether output is not the whole."`
+	ChangedFiles []changedFile `json:"changed_files" doc:"What the command changed in the workspace, as far as it was attributed."`
+	Sandbox      string        `json:"sandbox" doc:"What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."`
+	RecordID     string        `json:"record_id" doc:"The ledger record of the command."`
+	Warnings     []string      `json:"warnings" optional:"true" doc:"What to know beside it."`
+	CommandID    string        `json:"command_id,omitempty" doc:"Of a command in the background, for stop_command."`
+	ProcessLimit *processLimit `json:"process_limit,omitempty"`
+	Running      bool          `json:"running,omitempty" doc:"Whether it runs in the background now."`
+
+	GitChanges     []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
+	Packages       map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
+	ChangeRecordID string                       `json:"change_record_id,omitempty" doc:"The ledger record of what was taken over of the command's changes."`
+	StagedID       string                       `json:"staged_id,omitempty" doc:"What it did is kept under this id: nothing of it is in the workspace. commit_staged takes it over, discard_staged throws it away."`
+	Diff           string                       `json:"diff,omitempty" doc:"What it did, with staged, as far as it is short."`
+	Direct         string                       `json:"direct_because,omitempty" doc:"Why it worked on the workspace itself, at level full: what it changed was found afterwards."`
+	Denied         []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`
+	editedByOperator
+}
+
+type changedFile struct {
+	Path      string    `json:"path" doc:"Workspace-relative."`
+	Operation change.Op `json:"operation" enum:"created,modified,deleted,moved" doc:"What became of the file."`
+	InScope   bool      `json:"in_scope" doc:"Whether the command may change it under the selected intent."`
+	From      string    `json:"from,omitempty" doc:"Of a moved file: where it was."`
+	Build     bool      `json:"build,omitempty" doc:"Build output, in a place that is meant for it."`
+}
+
+func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
+	if c.answer != nil {
+		return *c.answer, nil
+	}
+	if c.job != nil {
+		return c.startResult(o)
+	}
+	if err := c.takeOver(o.RecordID); err != nil {
+		return hooks.Result{}, err
+	}
+	r := c.result
+	result := commandResult{
+		ExitCode: &r.ExitCode, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Output: r.Output,
+		ArtifactID: r.ArtifactID, Truncated: r.Truncated, ChangedFiles: []changedFile{}, Sandbox: o.Command.Sandbox,
+		RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...), ProcessLimit: limitOf(r.Limit), editedByOperator: editedByOperator{o.Edited},
+	}
+	result.ChangedFiles, result.Warnings = changedFiles(o, result.Warnings)
+	c.tellStage(&result)
+	var b strings.Builder
+	fmt.Fprintf(&b, "exit code: %d", r.ExitCode)
+	if r.TimedOut {
+		b.WriteString(" (timed out)")
+	}
+	if r.Cancelled {
+		b.WriteString(" (cancelled)")
+	}
+	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s%s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), directText(result.Direct), cmp.Or(result.ChangeRecordID, result.RecordID))
+	b.WriteString(r.Output)
+	if r.Truncated && r.ArtifactID != "" {
+		fmt.Fprintf(&b, "\n[output cut: read_command_output with artifact_id: %q has the whole]", r.ArtifactID)
+	}
+	listChanges(&b, result.ChangedFiles)
+	result.GitChanges, result.Denied = gitChanges(o), c.denied
+	if result.Packages == nil {
+		result.Packages = packagesOf(o)
+	}
+	listGit(&b, result.GitChanges)
+	listPackages(&b, result.Packages)
+	listDenied(&b, result.Denied)
+	b.WriteString(c.stagedText(&result) + editedText(o) + warned(result.Warnings))
+	if c.stage != nil && c.stage.refused != nil {
+		return c.notTaken(result)
+	}
+	if len(o.Violations) > 0 {
+		return c.outOfScope(o, result)
+	}
+	return encodeResult(b.String(), result)
+}
+
 // maxShown bounds the changed files that a result names.
 const maxShown = 200
 

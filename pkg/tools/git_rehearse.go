@@ -335,16 +335,9 @@ func (r *rehearsal) inTree(t layer.Touched) {
 
 // effectOf is a change of the rehearsal for the gate.
 func (r *rehearsal) effectOf(t layer.Touched) *hooks.FileEffect {
-	f := &hooks.FileEffect{
-		Change:    change.Change{Op: change.Modified, Path: t.Path},
+	return &hooks.FileEffect{
+		Change:    change.Change{Op: change.Between(t.Before.There, t.After.There), Path: t.Path},
 		Requested: t.Path, Exists: t.Before.There, Rehearsed: true, Purpose: cmp.Or(r.git.First, "git"),
 		Protection: workspace.ProtectIn(r.Workspace.Inside(), t.Path),
 	}
-	switch {
-	case !t.Before.There:
-		f.Op = change.Created
-	case !t.After.There:
-		f.Op = change.Deleted
-	}
-	return f
 }

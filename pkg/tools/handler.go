@@ -207,14 +207,9 @@ func (c *handled) run(ctx context.Context) (*hooks.Outcome, error) {
 
 func became(effect *hooks.FileEffect, after *workspace.Content) hooks.FileOutcome {
 	f := hooks.FileOutcome{Change: effect.Change, Knowledge: effect.Knowledge, InScope: true}
-	f.Op, f.After = change.Modified, change.Version{Hash: string(after.Hash), Bytes: after.Bytes}
-	switch {
-	case f.Before.Hash == f.After.Hash:
+	f.After = change.Version{Hash: string(after.Hash), Bytes: after.Bytes}
+	if f.Op = change.Between(f.Before.Hash != "", f.After.Hash != ""); f.Before.Hash == f.After.Hash {
 		f.Op = change.Unchanged
-	case f.Before.Hash == "":
-		f.Op = change.Created
-	case f.After.Hash == "":
-		f.Op = change.Deleted
 	}
 	f.Hunks = hooks.HunksOf(f.Before.Bytes, f.After.Bytes)
 	return f

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -37,7 +38,7 @@ func (l *layerLook) built(t *layer.Touched) bool {
 	}
 	l.found.built = append(l.found.built, *t)
 	place := placeOf(l.note.Packages, t.Path)
-	if place == "" || t.Before.Mode.IsDir() && t.Before.There || t.After.Mode.IsDir() && t.After.There {
+	if place == "" || t.Before.Mode.IsDir() || t.After.Mode.IsDir() {
 		return true
 	}
 	one := l.found.packages[place]
@@ -45,7 +46,7 @@ func (l *layerLook) built(t *layer.Touched) bool {
 		one = &observe.Packaged{}
 		l.found.packages[place] = one
 	}
-	switch opOfTouched(t) {
+	switch change.Between(t.Before.There, t.After.There) {
 	case change.Created:
 		one.Created++
 	case change.Deleted:
@@ -60,24 +61,15 @@ func (l *layerLook) built(t *layer.Touched) bool {
 	return true
 }
 
-func opOfTouched(t *layer.Touched) change.Op {
-	switch {
-	case !t.Before.There:
-		return change.Created
-	case !t.After.There:
-		return change.Deleted
-	}
-	return change.Modified
-}
-
 // builds lists what changed in places for builds, but for those of package managers. Nobody reads it: it has no hashes.
 func (f *layerFound) builds() (all []hooks.FileOutcome) {
-	for i := range f.built {
-		t := &f.built[i]
-		if placeOf(slices.Collect(maps.Keys(f.packages)), t.Path) != "" || isDir(*t) {
+	packages := slices.Collect(maps.Keys(f.packages))
+	for _, t := range f.built {
+		if placeOf(packages, t.Path) != "" || isDir(t) {
 			continue
 		}
-		all = append(all, hooks.FileOutcome{Change: change.Change{Op: opOfTouched(t), Path: observe.Shown(t.Path)}, InScope: true, Unread: true})
+		op := change.Between(t.Before.There, t.After.There)
+		all = append(all, hooks.FileOutcome{Change: change.Change{Op: op, Path: observe.Shown(t.Path)}, InScope: true, Unread: true})
 	}
 	return all
 }
@@ -109,17 +101,17 @@ func (f *layerFound) closed(ignore *intent.Ignore) string {
 	return ""
 }
 
-// putBuilt puts what was built where it belongs, and says what could not be.
-func (f *Files) putBuilt(ctx context.Context, layers *staging.Layers, found *layerFound) (warnings []string) {
+// putBuilt puts what was built where it belongs, and says what could not be, and what there is to know of packages.
+func (d *Commands) putBuilt(ctx context.Context, layers *staging.Layers, found *layerFound) (warnings []string) {
 	failed, first, done := 0, error(nil), ""
 	for i := range found.built {
 		t := &found.built[i]
 		if done != "" && strings.HasPrefix(t.Path, done) || ctx.Err() != nil {
 			continue // it came or went with its directory
 		}
-		whole, err := f.putOne(layers, t)
+		whole, err := d.putOne(layers, t)
 		if err != nil {
-			failed, first = failed+1, errorOr(first, err)
+			failed, first = failed+1, cmp.Or(first, err)
 		}
 		if whole {
 			done = t.Path + "/"
@@ -128,26 +120,19 @@ func (f *Files) putBuilt(ctx context.Context, layers *staging.Layers, found *lay
 	if failed > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d paths of what was built could not be put in their places (%s). Build it again.", failed, printable.Text(first.Error())))
 	}
-	return warnings
-}
-
-func errorOr(first, err error) error {
-	if first != nil {
-		return first
-	}
-	return err
+	return append(warnings, d.Observer.PackageWarnings(ctx, found.packages)...)
 }
 
 // putOne puts one path in its place, and reports whether all below it came or went along.
 func (f *Files) putOne(layers *staging.Layers, t *layer.Touched) (whole bool, err error) {
-	wasDir, isDir := t.Before.There && t.Before.Mode.IsDir(), t.After.There && t.After.Mode.IsDir()
+	wasDir, isDir := t.Before.Mode.IsDir(), t.After.Mode.IsDir()
 	switch {
 	case wasDir && isDir:
 		return false, f.Workspace.SetMode(t.Path, t.After.Mode&^fs.ModeType)
 	case !t.After.There:
 		return wasDir, f.Workspace.RemoveAny(t.Path)
 	}
-	dir, err := layers.OpenUpper(0, strings.FieldsFunc(path.Dir("/"+t.Path), func(r rune) bool { return r == '/' })...)
+	dir, err := layers.OpenUpper(0, path.Dir(t.Path))
 	if err != nil {
 		return isDir, err
 	}

@@ -30,9 +30,7 @@ type commitArgs struct {
 }
 
 // StagedResult is what was taken over of a command.
-type StagedResult = stagedResult
-
-type stagedResult struct {
+type StagedResult struct {
 	StagedID     string        `json:"staged_id" doc:"The command's changes that were taken over."`
 	Command      string        `json:"command" doc:"The line that made them."`
 	ChangedFiles []changedFile `json:"changed_files" doc:"What changed in the workspace."`
@@ -55,7 +53,7 @@ func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 		Description: "Take over what a command did that ran with staged: true, or that was kept aside. Needs a selected intent. All of it or nothing: if scope and rules allow " +
 			"it now and nobody has changed those files since. The command is not run again.",
 	}
-	return define[commitArgs, stagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
+	return define[commitArgs, StagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
 		return takeStaged(d, call, args.StagedID, behind)
 	}, nil)
 }
@@ -179,7 +177,7 @@ func (t *takingOver) aim() {
 		t.targets, t.effects = append(t.targets, target), append(t.effects, effect)
 	}
 	for _, l := range t.found.links {
-		effect := &hooks.FileEffect{Change: change.Change{Op: linkOp(l), Path: l.path}, Requested: l.path, Knowledge: hooks.MadeByCommand, Purpose: purpose, Cleared: slices.Contains(t.named, l.path)}
+		effect := &hooks.FileEffect{Change: change.Change{Op: l.op(), Path: l.path}, Requested: l.path, Knowledge: hooks.MadeByCommand, Purpose: purpose, Cleared: slices.Contains(t.named, l.path)}
 		effect.Protection, effect.Exists = workspace.ProtectIn(t.Workspace.Inside(), l.path), l.from != ""
 		effect.Before, effect.After = textVersion(l.from), textVersion(l.to)
 		t.effects = append(t.effects, effect)
@@ -195,34 +193,21 @@ func (t *takingOver) problem(path string, r *refusal.Refusal) {
 	t.others = append(t.others, &hooks.FileEffect{Change: change.Change{Op: change.Modified, Path: path}, Requested: path, Problem: r})
 }
 
-// directories adds those that were made, or given other permissions, and of which no file tells: they are judged like files.
+// directories adds those of which no file tells: they are judged like files.
 func (t *takingOver) directories() {
-	for _, s := range t.found.shapes {
-		if s.Gone || t.found.told(s.Path) {
-			continue
-		}
-		target, effect := t.exactly(s.Path, change.Created)
+	for _, dir := range t.found.untold() {
+		target, effect := t.exactly(dir, change.Created)
 		_ = target.Close()
 		effect.Directory = true
 		t.others = append(t.others, effect)
 	}
 }
 
-func linkOp(l layerLink) change.Op {
-	switch {
-	case l.from == "":
-		return change.Created
-	case l.to == "":
-		return change.Deleted
-	}
-	return change.Modified
-}
-
 func textVersion(text string) change.Version {
 	if text == "" {
 		return change.Version{}
 	}
-	return change.Version{Hash: string(workspace.HashOf([]byte(text))), Bytes: []byte(text)}
+	return change.Version{Hash: workspace.HashOf([]byte(text)), Bytes: []byte(text)}
 }
 
 func (t *takingOver) exactly(path string, op change.Op) (*workspace.Target, *hooks.FileEffect) {
@@ -258,7 +243,7 @@ func (t *takingOver) Close() error {
 }
 
 func (t *takingOver) render(o *hooks.Outcome) (hooks.Result, error) {
-	result := stagedResult{StagedID: t.id, Command: t.note.Command, RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...)}
+	result := StagedResult{StagedID: t.id, Command: t.note.Command, RecordID: o.RecordID, Warnings: append([]string{}, o.Warnings...)}
 	if layers := t.layers; layers != nil {
 		t.layers = nil
 		if err := layers.Close(); err != nil {

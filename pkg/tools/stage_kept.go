@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
 )
 
@@ -38,15 +39,14 @@ type StagedChange struct {
 	Conflict string `json:"conflict,omitempty"`
 }
 
-func stagedCommand(k staging.Kept) (StagedCommand, error) {
-	var n stagedNote
+func stagedCommand(k staging.Kept) (c StagedCommand, n stagedNote, err error) {
 	if err := json.Unmarshal(k.Note, &n); err != nil {
-		return StagedCommand{}, err
+		return c, n, err
 	}
 	return StagedCommand{
 		ID: k.ID, At: k.At, Expires: k.Expires(), Command: n.Command, Cwd: n.Cwd, Intent: n.Intent, ExitCode: n.ExitCode, RecordID: n.RecordID,
 		ArtifactID: n.ArtifactID, Files: n.Files, Why: n.Why,
-	}, nil
+	}, n, nil
 }
 
 // Staged lists what is kept, the oldest first.
@@ -57,7 +57,7 @@ func (d *Commands) Staged() ([]StagedCommand, error) {
 	}
 	kept := []StagedCommand{}
 	for _, k := range all {
-		if one, err := stagedCommand(k); err == nil {
+		if one, _, err := stagedCommand(k); err == nil {
 			kept = append(kept, one)
 		}
 	}
@@ -71,10 +71,7 @@ func (d *Commands) ShowStaged(id string) (c StagedCommand, changes []StagedChang
 		return c, nil, err
 	}
 	defer func() { err = errors.Join(err, layers.Leave()) }()
-	var n stagedNote
-	if c, err = stagedCommand(k); err == nil {
-		err = json.Unmarshal(k.Note, &n)
-	}
+	c, n, err := stagedCommand(k)
 	if err != nil {
 		return c, nil, err
 	}
@@ -91,10 +88,10 @@ func (d *Commands) ShowStaged(id string) (c StagedCommand, changes []StagedChang
 		changes = append(changes, one)
 	}
 	for _, l := range found.links {
-		changes = append(changes, StagedChange{Operation: string(linkOp(l)), Path: l.path})
+		changes = append(changes, StagedChange{Operation: string(l.op()), Path: l.path})
 	}
 	for _, c := range found.conflicts {
-		changes = append(changes, StagedChange{Operation: "modified", Path: c.path, Conflict: c.why})
+		changes = append(changes, StagedChange{Operation: string(change.Modified), Path: c.path, Conflict: c.why})
 	}
 	slices.SortFunc(changes, func(a, b StagedChange) int { return strings.Compare(a.Path, b.Path) })
 	return c, changes, nil

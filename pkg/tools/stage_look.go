@@ -9,8 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -51,7 +49,10 @@ type layerTime struct {
 	at   time.Time
 }
 
+// layerLink is a symbolic link with its texts; "" is none.
 type layerLink struct{ path, from, to string }
+
+func (l layerLink) op() change.Op { return change.Between(l.from != "", l.to != "") }
 
 type layerConflict struct{ path, why string }
 
@@ -59,10 +60,27 @@ func (f *layerFound) nothing() bool {
 	return len(f.files)+len(f.links)+len(f.shapes)+len(f.conflicts) == 0
 }
 
-// told reports whether something changed in a directory that is judged by its own path.
-func (f *layerFound) told(dir string) bool {
-	return slices.ContainsFunc(f.files, func(f layerFile) bool { return strings.HasPrefix(f.path, dir+"/") }) ||
-		slices.ContainsFunc(f.links, func(l layerLink) bool { return strings.HasPrefix(l.path, dir+"/") })
+// untold are the directories that were made, or given other permissions, and in which nothing changed that is judged by its
+// own path.
+func (f *layerFound) untold() (dirs []string) {
+	told := map[string]bool{}
+	tell := func(name string) {
+		for dir := path.Dir(name); !told[dir]; dir = path.Dir(dir) {
+			told[dir] = true
+		}
+	}
+	for _, f := range f.files {
+		tell(f.path)
+	}
+	for _, l := range f.links {
+		tell(l.path)
+	}
+	for _, s := range f.shapes {
+		if !s.Gone && !told[s.Path] {
+			dirs = append(dirs, s.Path)
+		}
+	}
+	return dirs
 }
 
 // layerLook looks at a layer. since is when it was made, by the clock of the file systems.
@@ -103,21 +121,20 @@ func (l *layerLook) path(t *layer.Touched) error {
 		return nil
 	}
 	before, after := t.Before, t.After
-	info, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(t.Path)))
+	at := filepath.Join(l.root, t.Path)
+	info, err := os.Lstat(at)
 	switch {
 	case err == nil && l.late(info):
 		// Somebody changed it since, or made it. What others have made below a directory that the command removed stays.
-		if !after.There && durable.BornAt(filepath.Join(l.root, filepath.FromSlash(t.Path))) >= l.since {
+		if !after.There && durable.BornAt(at) >= l.since {
 			return nil
 		}
 		if !before.Mode.IsDir() { // whose times change with its entries
 			l.conflict(t.Path, "it was changed since the command began")
 			return nil
 		}
-	case errors.Is(err, fs.ErrNotExist) && after.There && after.Mode.IsRegular():
-		if isCopy(after) {
-			l.copied[t.Path] = true
-		}
+	case errors.Is(err, fs.ErrNotExist) && isCopy(after):
+		l.copied[t.Path] = true
 	}
 	if !before.There && !after.There {
 		return nil
@@ -140,7 +157,7 @@ func (l *layerLook) change(name string, before, after layer.Node) error {
 		l.found.left = append(l.found.left, name)
 		return nil
 	}
-	if before.There && before.Mode.IsDir() {
+	if before.Mode.IsDir() {
 		l.found.shapes = append(l.found.shapes, workspace.Shape{Path: name, Kind: workspace.Directory, Gone: true, Needed: after.There})
 		before = layer.Node{}
 	}
@@ -150,7 +167,7 @@ func (l *layerLook) change(name string, before, after layer.Node) error {
 // directory is one that stands there afterwards.
 func (l *layerLook) directory(name string, before, after layer.Node) error {
 	mode := after.Mode &^ fs.ModeType
-	if before.There && before.Mode.IsDir() {
+	if before.Mode.IsDir() {
 		if before.Mode != after.Mode {
 			l.found.shapes = append(l.found.shapes, workspace.Shape{Path: name, Kind: workspace.Directory, Mode: &mode})
 		}
@@ -189,15 +206,10 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 		}
 		l.found.bytes += info.Size()
 	}
-	f := layerFile{op: change.Modified, path: name}
 	switch {
 	case !was && !is:
 		return nil
-	case !was:
-		f.op = change.Created
-	case !is:
-		f.op = change.Deleted
-	case before.Mode == after.Mode:
+	case was && is && before.Mode == after.Mode:
 		same, err := l.sameContent(before.At, after.At)
 		if err == nil && same { // it was touched, or written back
 			err = l.touched(name, before, after)
@@ -214,7 +226,7 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 			}
 		}
 	}
-	l.found.files = append(l.found.files, f)
+	l.found.files = append(l.found.files, layerFile{op: change.Between(was, is), path: name})
 	return nil
 }
 
@@ -263,12 +275,3 @@ func (l *layerLook) sameContent(a, b string) (bool, error) {
 }
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
-
-// inUpper splits a path into the names of its directory and its own.
-func inUpper(name string) (dirs []string, base string) {
-	dir, base := path.Split(name)
-	if dir = strings.TrimSuffix(dir, "/"); dir != "" {
-		dirs = strings.Split(dir, "/")
-	}
-	return dirs, base
-}

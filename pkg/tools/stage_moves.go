@@ -27,7 +27,7 @@ func (l *layerLook) moves(touched []layer.Touched) error {
 		if f.op != change.Deleted {
 			continue
 		}
-		key, err := contentKey(filepath.Join(l.root, filepath.FromSlash(f.path)))
+		key, err := contentKey(filepath.Join(l.root, f.path))
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (l *layerLook) moves(touched []layer.Touched) error {
 		if !l.copied[f.path] {
 			continue
 		}
-		key, err := contentKey(filepath.Join(l.upper, filepath.FromSlash(f.path)))
+		key, err := contentKey(filepath.Join(l.upper, f.path))
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (l *layerLook) unexplained(touched []layer.Touched, copies []string, moved 
 	from := map[any]bool{}
 	var unexplained []string
 	for _, path := range copies {
-		file, err := os.Lstat(filepath.Join(l.upper, filepath.FromSlash(path)))
+		file, err := os.Lstat(filepath.Join(l.upper, path))
 		if err != nil {
 			return err
 		}

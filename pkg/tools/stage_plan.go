@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"path"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -26,9 +26,7 @@ func (t *takingOver) Plan(ctx context.Context) (hooks.Planned, error) {
 		byAgent: t.note.Session != "", // and not the operator's `verify`, whoever takes it over
 		about:   t.found.packagesIn(map[string]any{record.DetailStaged: t.id, "command": redact.Text(t.note.Command)}),
 		built:   t.found.builds(),
-		then: func(ctx context.Context) []string {
-			return append(t.putBuilt(ctx, t.layers, t.found), t.Observer.PackageWarnings(ctx, t.found.packages)...)
-		},
+		then:    func(ctx context.Context) []string { return t.putBuilt(ctx, t.layers, t.found) },
 	}
 	if t.note.RecordID != "" {
 		p.about["ran"] = t.note.RecordID
@@ -130,17 +128,16 @@ func (t *takingOver) planFile(target, source *workspace.Target, effect *hooks.Fi
 }
 
 // lies opens the directory in which the layer has a file.
-func (t *takingOver) lies(path string) (*workspace.Ready, error) {
-	dirs, base := inUpper(path)
-	way := strings.Join(dirs, "/")
-	if t.lying[way] == nil {
-		dir, err := t.layers.OpenUpper(0, dirs...)
+func (t *takingOver) lies(name string) (*workspace.Ready, error) {
+	at := path.Dir(name)
+	if t.lying[at] == nil {
+		dir, err := t.layers.OpenUpper(0, at)
 		if err != nil {
-			return nil, fmt.Errorf("read %s in the layer: %w", path, err)
+			return nil, fmt.Errorf("read %s in the layer: %w", name, err)
 		}
-		t.lying[way] = dir
+		t.lying[at] = dir
 	}
-	return &workspace.Ready{Dir: t.lying[way], Name: base}, nil
+	return &workspace.Ready{Dir: t.lying[at], Name: path.Base(name)}, nil
 }
 
 // version is what an open file holds: its hash, and its bytes where they are not too many.

@@ -41,11 +41,11 @@ func (c *commandCall) tellStage(result *commandResult) {
 	}
 }
 
-func (c *commandCall) directText() string {
-	if c.stage != nil || c.directly == "" || c.level() != sandbox.Full || c.client.Run != nil {
+func directText(why string) string {
+	if why == "" {
 		return ""
 	}
-	return ", direct because " + c.directly
+	return ", direct because " + why
 }
 
 func (c *commandCall) stagedText(result *commandResult) string {
@@ -67,7 +67,7 @@ func (c *commandCall) wouldChange() []changedFile {
 		files = append(files, changedFile{Path: f.path, Operation: f.op, From: f.from, InScope: judge.Allows(f.path) && (f.from == "" || judge.Allows(f.from))})
 	}
 	for _, l := range c.stage.found.links {
-		files = append(files, changedFile{Path: l.path, Operation: linkOp(l), InScope: judge.Allows(l.path)})
+		files = append(files, changedFile{Path: l.path, Operation: l.op(), InScope: judge.Allows(l.path)})
 	}
 	slices.SortStableFunc(files, func(a, b changedFile) int { return strings.Compare(a.Path, b.Path) })
 	return files[:min(len(files), maxShown)]
@@ -95,7 +95,7 @@ func (c *commandCall) stagedDiff() string {
 
 func (f *Files) diffOf(upper string, file layerFile) string {
 	read := func(top, path string) ([]byte, error) {
-		return durable.ReadRegular(filepath.Join(top, filepath.FromSlash(path)), maxDiffed)
+		return durable.ReadRegular(filepath.Join(top, path), maxDiffed)
 	}
 	var before, after []byte
 	var errs [2]error
@@ -149,12 +149,10 @@ func (c *commandCall) outside() (found []hooks.Violation) {
 		}
 	}
 	for _, l := range c.stage.found.links {
-		add(l.path, linkOp(l))
+		add(l.path, l.op())
 	}
-	for _, s := range c.stage.found.shapes {
-		if !s.Gone && !c.stage.found.told(s.Path) {
-			add(s.Path, change.Created)
-		}
+	for _, dir := range c.stage.found.untold() {
+		add(dir, change.Created)
 	}
 	return found
 }

@@ -29,8 +29,6 @@ type stagedNote struct {
 	Command    string `json:"command"`
 	Cwd        string `json:"cwd"`
 	ExitCode   int    `json:"exit_code"`
-	TimedOut   bool   `json:"timed_out,omitempty"`
-	DurationMS int64  `json:"duration_ms"`
 	ArtifactID string `json:"artifact_id,omitempty"`
 	RecordID   string `json:"record_id,omitempty"`
 	// Files is how many files and links it changed.
@@ -51,7 +49,7 @@ type staged struct {
 	found  *layerFound     // what the command did; nil where that is nothing
 	ctx    context.Context // of the call, for the take-over behind its record
 	// taken is what was taken over, refused why nothing was; neither where there was nothing to take over.
-	taken   *stagedResult
+	taken   *StagedResult
 	refused *refusal.Refusal
 }
 
@@ -124,7 +122,7 @@ func (p *stagedRun) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer c.profile.Close() // of no effect the second time
 	c.stage.ctx = ctx
 	c.stage.note.Since = awaitTick(c.arrived)
-	outcome, err := c.bounded(&ctx, p.dir)
+	outcome, err := c.bounded(ctx, p.dir)
 	if err != nil {
 		return nil, errors.Join(err, c.dropStage())
 	}
@@ -138,9 +136,9 @@ func (p *stagedRun) Commit(ctx context.Context) (*hooks.Outcome, error) {
 var errLayerFull = errors.New("its layer is full")
 
 // bounded runs the command, and ends it where it writes too much.
-func (c *commandCall) bounded(ctx *context.Context, dir *os.File) (*hooks.Outcome, error) {
+func (c *commandCall) bounded(ctx context.Context, dir *os.File) (*hooks.Outcome, error) {
 	most := cmp.Or(c.LayerBytes, staging.MaxBytes)
-	running, end := context.WithCancelCause(*ctx)
+	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	watched, done := context.WithCancel(running)
 	defer done()
@@ -161,13 +159,12 @@ func (c *commandCall) lookAtStage(ctx context.Context, o *hooks.Outcome) {
 	}
 	s.note = stagedNote{
 		Since: s.note.Since, Principal: c.call.Caller.Principal, Intent: c.call.RecordedIntent(), Command: c.args.Command, Cwd: c.cwd.Path,
-		ExitCode: c.result.ExitCode, TimedOut: c.result.TimedOut, DurationMS: c.result.Duration.Milliseconds(), ArtifactID: c.artifact,
-		Built: c.profile.Places, Packages: c.profile.Packages,
+		ExitCode: c.result.ExitCode, ArtifactID: c.artifact, Built: c.profile.Places, Packages: c.profile.Packages,
 	}
 	if c.call.Session != nil {
 		s.note.Session = c.call.Session.PublicID()
 	}
-	found, err := c.lookAtLayer(s.layers.Upper(0), &s.note)
+	found, err := c.lookAtLayer(s.upper(), &s.note)
 	if err == nil && len(found.left) > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("FIFOs, sockets and devices are not taken over (%d, among them %s).", len(found.left), printable.Name(found.left[0])))
 	}
@@ -175,7 +172,6 @@ func (c *commandCall) lookAtStage(ctx context.Context, o *hooks.Outcome) {
 		if len(found.built) > 0 {
 			o.Build, o.Command.Detail = found.builds(), found.packagesIn(o.Command.Detail)
 			o.Warnings = append(o.Warnings, c.putBuilt(ctx, s.layers, found)...)
-			o.Warnings = append(o.Warnings, c.Observer.PackageWarnings(ctx, found.packages)...)
 		}
 		c.touch(found)
 		c.left(o, c.dropStage())
@@ -230,13 +226,13 @@ func (c *commandCall) takeOver(recordID string) error {
 	result := c.engine.Run(s.ctx, commitOf(c.Commands, c), c.call.Inner(commitName, arguments))
 	if result.Refusal == nil {
 		c.touch(s.found)
-		s.taken = &stagedResult{}
+		s.taken = &StagedResult{}
 		return json.Unmarshal(result.Structured, s.taken)
 	}
 	s.refused = result.Refusal
 	switch s.refused.Code() {
 	case refusal.Cancelled:
-		return c.forget()
+		return c.DiscardStaged(s.id)
 	case refusal.InternalError:
 		if next := c.sendAgain(); next != "" {
 			s.refused = s.refused.Suggest("%s", next).WithHint(refusal.HintRetry)
@@ -254,15 +250,6 @@ func (c *commandCall) touch(found *layerFound) {
 			_ = c.Workspace.SetModTime(t.path, t.at, c.stage.note.Since)
 		}
 	}
-}
-
-// forget throws away what was kept of a call that was cancelled.
-func (c *commandCall) forget() error {
-	layers, _, err := staging.Take(c.Workspace, c.stage.id)
-	if err != nil {
-		return err
-	}
-	return layers.Close()
 }
 
 // noteWhy writes down why nothing was taken over.

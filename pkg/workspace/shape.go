@@ -111,19 +111,9 @@ func (p *Prepared) linkStep(e Shape) *relink {
 // planned describes the change of a link for a journal.
 func (s *relink) planned() change.Planned {
 	return change.Planned{
-		Change: change.Change{Op: linkOp(s.from, s.to), Path: s.at, Before: textVersion(s.from), After: textVersion(s.to)},
+		Change: change.Change{Op: change.Between(s.from != "", s.to != ""), Path: s.at, Before: textVersion(s.from), After: textVersion(s.to)},
 		Temp:   strings.Join([]string{governanceDir, stateDir, tempDir, s.temp}, "/"), Link: true,
 	}
-}
-
-func linkOp(from, to string) change.Op {
-	switch {
-	case from == "":
-		return change.Created
-	case to == "":
-		return change.Deleted
-	}
-	return change.Modified
 }
 
 func textVersion(text string) change.Version {

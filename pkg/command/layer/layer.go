@@ -28,7 +28,7 @@ var ErrTooMuch = errors.New("more was changed than can be looked at")
 // View is a directory with a layer over it; without Upper it is the directory as it is. Both are absolute paths.
 type View struct{ Lower, Upper string }
 
-// Touched is one path that a command touched. Of what is not there the mode is that of nothing: see Gone.
+// Touched is one path that a command touched. Where nothing stands the node is the zero value.
 type Touched struct {
 	// Path is relative to the directory, with slashes.
 	Path string

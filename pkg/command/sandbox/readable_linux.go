@@ -187,8 +187,8 @@ type mounted struct {
 // unescape undoes what the kernel does to names in its tables.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-func mounts() (all []mounted) {
-	table, _ := os.ReadFile("/proc/self/mountinfo")
+func mounts() (all []mounted, err error) {
+	table, err := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(table)) {
 		fields := strings.Fields(line)
 		if len(fields) < 5 {
@@ -198,7 +198,16 @@ func mounts() (all []mounted) {
 			all = append(all, mounted{id, fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4])})
 		}
 	}
-	return all
+	return all, err
+}
+
+// MountPoints are the absolute paths at which file systems are mounted.
+func MountPoints() (points []string, err error) {
+	all, err := mounts()
+	for _, m := range all {
+		points = append(points, m.point)
+	}
+	return points, err
 }
 
 // aliases are the paths with all other paths at which the mounts show the same, or a part of it: of a bind mount, a
@@ -207,7 +216,7 @@ func aliases(paths []string) []string {
 	if len(paths) == 0 {
 		return nil
 	}
-	table := mounts()
+	table, _ := mounts()
 	found := slices.Clone(paths)
 	for _, path := range paths {
 		found = append(found, aliasesOf(path, table)...)

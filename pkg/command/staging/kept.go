@@ -78,7 +78,7 @@ func (l *Layers) Keep(bytes int64, note any) error {
 		return err
 	}
 	l.makeRoom(bytes)
-	return l.leave()
+	return l.Leave()
 }
 
 // makeRoom removes the oldest that are too many.
@@ -140,13 +140,10 @@ func Take(w *workspace.Workspace, id string) (*Layers, Kept, error) {
 	k, err := readNote(all, id) // once more: it may have gone meanwhile
 	if err != nil {
 		_ = all.Remove(id + lockSuffix)
-		return nil, Kept{}, errors.Join(err, l.leave())
+		return nil, Kept{}, errors.Join(err, l.Leave())
 	}
 	return l, k, nil
 }
-
-// Leave gives kept layers back as they are.
-func (l *Layers) Leave() error { return l.leave() }
 
 func readNote(all *durable.Dir, name string) (Kept, error) {
 	f, err := all.Open(name + noteSuffix)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -73,31 +74,26 @@ func (l *Layers) ID() string { return l.name }
 
 // Sub makes an empty directory, and gives its absolute path.
 func (l *Layers) Sub(names ...string) (string, error) {
-	dir, err := l.open(func(dir *durable.Dir, name string) { _ = dir.Mkdir(name, 0o755) }, names...) // which may be there; opening it tells
+	dir, err := l.all.OpenDir(l.name)
+	for _, name := range names {
+		if err != nil {
+			return "", err
+		}
+		_ = dir.Mkdir(name, 0o755) // which may be there; opening it tells
+		var next *durable.Dir
+		next, err = dir.OpenDir(name)
+		dir.Close()
+		dir = next
+	}
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(append([]string{l.at}, names...)...), dir.Close()
 }
 
-// OpenUpper opens a directory in what the i-th of them has; names are its way.
-func (l *Layers) OpenUpper(i int, names ...string) (*durable.Dir, error) {
-	return l.open(func(*durable.Dir, string) {}, append([]string{strconv.Itoa(i), "upper"}, names...)...)
-}
-
-func (l *Layers) open(before func(dir *durable.Dir, name string), names ...string) (*durable.Dir, error) {
-	dir, err := l.all.OpenDir(l.name)
-	for _, name := range names {
-		if err != nil {
-			return nil, err
-		}
-		before(dir, name)
-		var next *durable.Dir
-		next, err = dir.OpenDir(name)
-		dir.Close()
-		dir = next
-	}
-	return dir, err
+// OpenUpper opens a directory in what the i-th of them has, by its path there, with slashes; "." is all that it has.
+func (l *Layers) OpenUpper(i int, at string) (*durable.Dir, error) {
+	return l.all.OpenDirAt(path.Join(l.name, strconv.Itoa(i), "upper", at))
 }
 
 // Over makes a layer over each of some directories.
@@ -119,9 +115,10 @@ func (l *Layers) Over(dirs []string) (all []sandbox.Layer, err error) {
 func (l *Layers) Upper(i int) string { return filepath.Join(l.at, strconv.Itoa(i), "upper") }
 
 // Close removes them.
-func (l *Layers) Close() error { return errors.Join(remove(l.all, l.name), l.leave()) }
+func (l *Layers) Close() error { return errors.Join(remove(l.all, l.name), l.Leave()) }
 
-func (l *Layers) leave() error {
+// Leave gives them back as they are; without Keep they go with the next.
+func (l *Layers) Leave() error {
 	_ = durable.Unlock(l.lock) // explicitly, since a child between fork and exec may have a copy of the descriptor
 	return errors.Join(l.lock.Close(), l.all.Close())
 }

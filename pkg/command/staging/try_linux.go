@@ -1,7 +1,6 @@
 package staging
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -70,27 +69,13 @@ func writes(dir string, over []sandbox.Layer, temp string) error {
 	return <-done
 }
 
-// maxMounts bounds one line of the table of mounts, in bytes.
-const maxMounts = 1 << 20
-
 // Mounted says what is mounted in a workspace, nil where nothing is: a layer over it would not show that.
 func Mounted(w *workspace.Workspace) error {
-	table, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return err
-	}
-	defer table.Close()
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	lines := bufio.NewScanner(table)
-	lines.Buffer(nil, maxMounts)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 5 {
-			continue
-		}
-		if inside, is := strings.CutPrefix(unescape.Replace(fields[4]), w.Dir()+"/"); is {
+	points, err := sandbox.MountPoints()
+	for _, point := range points {
+		if inside, is := strings.CutPrefix(point, w.Dir()+"/"); is {
 			return fmt.Errorf("another file system is mounted in it (%.100q)", inside)
 		}
 	}
-	return lines.Err()
+	return err
 }
