@@ -106,7 +106,7 @@ func (s *suite) build() error {
 		s.program += ".exe"
 	}
 	build := exec.CommandContext(s.ctx, "go", "build", "-o", s.program, info.Main.Path+"/cmd/orchestra-mcp")
-	build.Dir = s.module
+	build.Dir, build.Env = s.module, append(build.Environ(), "CGO_ENABLED=0") // as it is shipped
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
