@@ -87,10 +87,24 @@ func (n *notices) take() (all bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all = !n.mounted()
+	mounted := n.mounted()
+	all = drain(n.fd, func(rest []byte) (length int, all bool) {
+		if len(rest) < unix.SizeofInotifyEvent {
+			return 0, false
+		}
+		length = unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
+		return length, n.heard(int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:]))
+	})
+	return all && !mounted
+}
+
+// drain gives each notice that waits at a descriptor, and reports whether they are all that there was. each is given one with
+// those behind it, and returns how long it is, in bytes; 0 for what is no notice, after which nothing can be told from the rest.
+func drain(fd int, each func(rest []byte) (length int, all bool)) (all bool) {
+	all = true
 	buf := make([]byte, 64<<10)
 	for {
-		size, err := unix.Read(n.fd, buf)
+		size, err := unix.Read(fd, buf)
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -99,14 +113,18 @@ func (n *notices) take() (all bool) {
 		case err != nil || size <= 0:
 			return false
 		}
-		for rest := buf[:size]; len(rest) >= unix.SizeofInotifyEvent; {
-			all = n.heard(int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])) && all
-			rest = rest[unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(rest[12:])):]
+		for rest := buf[:size]; len(rest) > 0; {
+			length, known := each(rest)
+			if length <= 0 || length > len(rest) {
+				return false
+			}
+			all = all && known
+			rest = rest[length:]
 		}
 	}
 }
 
-// heard reports whether something else happened than what a notice tells.
+// heard marks the directories that a notice is about, and reports whether there is nothing that it does not tell.
 func (n *notices) heard(watch int32, mask uint32) (all bool) {
 	ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
 	for _, dir := range n.nodes[watch] {

@@ -93,30 +93,15 @@ func (o *opens) take() (all bool) {
 	if o == nil {
 		return false
 	}
-	all = true
-	buf := make([]byte, 64<<10)
-	for {
-		size, err := unix.Read(o.fd, buf)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN:
-			return all
-		case err != nil || size <= 0:
-			return false
+	return drain(o.fd, func(rest []byte) (length int, all bool) {
+		if len(rest) >= eventInfo {
+			length = int(binary.NativeEndian.Uint32(rest))
 		}
-		for rest := buf[:size]; len(rest) > 0; {
-			length := 0
-			if len(rest) >= eventInfo {
-				length = int(binary.NativeEndian.Uint32(rest))
-			}
-			if length < eventInfo || length > len(rest) {
-				return false
-			}
-			all = o.heard(rest[:length]) && all
-			rest = rest[length:]
+		if length < eventInfo || length > len(rest) {
+			return 0, false
 		}
-	}
+		return length, o.heard(rest[:length])
+	})
 }
 
 // heard marks the directory that a notice is about, and reports whether it is known.
