@@ -88,19 +88,15 @@ func (n *notices) take() (all bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	mounted := n.mounted()
-	all = drain(n.fd, func(rest []byte) (length int, all bool) {
-		if len(rest) < unix.SizeofInotifyEvent {
-			return 0, false
-		}
-		length = unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
-		return length, n.heard(int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:]))
-	})
+	all = drain(n.fd, unix.SizeofInotifyEvent, func(header []byte) int {
+		return unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(header[12:]))
+	}, n.heard)
 	return all && !mounted
 }
 
-// drain gives each notice that waits at a descriptor, and reports whether they are all that there was. each is given one with
-// those behind it, and returns how long it is, in bytes; 0 for what is no notice, after which nothing can be told from the rest.
-func drain(fd int, each func(rest []byte) (length int, all bool)) (all bool) {
+// drain gives each notice that waits at a descriptor, and reports whether they are all that there was. A notice begins with a
+// header of a fixed length, which says how long it is.
+func drain(fd, header int, length func(header []byte) int, heard func(notice []byte) (all bool)) (all bool) {
 	all = true
 	buf := make([]byte, 64<<10)
 	for {
@@ -114,18 +110,22 @@ func drain(fd int, each func(rest []byte) (length int, all bool)) (all bool) {
 			return false
 		}
 		for rest := buf[:size]; len(rest) > 0; {
-			length, known := each(rest)
-			if length <= 0 || length > len(rest) {
+			if len(rest) < header {
 				return false
 			}
-			all = all && known
-			rest = rest[length:]
+			n := length(rest)
+			if n < header || n > len(rest) {
+				return false
+			}
+			all = heard(rest[:n]) && all
+			rest = rest[n:]
 		}
 	}
 }
 
 // heard marks the directories that a notice is about, and reports whether there is nothing that it does not tell.
-func (n *notices) heard(watch int32, mask uint32) (all bool) {
+func (n *notices) heard(notice []byte) (all bool) {
+	watch, mask := int32(binary.NativeEndian.Uint32(notice)), binary.NativeEndian.Uint32(notice[4:])
 	ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
 	for _, dir := range n.nodes[watch] {
 		dir.stirred = true

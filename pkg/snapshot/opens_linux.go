@@ -93,15 +93,7 @@ func (o *opens) take() (all bool) {
 	if o == nil {
 		return false
 	}
-	return drain(o.fd, func(rest []byte) (length int, all bool) {
-		if len(rest) >= eventInfo {
-			length = int(binary.NativeEndian.Uint32(rest))
-		}
-		if length < eventInfo || length > len(rest) {
-			return 0, false
-		}
-		return length, o.heard(rest[:length])
-	})
+	return drain(o.fd, eventInfo, func(header []byte) int { return int(binary.NativeEndian.Uint32(header)) }, o.heard)
 }
 
 // heard marks the directory that a notice is about, and reports whether it is known.
