@@ -66,6 +66,15 @@ func (c *stagedCommand) find(srv *server.Server, name string) (string, error) {
 	return id, nil
 }
 
+// look finds one, with what it would change.
+func (c *stagedCommand) look(srv *server.Server, name string) (staged server.StagedCommand, changes []server.StagedChange, err error) {
+	id, err := c.find(srv, name)
+	if err != nil {
+		return staged, nil, err
+	}
+	return srv.ShowStaged(id)
+}
+
 // uniquePrefix is the one of some ids that begins so.
 func uniquePrefix(name string, ids []string) (string, error) {
 	found := ""
@@ -73,7 +82,7 @@ func uniquePrefix(name string, ids []string) (string, error) {
 		switch {
 		case id == name:
 			return id, nil
-		case len(name) < 6 || len(id) < len(name) || id[:len(name)] != name:
+		case len(name) < 6 || !strings.HasPrefix(id, name):
 		case found != "":
 			return "", fmt.Errorf("%q begins several ids", name)
 		default:
@@ -124,11 +133,7 @@ type stagedAnswer struct {
 
 func (c *stagedCommand) show(ctx context.Context, args []string) error {
 	return c.withServer(ctx, func(srv *server.Server) error {
-		id, err := c.find(srv, args[0])
-		if err != nil {
-			return err
-		}
-		staged, changes, err := srv.ShowStaged(id)
+		staged, changes, err := c.look(srv, args[0])
 		if err != nil {
 			return err
 		}
@@ -161,11 +166,7 @@ func (c *stagedCommand) print(s server.StagedCommand, changes []server.StagedCha
 
 func (c *stagedCommand) commit(ctx context.Context, args []string) error {
 	return c.withServer(ctx, func(srv *server.Server) error {
-		id, err := c.find(srv, args[0])
-		if err != nil {
-			return err
-		}
-		staged, changes, err := srv.ShowStaged(id)
+		staged, changes, err := c.look(srv, args[0])
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (c *stagedCommand) commit(ctx context.Context, args []string) error {
 		if err := c.agreed(c.yes, "staged commit", "what it changes", "Take it over?", "Nothing was changed."); err != nil {
 			return err
 		}
-		taken, err := srv.CommitStaged(ctx, id)
+		taken, err := srv.CommitStaged(ctx, staged.ID)
 		if refused, is := errors.AsType[*refusal.Refusal](err); is {
 			return foundf("staged commit: %s %s", refused.Reason(), refused.Suggestion())
 		}

@@ -61,10 +61,6 @@ func (d *Dir) Lstat(name string) (Stat, error) {
 	return statOfRaw(&raw), nil
 }
 
-// LstatAt describes what is at a path of several names. It follows links but the last, wherever they lead: whoever asks
-// finds out by Lstat whether there are any.
-func (d *Dir) LstatAt(path string) (Stat, error) { return d.Lstat(path) }
-
 // Readlink returns the text of a symbolic link.
 func (d *Dir) Readlink(name string) (string, error) {
 	buf := make([]byte, unix.PathMax)

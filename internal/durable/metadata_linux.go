@@ -57,7 +57,7 @@ func copyOwner(to *os.File, want, have unix.Stat_t) (missed []string) {
 }
 
 func copyAttributes(from, to *os.File) (missed []string) {
-	for _, name := range attributeNames(from) {
+	for _, name := range attributeNames(int(from.Fd())) {
 		if skippedAttribute(name) {
 			continue
 		}
@@ -79,7 +79,7 @@ func DropAttributes(f *os.File, prefix string) error { return dropAttributes(int
 func (d *Dir) DropAttributes(prefix string) error { return dropAttributes(d.fd, prefix) }
 
 func dropAttributes(fd int, prefix string) error {
-	for _, name := range namesOfAttributes(fd) {
+	for _, name := range attributeNames(fd) {
 		if strings.HasPrefix(name, prefix) {
 			if err := removeAttribute(fd, name); err != nil {
 				return fmt.Errorf("remove the attribute %s: %w", name, err)
@@ -115,9 +115,7 @@ func skippedAttribute(name string) bool {
 	return strings.HasPrefix(name, "trusted.overlay.")
 }
 
-func attributeNames(f *os.File) []string { return namesOfAttributes(int(f.Fd())) }
-
-func namesOfAttributes(fd int) []string {
+func attributeNames(fd int) []string {
 	size, err := unix.Flistxattr(fd, nil)
 	if err != nil || size == 0 {
 		return nil

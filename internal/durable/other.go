@@ -51,10 +51,6 @@ func (d *Dir) Lstat(name string) (Stat, error) {
 	return statOf(info), nil
 }
 
-// LstatAt describes what is at a path of several names. It follows links but the last: whoever asks finds out by Lstat
-// whether there are any.
-func (d *Dir) LstatAt(path string) (Stat, error) { return d.Lstat(path) }
-
 // Readlink returns the text of a symbolic link.
 func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
 
@@ -348,6 +344,9 @@ func statOf(info fs.FileInfo) Stat {
 // DropAttributes has nothing to do: only Linux has layers, which note something of their files in attributes.
 func DropAttributes(*os.File, string) error { return nil }
 
+// DropAttributes has nothing to do, as that of a file.
+func (d *Dir) DropAttributes(string) error { return nil }
+
 // ChangedAt is not known here: it is the latest there is.
 func ChangedAt(fs.FileInfo) int64 { return math.MaxInt64 }
 
@@ -356,9 +355,6 @@ func BornAt(string) int64 { return 0 }
 
 // HasAttribute is false: attributes are not read here.
 func HasAttribute(string, string) bool { return false }
-
-// DropAttributes has nothing to do, as that of a file.
-func (d *Dir) DropAttributes(string) error { return nil }
 
 // UsedBytes is not known here.
 func UsedBytes(string) int64 { return 0 }

@@ -2,9 +2,7 @@
 
 package durable
 
-import (
-	"os"
-)
+import "os"
 
 // FlushData brings a file to disk.
 func FlushData(f *os.File) error { return f.Sync() }

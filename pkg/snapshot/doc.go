@@ -93,10 +93,10 @@
 // large to be read, if its time of change is that of a write which was seen; what a direct read (O_DIRECT) from a slow disk
 // puts into a mapping that was given up while it was under way. Another server's command is not known of while its ledger is
 // degraded and its journal cannot be written, nor of one that began and ended between two looks. Where the kernel's notices
-// are used, what another program did, and they do not tell of, is taken for the work of the command after
-// which everything is looked at: what it wrote through a shared mapping of a file that it still holds open, or by a new name
-// of a file that is gone or outside of the tree, and flags that it gave a directory (chattr). Somebody who sets the system's
-// clock can in theory give a change the time of an earlier one, to the nanosecond. Programs outside of this process that write
-// while the command runs are taken for the command, if no record tells of them. Off Linux there is no time of change and no
-// inode: what keeps modification time, size and mode is not seen there.
+// are used, what another program did, and they do not tell of, is taken for the work of the command after which everything is
+// looked at: what it wrote through a shared mapping of a file that it still holds open, or by a new name of a file that is gone
+// or outside of the tree, and flags that it gave a directory (chattr). Somebody who sets the system's clock can in theory give
+// a change the time of an earlier one, to the nanosecond. Programs outside of this process that write while the command runs
+// are taken for the command, if no record tells of them. Off Linux there is no time of change and no inode: what keeps
+// modification time, size and mode is not seen there.
 package snapshot

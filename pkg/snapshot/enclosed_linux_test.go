@@ -23,7 +23,6 @@ import (
 func enclosedTree(t *testing.T) (*bench, *snapshot.Keeper) {
 	t.Helper()
 	b := newBench(t)
-	t.Cleanup(func() { b.keeper.Close() })
 	b.run("mkdir -p src/deep other big; echo a > src/a; echo b > src/b; echo x > src/deep/x; echo o > other/o; ln -s a src/l; seq 9999 > big/n")
 	b.run("git init -qb main; git config core.createObject rename; git add src other big; git commit -qm one")
 	deaf := snapshot.Open(b.options)

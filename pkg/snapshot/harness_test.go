@@ -42,7 +42,10 @@ func newBench(t testing.TB) *bench {
 		Root: root, NewBlobHash: gitdir.New(dir).NewBlobHash, Contents: b.kept, Largest: 8 << 20, State: b.state,
 	}
 	b.keeper = snapshot.Open(b.options)
-	t.Cleanup(func() { root.Close() })
+	t.Cleanup(func() {
+		b.keeper.Close() // a user has few of what the kernel tells it by
+		root.Close()
+	})
 	return b
 }
 

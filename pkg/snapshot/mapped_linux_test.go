@@ -140,7 +140,6 @@ func eachAttack(t *testing.T, run func(t *testing.T, b *bench, a attack)) {
 		tried++
 		if !t.Run(a.String(), func(t *testing.T) {
 			b := newBench(t)
-			t.Cleanup(func() { b.keeper.Close() })
 			b.write("dir/x", string(mappedContent()))
 			b.write("other/z", "z\n")
 			run(t, b, a)

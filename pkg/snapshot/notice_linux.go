@@ -87,10 +87,20 @@ func (n *notices) take() (all bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all = !n.mounted()
+	mounted := n.mounted()
+	all = drain(n.fd, unix.SizeofInotifyEvent, func(header []byte) int {
+		return unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(header[12:]))
+	}, n.heard)
+	return all && !mounted
+}
+
+// drain gives each notice that waits at a descriptor, and reports whether they are all that there was. A notice begins with a
+// header of a fixed length, which says how long it is.
+func drain(fd, header int, length func(header []byte) int, heard func(notice []byte) (all bool)) (all bool) {
+	all = true
 	buf := make([]byte, 64<<10)
 	for {
-		size, err := unix.Read(n.fd, buf)
+		size, err := unix.Read(fd, buf)
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -99,15 +109,23 @@ func (n *notices) take() (all bool) {
 		case err != nil || size <= 0:
 			return false
 		}
-		for rest := buf[:size]; len(rest) >= unix.SizeofInotifyEvent; {
-			all = n.heard(int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])) && all
-			rest = rest[unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(rest[12:])):]
+		for rest := buf[:size]; len(rest) > 0; {
+			if len(rest) < header {
+				return false
+			}
+			n := length(rest)
+			if n < header || n > len(rest) {
+				return false
+			}
+			all = heard(rest[:n]) && all
+			rest = rest[n:]
 		}
 	}
 }
 
-// heard reports whether something else happened than what a notice tells.
-func (n *notices) heard(watch int32, mask uint32) (all bool) {
+// heard marks the directories that a notice is about, and reports whether there is nothing that it does not tell.
+func (n *notices) heard(notice []byte) (all bool) {
+	watch, mask := int32(binary.NativeEndian.Uint32(notice)), binary.NativeEndian.Uint32(notice[4:])
 	ended := mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
 	for _, dir := range n.nodes[watch] {
 		dir.stirred = true

@@ -93,30 +93,7 @@ func (o *opens) take() (all bool) {
 	if o == nil {
 		return false
 	}
-	all = true
-	buf := make([]byte, 64<<10)
-	for {
-		size, err := unix.Read(o.fd, buf)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN:
-			return all
-		case err != nil || size <= 0:
-			return false
-		}
-		for rest := buf[:size]; len(rest) > 0; {
-			length := 0
-			if len(rest) >= eventInfo {
-				length = int(binary.NativeEndian.Uint32(rest))
-			}
-			if length < eventInfo || length > len(rest) {
-				return false
-			}
-			all = o.heard(rest[:length]) && all
-			rest = rest[length:]
-		}
-	}
+	return drain(o.fd, eventInfo, func(header []byte) int { return int(binary.NativeEndian.Uint32(header)) }, o.heard)
 }
 
 // heard marks the directory that a notice is about, and reports whether it is known.

@@ -64,6 +64,7 @@ func (r *reader) next(e *entry) bool {
 	return true
 }
 
+// number is binary.Uvarint of a text, which need not be copied for that.
 func (r *reader) number() uint64 {
 	var n uint64
 	for i := 0; ; i++ {

@@ -38,20 +38,17 @@ func opened(in *durable.Dir, name string, do func() error) error {
 	if err != nil || st.Mode.Type() != 0 && !st.Mode.IsDir() || st.Mode&0o600 == 0o600 {
 		return errors.Join(err, do())
 	}
-	held, err := in.Hold(name)
-	if err != nil {
-		return err
-	}
-	defer held.Close()
-	if err := held.Chmod(st.Mode | 0o700); err != nil {
-		return err
-	}
-	return errors.Join(do(), held.Chmod(st.Mode))
+	return withHeld(in, name, func(held *durable.Held) error {
+		if err := held.Chmod(st.Mode | 0o700); err != nil {
+			return err
+		}
+		return errors.Join(do(), held.Chmod(st.Mode))
+	})
 }
 
 // RemoveAny takes away what stands at a path; nothing may stand there.
 func (w *Workspace) RemoveAny(at string) error {
-	err := w.place(at, func(dir *durable.Dir, base string) error { return dir.RemoveTree(base) })
+	err := w.place(at, (*durable.Dir).RemoveTree)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -60,25 +57,13 @@ func (w *Workspace) RemoveAny(at string) error {
 
 // SetMode sets the permissions of the directory at a path.
 func (w *Workspace) SetMode(at string, mode fs.FileMode) error {
-	return w.place(at, func(dir *durable.Dir, base string) error {
-		held, err := dir.Hold(base)
-		if err != nil {
-			return err
-		}
-		defer held.Close()
-		return held.Chmod(mode)
-	})
+	return w.placeHeld(at, func(held *durable.Held) error { return held.Chmod(mode) })
 }
 
 // SetModTime sets the time of change of a regular file that nobody has changed since a time of the file systems' clock, in
 // nanoseconds; another is left as it is.
 func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
-	return w.place(at, func(dir *durable.Dir, base string) error {
-		held, err := dir.Hold(base)
-		if err != nil {
-			return err
-		}
-		defer held.Close()
+	return w.placeHeld(at, func(held *durable.Held) error {
 		if st, err := held.Stat(); err != nil || !st.Mode.IsRegular() || st.Changed.UnixNano() >= since {
 			return err
 		}
@@ -90,12 +75,11 @@ func (w *Workspace) place(at string, do func(dir *durable.Dir, base string) erro
 	if Protect(at) >= ProtectNever {
 		return pathError("put", at, ErrInvalidPath)
 	}
-	dir, base, err := w.enter(at)
-	if err != nil {
-		return pathError("put", at, err)
-	}
-	defer dir.Close()
-	return pathError("put", at, do(dir, base))
+	return pathError("put", at, w.in(at, do))
+}
+
+func (w *Workspace) placeHeld(at string, do func(*durable.Held) error) error {
+	return w.place(at, func(dir *durable.Dir, base string) error { return withHeld(dir, base, do) })
 }
 
 // dropMarks removes what a layer noted, from a file, or a directory and all that is in it.

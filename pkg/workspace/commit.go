@@ -10,10 +10,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
-// Commit waits until the new contents are on disk, makes all changes visible, flushes their directories, and makes sure that nobody wrote into what was
-// displaced. On an error everything that was done has been taken back (a RollbackError names what could not
-// be), and nothing is held any more. ctx is honoured until the first change; from there on Commit goes to
-// the end.
+// Commit waits until the new contents are on disk, makes all changes visible, flushes their directories, and makes sure
+// that nobody wrote into what was displaced. On an error everything that was done has been taken back (a RollbackError
+// names what could not be), and nothing is held any more. ctx is honoured until the first change; from there on Commit
+// goes to the end.
 func (p *Prepared) Commit(ctx context.Context) (*Committed, error) {
 	if p.done {
 		return nil, errors.New("these changes have already been committed or discarded")

@@ -236,12 +236,7 @@ func (w *Workspace) MakeDir(at string, mode fs.FileMode) error {
 		if err := dir.Mkdir(name, 0o700); err != nil {
 			return err
 		}
-		made, err := dir.Hold(name)
-		if err != nil {
-			return err
-		}
-		defer made.Close()
-		return made.Chmod(mode)
+		return withHeld(dir, name, func(made *durable.Held) error { return made.Chmod(mode) })
 	})
 }
 
@@ -253,4 +248,14 @@ func (w *Workspace) in(at string, do func(dir *durable.Dir, name string) error) 
 	}
 	defer dir.Close()
 	return do(dir, name)
+}
+
+// withHeld does something to what stands at a name: to that very thing, also if something else has the name by then.
+func withHeld(dir *durable.Dir, name string, do func(*durable.Held) error) error {
+	held, err := dir.Hold(name)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	return do(held)
 }

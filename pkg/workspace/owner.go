@@ -204,7 +204,7 @@ func (a *Abandoned) Sweep(plans []change.Planned) {
 		}
 	}
 	for _, o := range a.owners {
-		all := a.sweepDir(a.dir, path.Join(governanceDir, stateDir, tempDir), o.token, spared)
+		all := a.sweepDir(a.dir, sharedTemp(""), o.token, spared)
 		for _, beside := range o.beside {
 			if t, err := a.w.openTemp(path.Join(beside, tempPrefix+tempSuffix)); err == nil {
 				all = a.sweepDir(t.dir, beside, o.token, spared) && all
@@ -248,7 +248,7 @@ func (a *Abandoned) sweepNameless(spared map[string]bool) {
 	for _, e := range entries {
 		token, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), tempPrefix), "-")
 		_, err := a.dir.Lstat(token + ownerSuffix)
-		if IsTemp(e.Name()) && !spared[path.Join(governanceDir, stateDir, tempDir, e.Name())] && errors.Is(err, fs.ErrNotExist) {
+		if IsTemp(e.Name()) && !spared[sharedTemp(e.Name())] && errors.Is(err, fs.ErrNotExist) {
 			a.w.sweep(a.dir, e.Name())
 		}
 	}

@@ -42,8 +42,8 @@ type planned struct {
 }
 
 // Prepare locks all paths in a fixed order, checks that every file has its expected content, and writes the new
-// contents, whose flush is then under way: a caller can flush its journal meanwhile. On any error nothing has changed and nothing is held. Errors: StaleError,
-// ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
+// contents, whose flush is then under way: a caller can flush its journal meanwhile. On any error nothing has changed
+// and nothing is held. Errors: StaleError, ErrExists, ErrBusy, ErrNotRegular, ErrChangedDir, ErrConflict, fs.ErrPermission, ctx's.
 func (w *Workspace) Prepare(ctx context.Context, changes []Change) (*Prepared, error) {
 	return w.prepare(ctx, changes, nil, nil)
 }
@@ -259,8 +259,8 @@ func (c *planned) writeMove(p *Prepared) error {
 	if c.After == nil && c.Ready == nil && c.Mode == nil && c.Target.parent.SameMount(c.To.parent) {
 		return nil
 	}
+	c.gone, c.temp = p.newTemp(c.Target, false), p.newTemp(c.To, c.Ready != nil)
 	if c.Ready != nil {
-		c.gone, c.temp = p.newTemp(c.Target, false), p.newTemp(c.To, true)
 		return c.temp.link(c.Ready)
 	}
 	content := c.After
@@ -271,8 +271,6 @@ func (c *planned) writeMove(p *Prepared) error {
 		}
 		c.result.After.Hash = HashOf(content)
 	}
-	c.gone = p.newTemp(c.Target, false)
-	c.temp = p.newTemp(c.To, false)
 	return c.temp.write(content, c.before, c.Mode)
 }
 
@@ -287,17 +285,14 @@ func (c *planned) flush(ctx context.Context, w *Workspace) error {
 // describe fills in the result as it will be if all goes well.
 func (c *planned) describe() {
 	c.result = Result{Change: change.Change{Op: c.Op, Path: c.Target.path, Before: change.Version{Hash: c.Before}}}
+	if c.Op == change.Moved {
+		c.result.Path, c.result.From = c.To.path, c.Target.path
+	}
 	switch {
-	case c.Op == change.Moved:
-		c.result.Path, c.result.From, c.result.After.Hash = c.To.path, c.Target.path, c.Before
-		if c.After != nil {
-			c.result.After.Hash = HashOf(c.After)
-		}
-		if c.Ready != nil {
-			c.result.After.Hash = c.Ready.Hash
-		}
 	case c.Ready != nil:
 		c.result.After.Hash = c.Ready.Hash
+	case c.Op == change.Moved && c.After == nil:
+		c.result.After.Hash = c.Before
 	case c.Op != change.Deleted:
 		c.result.After.Hash = HashOf(c.After)
 	}

@@ -120,25 +120,19 @@ func temps(p change.Planned) []string {
 	return names
 }
 
-func (w *Workspace) tidyTemp(p change.Planned, name string) (*KeptError, error) {
-	t, err := w.openTemp(name)
-	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	hash, err := contentAt(t.dir, t.name)
-	switch {
-	case err != nil:
-		return nil, pathError("tidy up", name, err)
-	case hash == "":
-		return nil, nil
-	case hash == p.Before.Hash || hash == p.After.Hash:
-		return nil, pathError("tidy up", name, t.dir.Remove(t.name))
-	}
-	return t.keepAside(w, p.Path), nil
+func (w *Workspace) tidyTemp(p change.Planned, name string) (kept *KeptError, err error) {
+	err = w.atTemp(name, func(t *temp) error {
+		hash, err := contentAt(t.dir, t.name)
+		switch {
+		case err != nil || hash == "":
+			return pathError("tidy up", name, err)
+		case hash == p.Before.Hash || hash == p.After.Hash:
+			return pathError("tidy up", name, t.dir.Remove(t.name))
+		}
+		kept = t.keepAside(w, p.Path)
+		return nil
+	})
+	return kept, err
 }
 
 // flushFound makes sure that what is going to be recorded survives a power cut as well as its record does, the

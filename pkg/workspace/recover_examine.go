@@ -217,23 +217,15 @@ func (w *Workspace) contentOf(path string) (Hash, error) {
 	return hash, pathError("read", path, err)
 }
 
-func (w *Workspace) contentOfTemp(name string) (Hash, error) {
-	if name == "" {
-		return "", nil
-	}
-	t, err := w.openTemp(name)
-	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer t.close()
-	hash, err := contentAt(t.dir, t.name)
-	if hash == "" && err == nil { // the way without an exchange was interrupted between its two renames
-		hash, err = contentAt(t.dir, besideExchange(t.name))
-	}
-	return hash, pathError("read", name, err)
+func (w *Workspace) contentOfTemp(name string) (hash Hash, err error) {
+	err = w.atTemp(name, func(t *temp) (err error) {
+		hash, err = contentAt(t.dir, t.name)
+		if hash == "" && err == nil { // the way without an exchange was interrupted between its two renames
+			hash, err = contentAt(t.dir, besideExchange(t.name))
+		}
+		return pathError("read", name, err)
+	})
+	return hash, err
 }
 
 func contentAt(dir *durable.Dir, name string) (Hash, error) {
@@ -268,4 +260,17 @@ func (w *Workspace) openTemp(path string) (*temp, error) {
 		return nil, pathError("open", path, err)
 	}
 	return &temp{dir: dir, owned: true, name: names[last], path: path}, nil
+}
+
+// atTemp does something with a temporary name of a plan. It does nothing where that is "", or none that can have anything.
+func (w *Workspace) atTemp(name string, do func(*temp) error) error {
+	t, err := w.openTemp(name)
+	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return do(t)
 }

@@ -47,16 +47,12 @@ func hashOfLink(dir *durable.Dir, name string) (Hash, error) {
 	return textVersion(text).Hash, nil
 }
 
-func (w *Workspace) linkAtTemp(name string) (Hash, error) {
-	t, err := w.openTemp(name)
-	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer t.close()
-	return hashOfLink(t.dir, t.name)
+func (w *Workspace) linkAtTemp(name string) (hash Hash, err error) {
+	err = w.atTemp(name, func(t *temp) (err error) {
+		hash, err = hashOfLink(t.dir, t.name)
+		return err
+	})
+	return hash, err
 }
 
 // examineLink tells the fate of the change of a link.
@@ -104,16 +100,10 @@ func (w *Workspace) takeBackLink(f Found) error {
 
 // tidyLink removes a displaced link.
 func (w *Workspace) tidyLink(p change.Planned) error {
-	t, err := w.openTemp(p.Temp)
-	if errors.Is(err, fs.ErrNotExist) || unusable(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer t.close()
-	if text, is, err := textAt(t.dir, t.name); err != nil || !is || text == "" {
-		return err
-	}
-	return t.dir.Remove(t.name)
+	return w.atTemp(p.Temp, func(t *temp) error {
+		if text, is, err := textAt(t.dir, t.name); err != nil || !is || text == "" {
+			return err
+		}
+		return t.dir.Remove(t.name)
+	})
 }

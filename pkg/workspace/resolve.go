@@ -42,10 +42,15 @@ func (w *Workspace) ResolveExactly(exact string) (*Target, error) {
 }
 
 func validExactly(exact string) error {
-	if err := validText(exact); err != nil || path.Clean(exact) != exact || !filepath.IsLocal(filepath.FromSlash(exact)) || exact == "." {
+	if err := validText(exact); err != nil || !isExact(exact) {
 		return pathError("resolve", exact, errors.Join(ErrInvalidPath, err))
 	}
 	return nil
+}
+
+// isExact reports whether a path names something below the workspace, and each directory on the way to it once.
+func isExact(at string) bool {
+	return path.Clean(at) == at && filepath.IsLocal(filepath.FromSlash(at)) && at != "."
 }
 
 func (w *Workspace) resolve(requested string) (*Target, error) {

@@ -26,14 +26,12 @@ type Shape struct {
 }
 
 // valid refuses what no tool may change by a path that is not resolved.
-func (e Shape) valid() error {
+func (s Shape) valid() error {
 	switch {
-	case e.Kind != Symlink && e.Kind != Directory, e.Kind == Symlink && e.From == e.To:
-		return pathError("change", e.Path, fmt.Errorf("%w: no change of a link or a directory", ErrConflict))
-	case e.Path == "." || path.Clean(e.Path) != e.Path || path.IsAbs(e.Path) || strings.HasPrefix(e.Path, "../"):
-		return pathError("change", e.Path, ErrInvalidPath)
-	case Protect(e.Path) >= ProtectNever:
-		return pathError("change", e.Path, ErrInvalidPath)
+	case s.Kind != Symlink && s.Kind != Directory, s.Kind == Symlink && s.From == s.To:
+		return pathError("change", s.Path, fmt.Errorf("%w: no change of a link or a directory", ErrConflict))
+	case !isExact(s.Path) || Protect(s.Path) >= ProtectNever:
+		return pathError("change", s.Path, ErrInvalidPath)
 	}
 	return nil
 }
@@ -73,25 +71,28 @@ func (w *Workspace) PrepareWith(ctx context.Context, changes []Change, shapes []
 // arrange puts the steps of links and directories, those above first, around those of the files.
 func (p *Prepared) arrange(shapes []Shape) {
 	var first, second, last []step
+	at := func(path string) placed { return placed{w: p.w, at: path} }
+	aside := func(path string) placedAside { return placedAside{placed: at(path), temp: p.w.tempName("")} }
+	linkStep := func(s Shape) *relink { return &relink{aside(s.Path), s.From, s.To} }
 	for _, s := range slices.Backward(shapes) {
 		switch {
 		case s.Kind == Symlink && s.To == "":
-			l := p.linkStep(s)
+			l := linkStep(s)
 			p.unlinks, first = append(p.unlinks, l), append(first, l)
 		case s.Kind == Directory && s.Gone && !s.Needed:
-			last = append(last, &dirEmptied{w: p.w, at: s.Path})
+			last = append(last, &dirEmptied{at(s.Path)})
 		case s.Kind == Directory && s.Gone:
-			second = append(second, &dirAway{w: p.w, at: s.Path})
+			second = append(second, &dirAway{placedAside: aside(s.Path)})
 		case s.Kind == Directory && s.Mode != nil:
-			last = append(last, &dirMode{w: p.w, at: s.Path, mode: *s.Mode}) // behind what is made in it
+			last = append(last, &dirMode{placed: at(s.Path), mode: *s.Mode}) // behind what is made in it
 		}
 	}
 	for _, s := range shapes {
 		switch {
 		case s.Kind == Directory && !s.Gone:
-			second = append(second, &dirMade{w: p.w, at: s.Path})
+			second = append(second, &dirMade{placed: at(s.Path)})
 		case s.Kind == Symlink && s.To != "":
-			l := p.linkStep(s)
+			l := linkStep(s)
 			p.links, last = append(p.links, l), append(last, l)
 		}
 	}
@@ -104,15 +105,11 @@ func (p *Prepared) arrange(shapes []Shape) {
 
 func isRemoval(s step) bool { _, is := s.(*removal); return is }
 
-func (p *Prepared) linkStep(e Shape) *relink {
-	return &relink{w: p.w, at: e.Path, from: e.From, to: e.To, temp: p.w.tempName("")}
-}
-
 // planned describes the change of a link for a journal.
 func (s *relink) planned() change.Planned {
 	return change.Planned{
 		Change: change.Change{Op: change.Between(s.from != "", s.to != ""), Path: s.at, Before: textVersion(s.from), After: textVersion(s.to)},
-		Temp:   strings.Join([]string{governanceDir, stateDir, tempDir, s.temp}, "/"), Link: true,
+		Temp:   sharedTemp(s.temp), Link: true,
 	}
 }
 

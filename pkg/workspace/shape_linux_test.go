@@ -142,6 +142,15 @@ func TestShapesChangeTogether(t *testing.T) {
 	check.That(t, len(left) == 0, "left over: %v", left)
 }
 
+// A path that no tool may change, or that leads out of the workspace, is no link's and no directory's either.
+func TestShapesAreBelowTheWorkspace(t *testing.T) {
+	w := open(t, nil)
+	for _, path := range []string{"", ".", "..", "../x", "a/../..", "a/../b", "a//b", "a/", "/x", ".git/x", "a/.orchestration/x"} {
+		_, err := w.PrepareWith(context.Background(), nil, []workspace.Shape{{Path: path, Kind: workspace.Symlink, To: "x"}})
+		check.Is(t, err, workspace.ErrInvalidPath, path)
+	}
+}
+
 // What others do meanwhile is never lost: where it stands in the way nothing changes, and below a directory that goes it stays.
 func TestShapesKeepWhatOthersMake(t *testing.T) {
 	for name, c := range map[string]struct {

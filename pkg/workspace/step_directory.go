@@ -12,28 +12,17 @@ import (
 // dirAway takes a directory away that something takes the place of. It keeps it until the change is closed: what was in it can
 // go back there.
 type dirAway struct {
-	unmoved
-	w     *Workspace
-	at    string
-	dir   *durable.Dir
-	name  string
-	temps *durable.Dir
-	temp  string
-	away  bool
+	placedAside
+	away bool
 }
 
 var _ step = (*dirAway)(nil)
 
-func (s *dirAway) path() string { return s.at }
-
-func (s *dirAway) apply(context.Context) (err error) {
-	if s.dir, s.name, err = s.w.enterListed(s.at); err == nil {
-		s.temps, err = s.w.openState(tempDir)
-	}
+func (s *dirAway) apply(context.Context) error {
+	err := s.open()
 	if err != nil {
 		return pathError("remove", s.at, err)
 	}
-	s.temp = s.w.tempName("")
 	if err = vacant(s.dir, s.name); err == nil {
 		err = s.dir.Move(s.name, s.temps, s.temp)
 	}
@@ -72,8 +61,6 @@ func (s *dirAway) revert(context.Context) error {
 	return err
 }
 
-func (s *dirAway) touched() []*durable.Dir { return []*durable.Dir{s.dir} }
-
 func (s *dirAway) finish(context.Context) error {
 	if s.away {
 		_ = s.temps.RemoveDir(s.temp)
@@ -81,55 +68,31 @@ func (s *dirAway) finish(context.Context) error {
 	return nil
 }
 
-func (s *dirAway) close() error { return errors.Join(closeDir(&s.temps), closeDir(&s.dir)) }
-
 // dirEmptied removes a directory when all else stands. One that others have put something into stays.
-type dirEmptied struct {
-	unmoved
-	w  *Workspace
-	at string
-}
+type dirEmptied struct{ placed }
 
 var _ step = (*dirEmptied)(nil)
 
-func (s *dirEmptied) path() string                 { return s.at }
 func (s *dirEmptied) apply(context.Context) error  { return nil }
 func (s *dirEmptied) revert(context.Context) error { return nil }
 func (s *dirEmptied) touched() []*durable.Dir      { return nil }
-func (s *dirEmptied) close() error                 { return nil }
 
 func (s *dirEmptied) finish(context.Context) error {
-	if dir, name, err := s.w.enter(s.at); err == nil {
-		_ = dir.RemoveDir(name)
-		dir.Close()
-	}
+	_ = s.w.in(s.at, (*durable.Dir).RemoveDir)
 	return nil
-}
-
-func closeDir(dir **durable.Dir) (err error) {
-	if *dir != nil {
-		err = (*dir).Close()
-	}
-	*dir = nil
-	return err
 }
 
 // dirMade makes a directory; one that others have made meanwhile serves as well.
 type dirMade struct {
-	unmoved
-	w    *Workspace
-	at   string
+	placed
 	made bool
-	dir  *durable.Dir
-	name string
 }
 
 var _ step = (*dirMade)(nil)
 
-func (s *dirMade) path() string { return s.at }
-
-func (s *dirMade) apply(context.Context) (err error) {
-	if s.dir, s.name, err = s.w.enterListed(s.at); err != nil {
+func (s *dirMade) apply(context.Context) error {
+	err := s.open()
+	if err != nil {
 		return pathError("mkdir", s.at, err)
 	}
 	err = s.dir.Mkdir(s.name, 0o755)
@@ -149,32 +112,20 @@ func (s *dirMade) revert(context.Context) error {
 	return nil
 }
 
-func (s *dirMade) touched() []*durable.Dir { return []*durable.Dir{s.dir} }
-
-func (s *dirMade) close() error { return closeDir(&s.dir) }
-
 // dirMode sets the permissions of a directory.
 type dirMode struct {
-	unmoved
-	w    *Workspace
-	at   string
+	placed
 	mode fs.FileMode
-	dir  *durable.Dir
 	held *durable.Held
 	was  fs.FileMode
 }
 
 var _ step = (*dirMode)(nil)
 
-func (s *dirMode) path() string { return s.at }
-
 func (s *dirMode) apply(context.Context) error {
-	dir, name, err := s.w.enterListed(s.at)
-	if err != nil {
-		return pathError("chmod", s.at, err)
-	}
-	if s.dir = dir; err == nil {
-		s.held, err = dir.Hold(name)
+	err := s.open()
+	if err == nil {
+		s.held, err = s.dir.Hold(s.name)
 	}
 	if err == nil {
 		var st durable.Stat
@@ -191,12 +142,10 @@ func (s *dirMode) apply(context.Context) error {
 
 func (s *dirMode) revert(context.Context) error { return s.held.Chmod(s.was) }
 
-func (s *dirMode) touched() []*durable.Dir { return []*durable.Dir{s.dir} }
-
 func (s *dirMode) close() (err error) {
 	if s.held != nil {
 		err = s.held.Close()
 	}
 	s.held = nil
-	return errors.Join(err, closeDir(&s.dir))
+	return errors.Join(err, s.placed.close())
 }

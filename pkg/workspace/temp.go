@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
@@ -54,7 +55,7 @@ func (p *Prepared) newTemp(t *Target, creating bool) *temp {
 	if !creating || !t.parent.Inherits() {
 		if dir, ok := p.sharedTempDir(t.parent); ok {
 			name := w.tempName("")
-			return &temp{dir: dir, name: name, path: strings.Join([]string{governanceDir, stateDir, tempDir, name}, "/"), locks: &p.locks}
+			return &temp{dir: dir, name: name, path: sharedTemp(name), locks: &p.locks}
 		}
 	}
 	above := components(t.path)
@@ -62,6 +63,9 @@ func (p *Prepared) newTemp(t *Target, creating bool) *temp {
 	name := w.tempName(strings.Join(append([]string{"."}, above...), "/"))
 	return &temp{dir: t.parent, name: name, path: strings.Join(append(above, name), "/"), locks: &p.locks}
 }
+
+// sharedTemp is the path of a name in the shared directory.
+func sharedTemp(name string) string { return path.Join(governanceDir, stateDir, tempDir, name) }
 
 func (p *Prepared) sharedTempDir(beside *durable.Dir) (*durable.Dir, bool) {
 	if p.w.beside.Load() {
