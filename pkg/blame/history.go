@@ -56,6 +56,7 @@ type history struct {
 	byPath   map[string][]int
 	contents Contents
 	blobs    map[string][]lineID // contents by their hashes; nil if not known
+	spare    []lineID            // room, see cells.apply
 	budget   int                 // of hashing lines, see cells.learn
 	compared int                 // lines, see hasStrong
 	renamed  map[string]string   // older names that no record tells of, to the present one
