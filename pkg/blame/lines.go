@@ -118,10 +118,14 @@ func (t *lineTable) resolve(id lineID) lineID {
 
 func (t *lineTable) anyVague(lines []lineID) bool { return slices.ContainsFunc(lines, t.isVague) }
 
+// mostRoom bounds for how many texts there is room before they come: a large file can be one line again and again.
+const mostRoom = 1 << 14
+
 // idsOf names the lines of a content. Most follow the same line as in the content before, and are not looked up.
 func (t *lineTable) idsOf(texts []string) []lineID {
 	if t.ids == nil {
-		t.ids, t.all = make(map[string]lineID, 2*len(texts)), slices.Grow(t.all, 2*len(texts))
+		room := min(2*len(texts), mostRoom)
+		t.ids, t.all = make(map[string]lineID, room), slices.Grow(t.all, room)
 	}
 	ids := make([]lineID, len(texts))
 	last := unknown // stands for the beginning
