@@ -2,9 +2,11 @@ package blame
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 // head is the version in HEAD beside the present one.
@@ -200,17 +202,18 @@ func (q *question) atCommit(c *Commit, wanted map[int]bool) ([]Line, error) {
 	if err != nil || limit == 0 {
 		return nil, err
 	}
-	content, texts, ok := q.at(c.ID, c.Path)
+	content, ok := q.blobAt(c.ID, c.Path)
 	if !ok {
 		return nil, q.ctx.Err()
 	}
-	ids := h.idsOf(texts)
+	hash := string(workspace.HashOf(content))
+	ids := slices.Clone(h.linesOf(content, hash))
 	lines, marks := make([]Line, len(ids)), make([]mark, len(ids))
 	for i, id := range ids {
-		lines[i].Text = texts[i]
+		lines[i].Text = h.text(id)
 		marks[i] = mark{line: i, at: i, text: id, escort: !wanted[i+1]}
 	}
-	return lines, h.fill(q.ctx, nil, lines, h.state(c.Path, content, ids), limit, marks)
+	return lines, h.fill(q.ctx, nil, lines, state{node: node{h.name(c.Path), hash}, content: &cells{lines: ids}}, limit, marks)
 }
 
 // until gives the history of a commit's file, and how many of its steps can have led to the commit. Commits know their
@@ -237,11 +240,15 @@ func (q *question) until(c *Commit) (*history, int, error) {
 
 // at gives a file as a commit has it, and its lines; not what has none.
 func (q *question) at(commit, path string) (content []byte, texts []string, ok bool) {
-	if content, ok = q.blobs.blob(commit + ":" + q.git.inRepository(path)); !ok {
+	if content, ok = q.blobAt(commit, path); !ok {
 		return nil, nil, false
 	}
 	texts, err := textLines(content)
 	return content, texts, err == nil
+}
+
+func (q *question) blobAt(commit, path string) (content []byte, ok bool) {
+	return q.blobs.blob(commit + ":" + q.git.inRepository(path))
 }
 
 // storyInGit is the story of a line that was followed through a commit.

@@ -66,7 +66,7 @@ func (h *history) after(i int) *cells {
 		}
 	}
 	for _, at := range slices.Backward(chain) {
-		c.apply(h.lineTable, &h.steps[at])
+		h.spare = c.apply(h.lineTable, &h.steps[at], h.spare)
 	}
 	h.steps[i].pieced = c
 	return c
@@ -76,12 +76,13 @@ func (c *cells) clone() *cells {
 	return &cells{lines: slices.Clone(c.lines), blocks: slices.Clone(c.blocks), open: c.open}
 }
 
-// apply changes the content as a record says. Of new lines at most the marks are known.
-func (c *cells) apply(t *lineTable, s *step) {
+// apply changes the content as a record says. Of new lines at most the marks are known. It takes room for lines that nobody
+// uses, and leaves other such room.
+func (c *cells) apply(t *lineTable, s *step, spare []lineID) []lineID {
 	if s.isOpaque() {
 		c.lines, c.blocks, c.open = nil, nil, true
 	}
-	var out []lineID
+	out := spare[:0]
 	from, marks := 0, s.marks()
 	for _, h := range s.hunks {
 		begin := h[0] - min(h[1], 1)
@@ -101,10 +102,10 @@ func (c *cells) apply(t *lineTable, s *step) {
 		from = begin + h[1]
 	}
 	c.moveBlocks(s.hunks)
-	c.lines = append(out, c.lines[min(from, len(c.lines)):]...)
+	spare, c.lines = c.lines, append(out, c.lines[min(from, len(c.lines)):]...)
 	if s.marks() != nil { // they tell more than the hash of a range
 		c.learnAnchors(t, s.change.Anchors)
-		return
+		return spare
 	}
 	for _, r := range s.change.Ranges {
 		if r.ContentHash != "" && r.StartLine >= 1 && r.EndLine >= r.StartLine && r.EndLine <= maxLines {
@@ -112,6 +113,7 @@ func (c *cells) apply(t *lineTable, s *step) {
 			c.blocks = append(c.blocks, block{r.StartLine - 1, r.EndLine - r.StartLine + 1, r.ContentHash})
 		}
 	}
+	return spare
 }
 
 // learnAnchors takes over what a record says of lines beside its own.

@@ -8,7 +8,7 @@ import (
 
 // ParsePorcelain reads the output of git blame for a workspace at prefix in its repository.
 func ParsePorcelain(prefix string, out []byte) (map[int]*Commit, error) {
-	return (&git{prefix: prefix}).parsePorcelain(out)
+	return (&git{prefix: prefix}).parsePorcelain(string(out))
 }
 
 // Story is the story of a line of a content, by records alone.

@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ func (g *git) blame(ctx context.Context, file string, lines []int, moves bool) (
 	if err != nil {
 		return nil, err
 	}
-	return g.parsePorcelain([]byte(out + "\n"))
+	return g.parsePorcelain(out)
 }
 
 // changedIn gives the paths that commits changed, as paths of the workspace; of a commit without parents none, and of a merge
@@ -155,13 +154,13 @@ func lineRanges(lines []int) (ranges []span) {
 
 // parsePorcelain reads what git-blame(1) calls the porcelain format: a header line for each line, with the commit's
 // details the first time it comes, then the line behind a tab.
-func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
+func (g *git) parsePorcelain(out string) (map[int]*Commit, error) {
 	lines := map[int]*Commit{}
 	known := map[string]*Commit{}
 	var at *Commit
 	origin, final := 0, 0
-	for raw := range bytes.Lines(out) {
-		line := strings.TrimSuffix(string(raw), "\n")
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "\t") {
 			if at == nil {
 				return nil, errors.New("git blame: a line came without its commit")
@@ -182,7 +181,7 @@ func (g *git) parsePorcelain(out []byte) (map[int]*Commit, error) {
 				return nil, fmt.Errorf("git blame: %q is no header", line)
 			}
 			if known[key] == nil {
-				known[key] = &Commit{ID: key}
+				known[key] = &Commit{ID: strings.Clone(key)} // not to hold all of the answer
 			}
 			at = known[key]
 			continue
@@ -199,9 +198,9 @@ func (g *git) detail(c *Commit, key, value string) error {
 	case "boundary":
 		c.root = true
 	case "author":
-		c.Author = value
+		c.Author = strings.Clone(value)
 	case "summary":
-		c.Summary = value
+		c.Summary = strings.Clone(value)
 	case "committer-time":
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
@@ -216,7 +215,7 @@ func (g *git) detail(c *Commit, key, value string) error {
 			}
 			value = name
 		}
-		c.Path = g.inWorkspace(value)
+		c.Path = strings.Clone(g.inWorkspace(value))
 	}
 	return nil
 }

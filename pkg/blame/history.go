@@ -25,9 +25,8 @@ type step struct {
 	from, to node     // by present names; from has no hash where there was no file
 	previous int      // the index of the step that made the content before this one; -1 if none is known
 
-	pieced *cells              // see after
-	left   lineSet             // see looseLines
-	begun  map[string][]lineID // see beginsLine
+	pieced *cells  // see after
+	left   lineSet // see looseLines
 }
 
 // isOpaque reports that the step changed the content and does not say where.
@@ -57,6 +56,7 @@ type history struct {
 	byPath   map[string][]int
 	contents Contents
 	blobs    map[string][]lineID // contents by their hashes; nil if not known
+	spare    []lineID            // room, see cells.apply
 	budget   int                 // of hashing lines, see cells.learn
 	compared int                 // lines, see hasStrong
 	renamed  map[string]string   // older names that no record tells of, to the present one
@@ -179,13 +179,24 @@ func (h *history) blob(oid, hash string) ([]lineID, bool) {
 	lines, asked := h.blobs[hash]
 	if !asked {
 		if content, ok := h.contents(oid); ok && string(workspace.HashOf(content)) == hash {
-			if texts, err := textLines(content); err == nil {
-				lines = h.idsOf(texts)
-			}
+			lines = h.linesOf(content, hash)
 		}
 		h.blobs[hash] = lines
 	}
 	return lines, lines != nil
+}
+
+// linesOf gives the lines of a content by its hash; nil for what has none. What was read once, from wherever, is not taken
+// apart again.
+func (h *history) linesOf(content []byte, hash string) []lineID {
+	lines := h.blobs[hash]
+	if lines == nil {
+		if texts, err := textLines(content); err == nil {
+			lines = h.idsOf(texts)
+			h.blobs[hash] = lines
+		}
+	}
+	return lines
 }
 
 // lineSet has a place for each id that there was when it was made.

@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -20,7 +21,13 @@ type lineTable struct {
 	// marked has lines by their marks, and bare the texts without white space; both are nil until somebody asks for a mark.
 	marked map[record.LineMark]lineID
 	bare   map[[5]byte]lineID
+	// begins has the loose texts by how they begin, of each the newest; those before begun are in it.
+	begins map[beginning]lineID
+	begun  int
 }
+
+// beginning is how the text of a line begins that is more than one of many alike.
+type beginning [strongWeight]byte
 
 type lineText struct {
 	text   string
@@ -29,10 +36,12 @@ type lineText struct {
 	stands bool             // in a content; else it is the loose text of one that does
 	mark   *record.LineMark // of a line whose text is not known yet
 	twin   bool             // of a loose text: some record says that it stood in the file more than once
+	next   lineID           // what stood behind it last, see idsOf
+	alike  lineID           // of a loose text: the one before it that begins in the same way, see beginWith
 }
 
 func newLineTable() *lineTable {
-	return &lineTable{ids: map[string]lineID{}, all: make([]lineText, 1)}
+	return &lineTable{all: make([]lineText, 1), begins: map[beginning]lineID{}}
 }
 
 // note has a line be found by its mark.
@@ -109,10 +118,24 @@ func (t *lineTable) resolve(id lineID) lineID {
 
 func (t *lineTable) anyVague(lines []lineID) bool { return slices.ContainsFunc(lines, t.isVague) }
 
+// mostRoom bounds for how many texts there is room before they come: a large file can be one line again and again.
+const mostRoom = 1 << 14
+
+// idsOf names the lines of a content. Most follow the same line as in the content before, and are not looked up.
 func (t *lineTable) idsOf(texts []string) []lineID {
+	if t.ids == nil {
+		room := min(2*len(texts), mostRoom)
+		t.ids, t.all = make(map[string]lineID, room), slices.Grow(t.all, room)
+	}
 	ids := make([]lineID, len(texts))
+	last := unknown // stands for the beginning
 	for i, text := range texts {
-		ids[i] = t.id(text)
+		id := t.all[last].next
+		if id == unknown || t.all[id].text != text {
+			id = t.id(text)
+			t.all[last].next = id
+		}
+		ids[i], last = id, id
 	}
 	return ids
 }
@@ -123,6 +146,20 @@ func (t *lineTable) textsOf(ids []lineID) []string {
 		texts[i] = t.all[id].text
 	}
 	return texts
+}
+
+// beginWith gives the loose texts that are longer than their beginning and have it in common with a line.
+func (t *lineTable) beginWith(text string) iter.Seq[lineID] {
+	for ; t.begun < len(t.all); t.begun++ {
+		if all := &t.all[t.begun]; all.loose == lineID(t.begun) && len(all.text) > strongWeight {
+			at := beginning([]byte(all.text[:strongWeight]))
+			all.alike, t.begins[at] = t.begins[at], all.loose
+		}
+	}
+	return func(yield func(lineID) bool) {
+		for id := t.begins[beginning([]byte(text[:strongWeight]))]; id != unknown && yield(id); id = t.all[id].alike {
+		}
+	}
 }
 
 func (t *lineTable) text(id lineID) string    { return t.all[id].text }

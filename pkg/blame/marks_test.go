@@ -1,11 +1,13 @@
 package blame_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 )
 
 var function = []string{"func fahrenheit(celsius float64) float64 {", "\treturn celsius*9/5 + 32", "}"}
@@ -56,4 +58,28 @@ func TestOriginalIsNoCopy(t *testing.T) {
 		check.Must(t, entry.Changes[0].Marks[0].Twin(), "the function stands there once")
 	}
 	check.Equal(t, answers(t, w, "none"), strings.TrimSpace(strings.Repeat("untracked ", 12)))
+}
+
+// Of a line that was broken, and all else taken away, nothing but its beginning tells that it stood there.
+func TestBrokenLineAmongAlike(t *testing.T) {
+	for _, alike := range []int{1, 50, 500} {
+		t.Run(fmt.Sprint(alike), func(t *testing.T) {
+			w := emptyPaper()
+			var lines []string
+			for i := range alike {
+				lines = append(lines, fmt.Sprintf("measured(%d, thing, another)", i))
+			}
+			w.record("B", w.fileOf("B", lines...), w.path)
+			w.become(w.fileOf("B", fmt.Sprintf("measured(%d,", alike/2), "\tthing, another)"))
+			check.Equal(t, answers(t, w, "all"), "B:reformatted B:reformatted")
+			w.become(w.fileOf("", "measured(elsewhere,", "\tthing, another)"))
+			check.Equal(t, answers(t, w, "all"), "untracked untracked")
+		})
+	}
+}
+
+func TestSqueeze(t *testing.T) {
+	for _, line := range []string{"", " ", "word", "\tword", "word\r", " two\u00a0 words ", "\xff\t\xfe", "\u2028a\u0085b"} {
+		check.Equal(t, record.Squeeze(line), strings.Join(strings.Fields(line), ""))
+	}
 }

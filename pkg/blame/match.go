@@ -150,6 +150,7 @@ func common(t *lineTable, old, now []lineID) (a, b subsequence, ids int) {
 	}
 	ids = len(t.all)
 	pick := func(lines []lineID) (s subsequence) {
+		s.ids, s.at = make([]lineID, 0, len(lines)), make([]int, 0, len(lines))
 		left := false
 		for i, id := range lines {
 			id = t.loose(id)

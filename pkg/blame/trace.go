@@ -99,8 +99,8 @@ func (t *tracer) back(s *step, hunks [][4]int, marks []mark) []mark {
 	keep := func(place int) { // the marks up to there; most stay as they stand
 		rest := marks[next:]
 		n := sort.Search(len(rest), func(i int) bool { return rest[i].at >= place })
-		if shift == 0 && next == len(kept) {
-			kept = marks[:next+n]
+		if shift == 0 {
+			kept = append(kept, rest[:n]...)
 		} else {
 			for _, m := range rest[:n] {
 				if m.at += shift; m.at >= 0 && m.at < maxLines {
@@ -154,7 +154,7 @@ func (t *tracer) cross(at state, limit int, marks []mark) error {
 	matches := t.compareAll(at.node, now, leaves, marks)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.escort })
 	for i, m := range matches {
-		var through []mark
+		through := make([]mark, 0, len(marks))
 		var strong []bool
 		if i > 0 || t.foreign {
 			strong = m.strong()
@@ -189,12 +189,12 @@ func (t *tracer) canMatch(leaves []int, now *cells, marks []mark) bool {
 	if slices.ContainsFunc(leaves, func(leaf int) bool { return t.anyVague(t.after(leaf).lines) }) {
 		return slices.ContainsFunc(marks, func(m mark) bool { return !m.escort })
 	}
-	return slices.ContainsFunc(marks, func(m mark) bool {
-		id := now.lines[m.at]
-		return !m.escort && (t.isVague(id) || slices.ContainsFunc(leaves, func(leaf int) bool {
-			return t.looseLines(leaf).has(t.lineTable.loose(id)) || t.beginsLine(leaf, id)
-		}))
-	})
+	some := func(is func(leaf int, id lineID) bool) bool {
+		return slices.ContainsFunc(marks, func(m mark) bool {
+			return !m.escort && slices.ContainsFunc(leaves, func(leaf int) bool { return is(leaf, now.lines[m.at]) })
+		})
+	}
+	return some(func(leaf int, id lineID) bool { return t.isVague(id) || t.looseLines(leaf).has(t.lineTable.loose(id)) }) || some(t.beginsLine)
 }
 
 // beginsLine reports whether a line that is more than one of many alike begins a longer one that a step left, or may do so.
@@ -202,19 +202,18 @@ func (t *tracer) beginsLine(leaf int, id lineID) bool {
 	if t.isVague(id) || t.weight(id) < strongWeight {
 		return false
 	}
-	begin := t.looseOf(id)
-	s := &t.steps[leaf]
-	if s.begun == nil {
-		s.begun = map[string][]lineID{}
-		for _, old := range t.after(leaf).lines {
-			if text := t.looseOf(old); len(text) > strongWeight {
-				s.begun[text[:strongWeight]] = append(s.begun[text[:strongWeight]], old)
-			}
+	begin, tried := t.looseOf(id), 0
+	left := t.looseLines(leaf)
+	for old := range t.beginWith(begin) {
+		if tried++; tried > maxAlike || left.has(old) && strings.HasPrefix(t.text(old), begin) {
+			return true
 		}
 	}
-	alike := s.begun[begin[:strongWeight]]
-	return len(alike) > maxPlaces || slices.ContainsFunc(alike, func(old lineID) bool { return strings.HasPrefix(t.looseOf(old), begin) })
+	return false
 }
+
+// maxAlike bounds how many lines that begin in the same way are tried.
+const maxAlike = 64
 
 func (t *tracer) contentOf(at state, marks []mark) *cells {
 	if at.content == nil {

@@ -10,7 +10,16 @@ import (
 
 // Lines splits text into its lines, without their terminators. A line ends at
 // LF or CRLF; a final newline does not begin another line, so "" has no lines.
-func Lines(text string) []string { return split(text).text }
+func Lines(text string) []string {
+	lines := make([]string, 0, strings.Count(text, "\n")+1)
+	for line := range strings.Lines(text) {
+		if ended, ok := strings.CutSuffix(line, "\n"); ok {
+			line = strings.TrimSuffix(ended, "\r")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
 
 // Numbered renders lines as people and agents are shown them, one "N | text"
 // each, numbered from start and aligned, with a final newline.

@@ -44,7 +44,19 @@ func (m LineMark) Line() LineMark {
 func (m LineMark) Bare() [5]byte { return [5]byte(m[:5]) }
 
 // Squeeze drops the white space of a line.
-func Squeeze(line string) string { return strings.Join(strings.Fields(line), "") }
+func Squeeze(line string) string {
+	var b strings.Builder
+	for field := range strings.FieldsSeq(line) {
+		if b.Len() == 0 {
+			if len(field) == len(line) {
+				return line
+			}
+			b.Grow(len(line))
+		}
+		b.WriteString(field)
+	}
+	return b.String()
+}
 
 // LineMarks are those of the lines that a change's hunks added, in their order: eight characters each, base64url.
 type LineMarks []LineMark
