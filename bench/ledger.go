@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,8 +100,19 @@ func (l longLedger) start() {
 		l.add(inform("first selection of a server "+index+", "+l.length, ms(selected), milliseconds,
 			fmt.Sprintf("the first write_to_file behind it took %s", short(wrote))))
 		l.add(memoryOf(p, "memory (VmRSS) after a first write, "+index+", "+l.length))
+		awaitIndex(p)
 		check(p.close())
 	}
+}
+
+// awaitIndex selects until the answer no longer says that the index is being made, as the server does behind it.
+func awaitIndex(p *peer) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if _, answer := p.call("select_active_intent", args{"intent_id": intentID(0)}); !bytes.Contains(answer, []byte("index is still being made")) {
+			return
+		}
+	}
+	check(errors.New("no index was made in a minute"))
 }
 
 func (l longLedger) selects() {

@@ -22,8 +22,9 @@ const maxMerged = 64
 // cursor is one segment on its way through a merge. Most of a long ledger's are never begun: they have to be small.
 type cursor struct {
 	place *segment.Extent
-	at    time.Time // of its next match; until it is begun, a time that none of its matches comes before
-	head  *record.Entry
+	at    time.Time                          // of its next match; until it is begun, a time that none of its matches comes before
+	head  *record.Entry                      // nil while its next match is not known
+	room  *record.Entry                      // for the head
 	next  func() (record.Entry, error, bool) // nil until it is begun
 	end   func()
 }
@@ -56,13 +57,15 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 		}
 		if c.next == nil {
 			c.next, c.end = iter.Pull2(q.entries(ctx, root, *c.place))
+			c.room = new(record.Entry)
 		}
 		head, err, more := c.next()
 		switch {
 		case err != nil:
 			return err
 		case more:
-			c.head, c.at = &head, head.Time
+			*c.room = head
+			c.head, c.at = c.room, head.Time
 		default:
 			c.end()
 			open = slices.Delete(open, i, i+1)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/internal/framed"
@@ -72,11 +73,16 @@ func Forward(r io.Reader, base int64, yield func(Line) error) error {
 	}
 }
 
+// windows are buffers of readBlock bytes.
+var windows = sync.Pool{New: func() any { return new([readBlock]byte) }}
+
 // Backward calls yield for each line of the first size bytes of r, the last one first, and reads no more than it
-// must. The window grows with the line that does not fit into it.
+// must. The window grows with the line that does not fit into it. A line's bytes are yield's only until it returns.
 func Backward(r io.ReaderAt, size int64, yield func(Line) error) error {
 	window := int64(readBlock)
-	var buf []byte
+	lent := windows.Get().(*[readBlock]byte)
+	defer windows.Put(lent)
+	buf := lent[:0]
 	for end := size; end > 0; {
 		start := max(0, end-window)
 		buf = append(buf[:0], make([]byte, end-start)...)
