@@ -76,8 +76,9 @@ func (c *commandCall) lineKey() lineKey {
 const maxCrossed = 1000
 
 // cross remembers a line of which a layer is in the way: it has to rename a directory of the workspace in one step, which is an
-// error there (EXDEV) for which most programs copy instead, or the system lets nobody put in place what it did, as in a directory
-// that only the command made writable, for a moment.
+// error there (EXDEV) for which most programs copy instead; or the system lets nobody put in place what it did, as in a directory
+// that only the command made writable, for a moment; or it writes to a database that may be open, and whose locks hold others
+// only in the workspace itself.
 func (p *stageProbe) cross(line lineKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

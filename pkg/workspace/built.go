@@ -70,8 +70,8 @@ func (w *Workspace) SetMode(at string, mode fs.FileMode) error {
 	})
 }
 
-// SetModTime sets the time of change of a regular file that nobody has changed since a time of the file systems' clock, in
-// nanoseconds; another is left as it is.
+// SetModTime sets the time of change of a directory, or of a regular file that nobody has changed since a time of the file
+// systems' clock, in nanoseconds; another is left as it is.
 func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
 	return w.place(at, func(dir *durable.Dir, base string) error {
 		held, err := dir.Hold(base)
@@ -79,7 +79,8 @@ func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
 			return err
 		}
 		defer held.Close()
-		if st, err := held.Stat(); err != nil || !st.Mode.IsRegular() || st.Changed.UnixNano() >= since {
+		st, err := held.Stat()
+		if err != nil || !st.Mode.IsDir() && (!st.Mode.IsRegular() || st.Changed.UnixNano() >= since) {
 			return err
 		}
 		return held.SetModTime(to)
