@@ -49,10 +49,7 @@ func TestRealWorkOnLayers(t *testing.T) {
 	for _, j := range slices.Concat(programJobs(), toolJobs(), fileJobs()) {
 		t.Run(j.name, func(t *testing.T) {
 			t.Parallel()
-			if why := (machine{level: "full"}).missing(); why != "" {
-				check.Must(t, os.Getenv("CI") == "", "there is no sandbox level full: %s", why)
-				t.Skip(why)
-			}
+			needsLayers(t)
 			for _, program := range j.needs {
 				check.Needs(t, program)
 			}

@@ -63,11 +63,6 @@ func (f *layerFound) nothing() bool {
 	return len(f.files)+len(f.links)+len(f.shapes)+len(f.conflicts) == 0
 }
 
-// besideDatabase reports whether a database may be open where the command wrote.
-func (f *layerFound) besideDatabase() bool {
-	return slices.ContainsFunc(f.conflicts, func(c layerConflict) bool { return c.database })
-}
-
 // told reports whether something changed in a directory that is judged by its own path.
 func (f *layerFound) told(dir string) bool {
 	return slices.ContainsFunc(f.files, func(f layerFile) bool { return strings.HasPrefix(f.path, dir+"/") }) ||

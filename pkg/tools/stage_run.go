@@ -238,7 +238,7 @@ func (c *commandCall) takeOver(recordID string) error {
 	if code == refusal.Cancelled {
 		return c.forget()
 	}
-	if code == refusal.InternalError || code == refusal.StaleFile && s.found.besideDatabase() {
+	if code == refusal.InternalError || (code == refusal.StaleFile || code == refusal.Busy) && c.besideOthers() {
 		if next := c.sendAgain(); next != "" {
 			s.refused = s.refused.Suggest("%s", next).WithHint(refusal.HintRetry)
 		}
