@@ -4,6 +4,9 @@ import "github.com/intentgov/orchestra-mcp/internal/check"
 
 // toolJobs are what other builds, tests and formatters do, those that watch, and databases of programs that crashed.
 func toolJobs() []job {
+	if check.Short() {
+		return nil // to the server they are what the other jobs are
+	}
 	jobs := []job{
 		{
 			name: "CMake", needs: []string{"cmake", "ninja"},
@@ -18,8 +21,8 @@ func toolJobs() []job {
 				"cmake -S . -B build -G 'Unix Makefiles' && cmake --build build -j2 && build/shop", "cmake --build build | grep -c Building > built # fails", "sed -i s/100/200/ money/cents.c && cmake --build build | grep -c Building >> built", "build/shop # fails",
 				"cd build && ctest -Q # fails", "sed -i s/200/100/ money/cents.c; touch table.txt; cmake --build build | grep -c Building >> built; cd build && ctest -Q && rm -r Testing", "cmake --install build --prefix out && out/bin/shop && cmake --install build --prefix out",
 				"cmake -S . -B build/ninja -G Ninja && cmake --build build/ninja && cmake --build build/ninja | tail -1 >> built", "cmake --build build/ninja | tail -1 >> built; sed -i s/300/400/ CMakeLists.txt && cmake --build build/ninja && build/ninja/shop # fails",
-				"sed -i s/400/300/ CMakeLists.txt && cmake --build build/ninja && build/ninja/shop && rm -r build/ninja", "cmake -S . -B made -G 'Unix Makefiles' && cmake --build made && made/shop", "cmake --build made | grep -c Building >> built # fails", "cmake --build made --target clean && cmake --fresh -S . -B made 2>&1 && cmake --build made && made/shop",
-				"rm -f */CMakeFiles/CMakeOutput.log */CMakeFiles/CMakeConfigureLog.yaml # which have random names", "rm -r build && mkdir build && cmake -S . -B build -G 'Unix Makefiles' && make -C build && make -C build clean && rm -rf build made/CMakeFiles",
+				"sed -i s/400/300/ CMakeLists.txt && cmake --build build/ninja && build/ninja/shop && rm -r build/ninja", "cmake -S . -B made -G 'Unix Makefiles' && cmake --build made && made/shop", "cmake --build made | grep -c Building >> built # fails", "cmake --build made --target clean; made/shop # fails",
+				"rm -f */CMakeFiles/CMakeOutput.log */CMakeFiles/CMakeConfigureLog.yaml # which have random names", "rm -r build && mkdir build && mv made/* build && rmdir made; make -C build # fails",
 			},
 		},
 		{
