@@ -30,7 +30,7 @@ type layerFound struct {
 	shapes []workspace.Shape // of directories
 	// conflicts are paths that somebody else has changed since the layer was made, or may be about to, with the reason.
 	conflicts []layerConflict
-	// touched are files that got another time of change and nothing else, and directories that got one.
+	// touched are files that got another time of change and nothing else, and directories with the times that they have.
 	touched []layerTime
 	// left are FIFOs, sockets and devices, which are not taken over.
 	left  []string
@@ -106,7 +106,7 @@ func (l *layerLook) path(t *layer.Touched) error {
 	before, after := t.Before, t.After
 	info, err := os.Lstat(filepath.Join(l.root, filepath.FromSlash(t.Path)))
 	if after.There && after.Mode.IsDir() && (err != nil || !l.late(info)) {
-		if err := l.touched(t.Path, before, after); err != nil {
+		if err := l.touched(t.Path, layer.Node{}, after); err != nil { // also an old one, which taking over would change
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 	return nil
 }
 
-// touched notes a new time of change, by which others tell what is to be built (make).
+// touched notes a time of change that is new, by which others tell what is to be built (make) or copied.
 func (l *layerLook) touched(name string, before, after layer.Node) error {
 	is, err := os.Lstat(after.At)
 	if err != nil {
