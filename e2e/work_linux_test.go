@@ -21,7 +21,9 @@ import (
 
 // job is real work: lines that a person would type, in a project that has what they need.
 type job struct {
-	name  string
+	name string
+	// needs are programs that not everybody has.
+	needs []string
 	files map[string]string
 	// prepare adds what is no text to a project, and returns the environment that the lines need. It may fill home/packages.
 	prepare func(w *workspace) []string
@@ -44,12 +46,12 @@ type job struct {
 // TestRealWorkOnLayers does each job twice, at the same path: on the workspace itself, and on layers. Exit codes and what is in
 // the workspace afterwards are the same, and nothing is left of the layers.
 func TestRealWorkOnLayers(t *testing.T) {
-	for _, j := range slices.Concat(programJobs(), fileJobs()) {
+	for _, j := range slices.Concat(programJobs(), toolJobs(), fileJobs()) {
 		t.Run(j.name, func(t *testing.T) {
 			t.Parallel()
-			if why := (machine{level: "full"}).missing(); why != "" {
-				check.Must(t, os.Getenv("CI") == "", "there is no sandbox level full: %s", why)
-				t.Skip(why)
+			needsLayers(t)
+			for _, program := range j.needs {
+				check.Needs(t, program)
 			}
 			j.compare(t)
 		})

@@ -238,6 +238,46 @@ func TestStagedBesideAWriter(t *testing.T) {
 	b.OK("commit_staged", args{"session": s, "staged_id": id})
 }
 
+// What a program may be working on is a conflict on every layer. The line works on the workspace itself when it is sent again, but
+// where the settings want a layer.
+func TestStagedBesideOthersAgain(t *testing.T) {
+	t.Parallel()
+	for line, code := range map[string]string{"echo x >> src/a.txt": "STALE_FILE", "echo x >> src/b.txt": "BUSY"} {
+		for _, stage := range []settings.Choice{settings.Always, settings.Auto} {
+			dir := newWorkspace(t)
+			check.Write(t, dir, "src/a.txt-journal", "")
+			check.Write(t, dir, "src/b.txt", "b\n")
+			defer check.Value(os.OpenFile(filepath.Join(dir, "src/b.txt"), os.O_WRONLY, 0))(t).Close()
+			b, s := start(t, dir, func(o *server.Options) { o.Settings.Commands.Stage = stage }).under("INT-001")
+			r := b.Refused(code, "execute_command", args{"session": s, "command": line})
+			check.Equal(t, strings.Contains(r.Text, "Send the same line again"), stage == settings.Auto, "%s: %s", stage, r.Text)
+			if stage == settings.Always {
+				b.Refused(code, "execute_command", args{"session": s, "command": line})
+				continue
+			}
+			again := b.OK("execute_command", args{"session": s, "command": line})
+			check.Equal(t, again.Str("direct_because"), "this line failed on a layer")
+			check.That(t, strings.HasSuffix(b.read(strings.Fields(line)[3]), "\nx\n"), "%s", again.Text)
+			b.Refused("STALE_FILE", "commit_staged", args{"session": s, "staged_id": r.Object["staged_id"]})
+		}
+	}
+}
+
+// Directories get the times that the command gave them, but for those that others have changed since.
+func TestStagedDirectoryTimes(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	check.Write(t, dir, "src/sub/old", "old\n")
+	check.Write(t, dir, "src/other/old", "old\n")
+	b, s := start(t, dir).under("INT-001")
+	b.OK("execute_command", args{"session": s, "command": "mkdir -p src/fresh/in; echo x > src/fresh/in/f; rm src/sub/old; touch -d 2001-02-03T00:00:00Z src/sub src/fresh/in; touch -d 2002-03-04T00:00:00Z src/fresh"})
+	b.OK("execute_command", args{"session": s, "command": "touch -d 2003-04-05T00:00:00Z src/other"})
+	b.OK("execute_command", args{"session": s, "command": "echo more >> src/other/old"}) // which is no change of the directory
+	for name, want := range map[string]string{"src/sub": "2001-02-03", "src/fresh/in": "2001-02-03", "src/fresh": "2002-03-04", "src/other": "2003-04-05"} {
+		check.Equal(t, check.Value(os.Stat(filepath.Join(dir, name)))(t).ModTime().UTC().Format(time.DateOnly), want, "%s", name)
+	}
+}
+
 // A yes to what a command did takes over just that; the command does not run again.
 func TestApprovalShowsWhatACommandDid(t *testing.T) {
 	t.Parallel()

@@ -3,10 +3,13 @@ package tools
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/fileclock"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -76,8 +79,8 @@ func (c *commandCall) lineKey() lineKey {
 const maxCrossed = 1000
 
 // cross remembers a line of which a layer is in the way: it has to rename a directory of the workspace in one step, which is an
-// error there (EXDEV) for which most programs copy instead, or the system lets nobody put in place what it did, as in a directory
-// that only the command made writable, for a moment.
+// error there (EXDEV) for which most programs copy instead; or the system lets nobody put in place what it did, as in a directory
+// that only the command made writable, for a moment; or it writes to what another program works on, see besideOthers.
 func (p *stageProbe) cross(line lineKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,6 +103,31 @@ func (c *commandCall) sendAgain() string {
 	}
 	c.probe.cross(c.lineKey())
 	return "Send the same line again, without staged: it then works on the workspace itself."
+}
+
+// besideOthers reports whether another program may work on a file that the command changed: a database stands there, or it is open
+// for writing. They can write both in the workspace itself only, where locks and files are the same for them; on a layer it would
+// be a conflict each time.
+func (c *commandCall) besideOthers() bool {
+	found := c.stage.found
+	return slices.ContainsFunc(found.conflicts, func(f layerConflict) bool { return f.database || c.openElsewhere(f.path) }) ||
+		slices.ContainsFunc(found.files, func(f layerFile) bool { return c.openElsewhere(cmp.Or(f.from, f.path)) })
+}
+
+// openElsewhere reports whether somebody has a file of the workspace open for writing.
+func (f *Files) openElsewhere(path string) bool {
+	target, err := f.Workspace.ResolveExactly(path)
+	if err != nil {
+		return false
+	}
+	defer target.Close()
+	file, err := target.Open()
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	defer durable.DropLease(file)
+	return errors.Is(durable.TakeLease(file), durable.ErrWriterOpen)
 }
 
 // crossed explains that a directory could not be renamed.

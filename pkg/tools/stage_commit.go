@@ -183,8 +183,12 @@ func (t *takingOver) aim() {
 		t.effects = append(t.effects, effect)
 	}
 	for _, c := range t.found.conflicts {
+		next := "Run the command again: it then sees the files as they are now."
+		if c.database {
+			next = "A program outside has to close the database first, or to open it once if the one that left this has crashed. Then run the command again."
+		}
 		t.problem(c.path, refusal.AtPath(refusal.StaleFile, c.path, "%s: %s. Nothing of what the command did was taken over.", c.path, c.why).
-			WithHint(refusal.HintRetry).Suggest("Run the command again: it then sees the files as they are now."))
+			WithHint(refusal.HintRetry).Suggest("%s", next))
 	}
 	t.directories()
 }

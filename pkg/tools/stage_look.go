@@ -28,7 +28,7 @@ type layerFound struct {
 	shapes []workspace.Shape // of directories
 	// conflicts are paths that somebody else has changed since the layer was made, or may be about to, with the reason.
 	conflicts []layerConflict
-	// touched are files that got another time of change and nothing else.
+	// touched are files that got another time of change and nothing else, and directories with the times that they have.
 	touched []layerTime
 	// left are FIFOs, sockets and devices, which are not taken over.
 	left  []string
@@ -54,7 +54,11 @@ type layerLink struct{ path, from, to string }
 
 func (l layerLink) op() change.Op { return change.Between(l.from != "", l.to != "") }
 
-type layerConflict struct{ path, why string }
+type layerConflict struct {
+	path, why string
+	// database: a database may be open there, which is so for the next run on a layer as well.
+	database bool
+}
 
 func (f *layerFound) nothing() bool {
 	return len(f.files)+len(f.links)+len(f.shapes)+len(f.conflicts) == 0
@@ -117,12 +121,17 @@ func (f *Files) lookAtLayer(upper string, note *stagedNote) (*layerFound, error)
 
 // path judges one path that the command touched: what stood there when the layer was made, and what stands there now.
 func (l *layerLook) path(t *layer.Touched) error {
-	if l.built(t) {
-		return nil
-	}
 	before, after := t.Before, t.After
 	at := filepath.Join(l.root, t.Path)
 	info, err := os.Lstat(at)
+	if after.There && after.Mode.IsDir() && (err != nil || !l.late(info)) {
+		if err := l.touched(t.Path, layer.Node{}, after); err != nil { // also an old one, which taking over would change
+			return err
+		}
+	}
+	if l.built(t) {
+		return nil
+	}
 	switch {
 	case err == nil && l.late(info):
 		// Somebody changed it since, or made it. What others have made below a directory that the command removed stays.
@@ -146,7 +155,7 @@ func (l *layerLook) path(t *layer.Touched) error {
 func (l *layerLook) late(info fs.FileInfo) bool { return durable.ChangedAt(info) >= l.since }
 
 func (l *layerLook) conflict(path, why string) {
-	l.found.conflicts = append(l.found.conflicts, layerConflict{path, why})
+	l.found.conflicts = append(l.found.conflicts, layerConflict{path: path, why: why})
 }
 
 func (l *layerLook) change(name string, before, after layer.Node) error {
@@ -221,7 +230,8 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 	if was {
 		for _, suffix := range []string{"-wal", "-journal"} {
 			if _, err := os.Lstat(before.At + suffix); err == nil {
-				l.conflict(name, fmt.Sprintf("%s stands beside it, so a database may be open", path.Base(name)+suffix))
+				why := fmt.Sprintf("%s stands beside it, so a database may be open", path.Base(name)+suffix)
+				l.found.conflicts = append(l.found.conflicts, layerConflict{name, why, true})
 				return nil
 			}
 		}
@@ -230,17 +240,20 @@ func (l *layerLook) entry(name string, before, after layer.Node) error {
 	return nil
 }
 
-// touched notes a new time of change, by which others tell what is to be built (make).
+// touched notes a time of change that is new, by which others tell what is to be built (make) or copied.
 func (l *layerLook) touched(name string, before, after layer.Node) error {
-	was, err := os.Lstat(before.At)
+	is, err := os.Lstat(after.At)
 	if err != nil {
 		return err
 	}
-	is, err := os.Lstat(after.At)
-	if err == nil && !is.ModTime().Equal(was.ModTime()) {
-		l.found.touched = append(l.found.touched, layerTime{name, is.ModTime()})
+	if before.There {
+		was, err := os.Lstat(before.At)
+		if err != nil || is.ModTime().Equal(was.ModTime()) {
+			return err
+		}
 	}
-	return err
+	l.found.touched = append(l.found.touched, layerTime{name, is.ModTime()})
+	return nil
 }
 
 // sameContent compares two regular files.

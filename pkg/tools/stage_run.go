@@ -230,10 +230,11 @@ func (c *commandCall) takeOver(recordID string) error {
 		return json.Unmarshal(result.Structured, s.taken)
 	}
 	s.refused = result.Refusal
-	switch s.refused.Code() {
-	case refusal.Cancelled:
+	code := s.refused.Code()
+	if code == refusal.Cancelled {
 		return c.DiscardStaged(s.id)
-	case refusal.InternalError:
+	}
+	if code == refusal.InternalError || (code == refusal.StaleFile || code == refusal.Busy) && c.besideOthers() {
 		if next := c.sendAgain(); next != "" {
 			s.refused = s.refused.Suggest("%s", next).WithHint(refusal.HintRetry)
 		}
@@ -241,12 +242,12 @@ func (c *commandCall) takeOver(recordID string) error {
 	return c.noteWhy(s.refused.Reason())
 }
 
-// touch gives files that the command only touched their new times, but for those that it may not change, or somebody else has
-// changed since. That is no change of which a record would tell.
+// touch gives files that the command only touched their new times, and directories theirs, but for those that it may not change,
+// or somebody else has changed since. That is no change of which a record would tell.
 func (c *commandCall) touch(found *layerFound) {
 	judge := c.judge()
 	for _, t := range found.touched {
-		if judge.Allows(t.path) {
+		if judge.Allows(t.path) || placeOf(c.stage.note.Built, t.path) != "" {
 			_ = c.Workspace.SetModTime(t.path, t.at, c.stage.note.Since)
 		}
 	}

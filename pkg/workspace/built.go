@@ -60,11 +60,12 @@ func (w *Workspace) SetMode(at string, mode fs.FileMode) error {
 	return w.placeHeld(at, func(held *durable.Held) error { return held.Chmod(mode) })
 }
 
-// SetModTime sets the time of change of a regular file that nobody has changed since a time of the file systems' clock, in
-// nanoseconds; another is left as it is.
+// SetModTime sets the time of change of a directory, or of a regular file that nobody has changed since a time of the file
+// systems' clock, in nanoseconds; another is left as it is.
 func (w *Workspace) SetModTime(at string, to time.Time, since int64) error {
 	return w.placeHeld(at, func(held *durable.Held) error {
-		if st, err := held.Stat(); err != nil || !st.Mode.IsRegular() || st.Changed.UnixNano() >= since {
+		st, err := held.Stat()
+		if err != nil || !st.Mode.IsDir() && (!st.Mode.IsRegular() || st.Changed.UnixNano() >= since) {
 			return err
 		}
 		return held.SetModTime(to)
