@@ -187,6 +187,16 @@ func (a At) Within(name string) At {
 	return child
 }
 
+// Names gives the names in the directory that a rule can match, or of which one leads to what it can; with open any name can be one.
+func (a At) Names() (names []string, open bool) {
+	open = a.hidden
+	for i := range a.list {
+		some, any := a.list[i].pattern.Next(a.states[i])
+		names, open = append(names, some...), open || any
+	}
+	return names, open
+}
+
 // Idle reports whether nothing in the directory, however deep, is ignored.
 func (a At) Idle() bool { return len(a.list) == 0 && !a.hidden }
 

@@ -13,6 +13,7 @@ import (
 type IgnoreWalk struct {
 	top    ignoreLevel
 	levels []ignoreLevel // the directories on the way to the last path
+	dir    string        // the last of them, "" before the first path
 }
 
 // ignoreLevel is a directory with what the rules of each file say there.
@@ -53,6 +54,21 @@ func (w *IgnoreWalk) Below(dir string) bool {
 	return slices.ContainsFunc(at.paths, busy) || slices.ContainsFunc(at.secrets, busy)
 }
 
+// Names gives the names in a directory of which Blocked can be true, and perhaps others; with open it can be of any.
+func (w *IgnoreWalk) Names(dir string) (names []string, open bool) {
+	if !fs.ValidPath(dir) {
+		return nil, true
+	}
+	level := w.enter(dir)
+	for _, lists := range [][]gitignore.At{level.paths, level.secrets} {
+		for _, at := range lists {
+			some, any := at.Names()
+			names, open = append(names, some...), open || any
+		}
+	}
+	return names, open
+}
+
 func (w *IgnoreWalk) match(path string, lists func(ignoreLevel) []gitignore.At) bool {
 	clean, isDir := strings.CutSuffix(path, "/")
 	if !fs.ValidPath(clean) {
@@ -75,6 +91,10 @@ func (w *IgnoreWalk) match(path string, lists func(ignoreLevel) []gitignore.At) 
 
 // enter goes to a directory, from the last one that is above both.
 func (w *IgnoreWalk) enter(dir string) ignoreLevel {
+	if dir == w.dir && len(w.levels) > 0 {
+		return w.levels[len(w.levels)-1]
+	}
+	w.dir = dir
 	var names []string
 	if dir != "." {
 		names = strings.Split(dir, "/")

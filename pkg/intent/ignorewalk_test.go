@@ -1,6 +1,7 @@
 package intent_test
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -46,6 +47,8 @@ func walkAgrees(t *testing.T, g *intent.Ignore) {
 		check.Equal(t, walk.Blocked(name), want, "%s", name)
 		if want {
 			blocked = append(blocked, name)
+			some, open := walk.Names(cmp.Or(strings.Join(path[:len(path)-1], "/"), "."))
+			check.That(t, open || slices.Contains(some, path[len(path)-1]), "%s is blocked, and can be none of %v", name, some)
 		}
 		_, want = g.Secret(name)
 		check.Equal(t, walk.Secret(name), want, "%s", name)
@@ -66,4 +69,6 @@ func TestIgnoreWalkFindsWhereNothingIs(t *testing.T) {
 	for dir, want := range map[string]bool{".": true, "src": true, "src/1": true, "src/2": true, "src/2/x": true, "src/3": false, "docs": false, "src/1/b": false} {
 		check.Equal(t, walk.Below(dir), want, "%s", dir)
 	}
+	names, open := walk.Names("src/1")
+	check.That(t, slices.Equal(names, []string{"a.txt"}) && !open, "%v %v", names, open)
 }

@@ -106,7 +106,7 @@ func (c *commandCall) rules() profile.Rules {
 			return is || workspace.ProtectIn(places, strings.TrimSuffix(path, "/")) != workspace.ProtectNone
 		}
 	} else if kinds.Paths {
-		rules.Ignored, rules.Below = walk.Blocked, walk.Below
+		rules.Ignored, rules.Below, rules.Names = walk.Blocked, walk.Below, walk.Names
 	}
 	if kinds.Secrets {
 		rules.Secret = walk.Secret

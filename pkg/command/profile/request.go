@@ -30,6 +30,8 @@ type Rules struct {
 	Secret func(path string) bool
 	// Below reports whether Ignored or Secret can match something in a directory, however deep; nil: in each.
 	Below func(dir string) bool
+	// Names gives the names directly in a directory of which one of them can be true; nil, and open, is any.
+	Names func(dir string) (names []string, open bool)
 	// Unscoped reports what any intent may change.
 	Unscoped func(path string) bool
 }

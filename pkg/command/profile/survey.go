@@ -156,13 +156,17 @@ func (s *survey) list(dir string) (*listing, bool) {
 		return &listing{}, false
 	}
 	s.seen += len(found.entries)
-	if !s.ruled() {
+	if !s.ruled() || !s.named(dir, found.entries) {
 		return found, true
 	}
 	judged := &listing{entries: slices.Clone(found.entries)}
+	above := ""
+	if dir != "." {
+		above = dir + "/"
+	}
 	for i := range judged.entries {
 		e := &judged.entries[i]
-		e.closed = e.closed || s.ignored(path.Join(dir, e.name), e.kind)
+		e.closed = e.closed || s.ignored(above+e.name, e.kind)
 	}
 	return judged, true
 }
@@ -171,6 +175,18 @@ func (s *survey) list(dir string) (*listing, bool) {
 func (s *survey) ruled() bool {
 	// Below a layer what is secret needs no rule to stay as it is.
 	return s.Rules.Ignored != nil || s.Rules.Secret != nil && len(s.Layers) == 0
+}
+
+// named reports whether a rule can match one of the entries of a directory.
+func (s *survey) named(dir string, entries []entry) bool {
+	if s.Rules.Names == nil {
+		return true
+	}
+	names, open := s.Rules.Names(dir)
+	return open || slices.ContainsFunc(names, func(name string) bool {
+		_, is := slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+		return is
+	})
 }
 
 // below reports whether a rule can match something in a directory.
