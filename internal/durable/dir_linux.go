@@ -61,6 +61,16 @@ func (d *Dir) Lstat(name string) (Stat, error) {
 	return statOfRaw(&raw), nil
 }
 
+// LstatPath describes what is at an absolute path, whose last name is not followed. It is asked again and again, so what is not
+// there costs no memory: the error is a number of the system.
+func LstatPath(path string) (Stat, error) {
+	var raw unix.Stat_t
+	if err := retry(func() error { return unix.Lstat(path, &raw) }); err != nil {
+		return Stat{}, err
+	}
+	return statOfRaw(&raw), nil
+}
+
 // Readlink returns the text of a symbolic link.
 func (d *Dir) Readlink(name string) (string, error) {
 	buf := make([]byte, unix.PathMax)

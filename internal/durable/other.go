@@ -51,6 +51,15 @@ func (d *Dir) Lstat(name string) (Stat, error) {
 	return statOf(info), nil
 }
 
+// LstatPath describes what is at an absolute path, whose last name is not followed.
+func LstatPath(path string) (Stat, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return Stat{}, err
+	}
+	return statOf(info), nil
+}
+
 // Readlink returns the text of a symbolic link.
 func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
 

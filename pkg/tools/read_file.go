@@ -154,7 +154,9 @@ func (c *readCall) slice(s string) error {
 	}
 	v.StartLine, v.EndLine = start, end
 	v.Numbered, v.Content = edit.Numbered(bare(v.lines), start), nil
-	if content := strings.Join(v.lines, ""); len(content) <= plainLimit {
+	if size := sizeOf(v.lines); !v.cut && size <= plainLimit {
+		from := sizeOf(all[:start-1])
+		content := s[from : from+size]
 		v.Content = &content
 	}
 	v.Truncated = start > 1 || end < len(all) || v.cut
@@ -207,6 +209,13 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 		b.WriteString("[the file is empty]")
 	}
 	return encodeResult(b.String(), v)
+}
+
+func sizeOf(lines []string) (size int) {
+	for _, line := range lines {
+		size += len(line)
+	}
+	return size
 }
 
 // bare takes the endings off lines.

@@ -86,13 +86,16 @@ func spotOf(p Place) (spot, bool) {
 	var missing []string
 	name := p.Path
 	for links := 0; links <= maxLinks; {
-		info, err := os.Lstat(name)
-		leadsOn := err == nil && !info.IsDir() && !info.Mode().IsRegular()
+		at, err := durable.LstatPath(name)
+		leadsOn := err == nil && !at.Mode.IsDir() && !at.Mode.IsRegular()
 		if leadsOn {
-			info, err = os.Stat(name)
+			var info fs.FileInfo
+			if info, err = os.Stat(name); err == nil {
+				at = durable.StatInfo(info)
+			}
 		}
 		if err == nil {
-			return spot{p, name, durable.StatInfo(info), missing}, true
+			return spot{p, name, at, missing}, true
 		}
 		if leadsOn {
 			if text, err := os.Readlink(name); err == nil {

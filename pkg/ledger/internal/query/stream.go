@@ -55,6 +55,10 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 				return err
 			}
 		}
+		if c.next == nil && q.empty(c.place.Name) {
+			open = slices.Delete(open, i, i+1)
+			continue
+		}
 		if c.next == nil {
 			c.next, c.end = iter.Pull2(q.entries(ctx, root, *c.place))
 			c.room = new(record.Entry)
@@ -72,6 +76,16 @@ func (q *query) merge(ctx context.Context, root *os.Root, places []segment.Exten
 		}
 	}
 	return nil
+}
+
+// empty reports whether the index has no match in a segment, which needs not be begun then.
+func (q *query) empty(segment string) bool {
+	v := q.views[segment]
+	if v == nil {
+		return false
+	}
+	blocks, err := q.index.Blocks(segment, v, &q.wanted)
+	return err == nil && len(blocks) == 0
 }
 
 // bound is a time that no match of a segment comes before: where nothing is known of it, one of the ends of time.
