@@ -24,25 +24,31 @@ func Lines(text string) []string {
 // Numbered renders lines as people and agents are shown them, one "N | text"
 // each, numbered from start and aligned, with a final newline.
 func Numbered(lines []string, start int) string {
+	var b strings.Builder
+	WriteNumbered(&b, lines, start)
+	return b.String()
+}
+
+// WriteNumbered writes what Numbered gives.
+func WriteNumbered(b *strings.Builder, lines []string, start int) {
 	const separator = " | "
 	width := len(strconv.Itoa(start + len(lines) - 1))
 	size := len(lines) * (width + len(separator) + 1)
 	for _, text := range lines {
 		size += len(text)
 	}
-	var b strings.Builder
 	b.Grow(size)
+	var number [20]byte
 	for i, text := range lines {
-		number := strconv.Itoa(start + i)
-		for range width - len(number) {
+		digits := strconv.AppendInt(number[:0], int64(start+i), 10)
+		for range width - len(digits) {
 			b.WriteByte(' ')
 		}
-		b.WriteString(number)
+		b.Write(digits)
 		b.WriteString(separator)
 		b.WriteString(text)
 		b.WriteByte('\n')
 	}
-	return b.String()
 }
 
 // each gives what f makes of every element.
@@ -88,7 +94,9 @@ func split(s string) textLines {
 }
 
 // RawLines splits text like Lines, with the terminators left on.
-func RawLines(text string) []string { return slices.Collect(strings.Lines(text)) }
+func RawLines(text string) []string {
+	return slices.AppendSeq(make([]string, 0, strings.Count(text, "\n")+1), strings.Lines(text))
+}
 
 func (t *textLines) add(text string, end ending) {
 	t.text = append(t.text, text)

@@ -153,7 +153,7 @@ func (c *readCall) slice(s string) error {
 		v.lines = all[start-1 : end]
 	}
 	v.StartLine, v.EndLine = start, end
-	v.Numbered, v.Content = edit.Numbered(bare(v.lines), start), nil
+	v.Content = nil
 	if size := sizeOf(v.lines); !v.cut && size <= plainLimit {
 		from := sizeOf(all[:start-1])
 		content := s[from : from+size]
@@ -194,12 +194,14 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 		return c.binaryResult()
 	}
 	var b strings.Builder
-	b.Grow(len(v.Path) + 250 + len(v.Numbered))
+	b.Grow(len(v.Path) + 500 + sizeOf(v.lines) + 12*len(v.lines))
 	fmt.Fprintf(&b, "%s\n[content_hash: %s]\n[lines %d-%d of %d, %s, %s]\n", v.Path, v.ContentHash, v.StartLine, v.EndLine, v.TotalLines, v.Encoding, v.LineEnding)
 	if v.BrokenBytes > 0 {
 		fmt.Fprintf(&b, "[%d bytes are not UTF-8 and shown as \uFFFD; lines that you leave alone keep them]\n", v.BrokenBytes)
 	}
-	b.WriteString(v.Numbered)
+	from := b.Len()
+	edit.WriteNumbered(&b, bare(v.lines), v.StartLine)
+	to := b.Len()
 	switch {
 	case v.cut:
 		fmt.Fprintf(&b, "\n[line %d is cut: it is longer than %d bytes]", v.StartLine, readBudget)
@@ -208,7 +210,9 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 	case v.TotalLines == 0:
 		b.WriteString("[the file is empty]")
 	}
-	return encodeResult(b.String(), v)
+	text := b.String()
+	v.Numbered = text[from:to]
+	return encodeResult(text, v)
 }
 
 func sizeOf(lines []string) (size int) {
