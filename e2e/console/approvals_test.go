@@ -57,6 +57,7 @@ func TestAnswersReachTheAgent(t *testing.T) {
 	page.sees("is asked about again")
 	call = a.writes("docs/third.md", "three\n")
 	page.clicks("link", "docs/third.md")
+	page.sees("Your answer")
 	page.clicks("button", "Deny")
 	check.That(t, call().Error, "the call passed by a grant that was revoked")
 }
@@ -78,6 +79,7 @@ func TestSeveralTogether(t *testing.T) {
 	page.types("Reason", "typed before")
 	page.does(`await page.getByLabel("docs/c.md").check()`)
 	other.clicks("link", "docs/a.md")
+	other.sees("Your answer") // the list has a button to deny, too
 	other.clicks("button", "Deny")
 	other.sees("Denied")
 	page.does(`await page.locator(".asks", {hasText: "docs/a.md"}).waitFor({state: "detached"})`)
