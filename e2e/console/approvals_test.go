@@ -107,6 +107,7 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	call := a.writes("docs/one.md", "one\n")
 	page.clicks("link", "docs/one.md")
 	other.clicks("link", "docs/one.md")
+	page.sees("Your answer") // the list has a field for a reason, too
 	page.types("Reason", "being typed")
 	other.clicks("button", "Approve once")
 	goesOn(t, call)
