@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -201,6 +202,15 @@ func (p *pack) renew(a added, put time.Time) bool {
 	_, err := p.file.WriteAt(a.encode(), int64(a.index)*slotSize)
 	p.added[a.id] = a
 	return err == nil
+}
+
+// openPack opens one by its name; it is nil where another process has removed it.
+func openPack(dir *os.Root, name string, flags int) (*os.File, error) {
+	file, _, err := durable.OpenRegularIn(dir, name, flags)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return file, err
 }
 
 // packsIn are the names of the packs in the store's directory.

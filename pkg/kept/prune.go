@@ -83,9 +83,12 @@ func list(dir *os.Root) ([]stored, error) {
 	}
 	var packs []stored
 	for _, name := range names {
-		file, _, err := durable.OpenRegularIn(dir, name, os.O_RDONLY)
+		file, err := openPack(dir, name, os.O_RDONLY)
 		if err != nil {
-			continue // removed by another process
+			return nil, err
+		}
+		if file == nil {
+			continue
 		}
 		table, err := readTable(file, 0)
 		file.Close()

@@ -91,11 +91,8 @@ func (s *Store) sweep(dir *os.Root, secret func(path string) bool, digest string
 
 // paths adds those that the contents of a pack had.
 func (p stored) paths(dir *os.Root, had map[string]paths) error {
-	file, _, err := durable.OpenRegularIn(dir, p.name, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	file, err := openPack(dir, p.name, os.O_RDONLY)
+	if err != nil || file == nil {
 		return err
 	}
 	defer file.Close()
@@ -112,11 +109,8 @@ func (s *Store) takeOut(dir *os.Root, p stored, gone map[string]bool) error {
 	if s.foreign(p) {
 		return remove(dir, p.name)
 	}
-	file, _, err := durable.OpenRegularIn(dir, p.name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	file, err := openPack(dir, p.name, os.O_RDWR)
+	if err != nil || file == nil {
 		return err
 	}
 	defer file.Close()

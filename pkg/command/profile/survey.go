@@ -124,7 +124,7 @@ func (s *survey) roomy(at states, entries []entry) bool {
 			return true
 		}
 		for _, name := range names {
-			if _, exists := slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) }); !exists {
+			if !has(entries, name) {
 				return true
 			}
 		}
@@ -138,6 +138,12 @@ type entry struct {
 	kind fs.FileMode // its type bits
 	// closed: nobody may change it, scope or not.
 	closed bool
+}
+
+// has reports whether a name is among entries, which are sorted.
+func has(entries []entry, name string) bool {
+	_, is := slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+	return is
 }
 
 // list gives what a directory holds, with the names in it judged. It reports
@@ -183,10 +189,7 @@ func (s *survey) named(dir string, entries []entry) bool {
 		return true
 	}
 	names, open := s.Rules.Names(dir)
-	return open || slices.ContainsFunc(names, func(name string) bool {
-		_, is := slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
-		return is
-	})
+	return open || slices.ContainsFunc(names, func(name string) bool { return has(entries, name) })
 }
 
 // below reports whether a rule can match something in a directory.
