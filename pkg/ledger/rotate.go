@@ -29,7 +29,7 @@ func (l *Ledger) rotateLong() {
 		if l.opts.SegmentSize < 0 || s.End <= l.opts.SegmentSize || !r.busy.CompareAndSwap(false, true) {
 			continue
 		}
-		size, root := s.End, s.Root
+		size, root := s.End, s.Top.Root()
 		if size < r.retry[name] {
 			r.busy.Store(false)
 			continue

@@ -227,7 +227,7 @@ func (l *Ledger) segment(name string) *live.File {
 	s := l.segments[name]
 	if s == nil {
 		at := l.at.Load()
-		s = &live.File{Root: at.root, Top: at.top, Disk: l.disk, Log: l.opts.Logger, Now: l.opts.Clock, Name: name}
+		s = &live.File{Top: at.top, Disk: l.disk, Log: l.opts.Logger, Now: l.opts.Clock, Name: name}
 		l.segments[name] = s
 	}
 	return s
@@ -259,9 +259,9 @@ func (l *Ledger) write(shares []*share) {
 		defer unlock()
 	}
 	for _, s := range shares {
-		if err == nil && s.segment.Root != at.root {
+		if err == nil && s.segment.Top.Root() != at.root {
 			s.segment.Close()
-			s.segment.Root, s.segment.Top = at.root, at.top
+			s.segment.Top = at.top
 		}
 		if failure := l.broken.Load(); failure != nil {
 			err = *failure

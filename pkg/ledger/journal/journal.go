@@ -156,11 +156,16 @@ func (j *Journal) forgetDir() {
 }
 
 func (j *Journal) closeDir() {
+	j.closeList()
+	j.dir.Close()
+	j.dir = nil
+}
+
+func (j *Journal) closeList() {
 	if j.listed != nil {
 		j.listed.Close()
+		j.listed = nil
 	}
-	j.dir.Close()
-	j.dir, j.listed = nil, nil
 }
 
 // newSlot makes a file, locks it and gives it its size, all on disk before the first entry.
@@ -259,10 +264,7 @@ func (j *Journal) Close() error {
 		j.discard(s)
 	}
 	j.free = nil
-	if j.listed != nil {
-		j.listed.Close()
-		j.listed = nil
-	}
+	j.closeList()
 	return nil
 }
 

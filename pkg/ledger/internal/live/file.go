@@ -39,8 +39,7 @@ import (
 // File is one file that this Ledger appends to, with what is known of it: the heads of its first end bytes. Its
 // methods run in the writer's goroutine, and all but Flush and InPlace under the lock.
 type File struct {
-	Root *os.Root
-	Top  *durable.Top // of Root
+	Top  *durable.Top // of the root
 	Disk segment.Disk
 	Log  zerolog.Logger
 	Now  func() time.Time
@@ -96,11 +95,11 @@ func (s *File) reopen() error {
 	}
 	s.Close()
 	if dir := path.Dir(s.Name); dir != segment.Home {
-		if err := segment.MakeDir(s.Root, dir, 0o755); err != nil {
+		if err := segment.MakeDir(s.Top.Root(), dir, 0o755); err != nil {
 			return segment.Unavailable(err)
 		}
 	}
-	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
+	file, info, err := durable.OpenRegularIn(s.Top.Root(), s.Name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		file, info, err = s.create()
 	}
@@ -113,7 +112,7 @@ func (s *File) reopen() error {
 }
 
 func (s *File) create() (*os.File, fs.FileInfo, error) {
-	file, err := s.Root.OpenFile(s.Name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o644)
+	file, err := s.Top.Root().OpenFile(s.Name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,7 +219,7 @@ func (s *File) Flush() error {
 		return nil
 	}
 	for _, name := range slices.Compact([]string{path.Dir(s.Name), segment.Home}) {
-		if err := segment.FlushDir(s.Root, s.Disk, name); err != nil {
+		if err := segment.FlushDir(s.Top.Root(), s.Disk, name); err != nil {
 			return err
 		}
 	}
@@ -254,7 +253,7 @@ func PutBackIn(root *os.Root, name string, content []byte) error {
 
 // New is one for a single use.
 func New(root *os.Root, name string) *File {
-	return &File{Root: root, Top: durable.Hold(root), Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
+	return &File{Top: durable.Hold(root), Disk: segment.RealDisk(), Log: zerolog.Nop(), Now: time.Now, Name: name}
 }
 
 // Heal starts again with a segment.
@@ -304,7 +303,7 @@ func (s *File) checkFrom(known segment.Reached) error {
 // writeAgain makes the system write the lines from an offset on once more. They are the same bytes, so that a crash in
 // between changes nothing.
 func (s *File) writeAgain(from int64) (err error) {
-	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR)
+	file, info, err := durable.OpenRegularIn(s.Top.Root(), s.Name, os.O_RDWR)
 	if err != nil {
 		return segment.Unavailable(err)
 	}

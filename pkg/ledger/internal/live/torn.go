@@ -62,22 +62,22 @@ func (s *File) endLine(size int64) error {
 
 func (s *File) setAside(tail io.Reader) (string, error) {
 	dir := path.Join(segment.Home, segment.StateDir)
-	if err := segment.MakeDir(s.Root, dir, 0o700); err != nil {
+	if err := segment.MakeDir(s.Top.Root(), dir, 0o700); err != nil {
 		return "", err
 	}
 	name := path.Join(dir, "torn-"+s.Now().UTC().Format("20060102T150405.000000000")+segment.LineSuffix)
-	file, err := s.Root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := s.Top.Root().OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
 	}
 	_, err = io.Copy(file, tail)
-	err = errors.Join(err, s.Disk.Flush(file), file.Close(), segment.FlushDir(s.Root, s.Disk, dir))
+	err = errors.Join(err, s.Disk.Flush(file), file.Close(), segment.FlushDir(s.Top.Root(), s.Disk, dir))
 	return name, err
 }
 
 // Repair leaves alone what cannot be opened as a segment, and a last line that lacks only its newline.
 func (s *File) Repair() error {
-	file, info, err := durable.OpenRegularIn(s.Root, s.Name, os.O_RDWR|os.O_APPEND)
+	file, info, err := durable.OpenRegularIn(s.Top.Root(), s.Name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("open %s for writing: %w", s.Name, err)
 	}
