@@ -41,7 +41,7 @@ type conn struct {
 
 	readMu  sync.Mutex // of who receives messages on several goroutines
 	writeMu sync.Mutex
-	write   func(message []byte) error // one whole message
+	write   func(message []byte) error // one whole message, which it does not keep
 	failed  atomic.Pointer[error]      // why nothing is written any more
 	broken  chan struct{}              // closed at the first write error
 }
@@ -130,6 +130,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		defer f.held.release()
 		if answer := f.serve(); answer != nil {
 			c.send(answer)
+			written.Put(&answer)
 		}
 	})
 	return nil

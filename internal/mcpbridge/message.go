@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -332,9 +334,12 @@ func encodeResult(id, result json.RawMessage) []byte {
 func beginResult(id json.RawMessage, size int) []byte {
 	const before, between, after = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
 	const newline = 1 // stdio appends one
-	out := make([]byte, 0, len(before)+len(id)+len(between)+size+len(after)+newline)
+	out := slices.Grow((*written.Get().(*[]byte))[:0], len(before)+len(id)+len(between)+size+len(after)+newline)
 	return append(append(append(out, before...), id...), between...)
 }
+
+// written keeps the memory of responses that nobody reads any more: a response is most of what a read allocates.
+var written = sync.Pool{New: func() any { return new([]byte) }}
 
 // endResult ends a response behind its result.
 func endResult(out []byte) []byte { return append(out, '}') }

@@ -25,7 +25,7 @@ type Sessions interface {
 	Untracked(caller session.Caller) *session.Views
 }
 
-// DefaultHookTimeout bounds a pre-hook that an embedder added, and all post-hooks of a call together, but for programs.
+// DefaultHookTimeout bounds a pre-hook that an embedder added, and all post-hooks that embedders added together.
 const DefaultHookTimeout = 10 * time.Second
 
 // Options are what an Engine is made of. Sessions and Recorder are needed.
@@ -44,15 +44,15 @@ type Options struct {
 	Workspace *workspace.Workspace
 	// QuietClass has declared refactors that are not proven recorded as evolutions without a warning in the result.
 	QuietClass bool
-	// Observers see each outcome, and Programs behind them: programs bound their own time each, and end with the call. A
-	// client that hangs up and a server that ends do not wait for them.
+	// Observers see each outcome, without a time limit, then those that were added, and then Programs: programs bound their
+	// own time each, and end with the call. A client that hangs up and a server that ends do not wait for them.
 	Observers, Programs []PostHook
 	// OnRefusal sees each refusal before its result is sent; nil for nobody.
 	OnRefusal func(ctx context.Context, call *Call, r *refusal.Refusal)
 	// AddToRefusal sees each refusal before it is recorded and sent, and may add to it; nil adds nothing. Several calls use
 	// it at a time.
 	AddToRefusal func(*refusal.Refusal) *refusal.Refusal
-	// HookTimeout bounds a pre-hook that an embedder added, and all observers of a call together; 0 is DefaultHookTimeout.
+	// HookTimeout bounds a pre-hook that was added, and all post-hooks that were added together; 0 is DefaultHookTimeout.
 	HookTimeout time.Duration
 	// Limits bound how changes are judged; nil is mutation.DefaultLimits.
 	Limits *mutation.Limits
@@ -72,6 +72,7 @@ type Engine struct {
 	limits mutation.Limits
 	tools  map[string]Tool
 	order  []string
+	added  []PostHook
 }
 
 // NewEngine makes an engine without tools.
@@ -123,7 +124,7 @@ func (e *Engine) AddPreHook(h PreHook) {
 }
 
 // AddPostHook appends a post-hook.
-func (e *Engine) AddPostHook(h PostHook) { e.Observers = append(e.Observers, h) }
+func (e *Engine) AddPostHook(h PostHook) { e.added = append(e.added, h) }
 
 // Specs returns the tools in the order in which they were added.
 func (e *Engine) Specs() []Spec {
@@ -188,9 +189,13 @@ func (e *Engine) survive(call *Call, err *error) {
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.HookTimeout)
-	defer cancel()
-	e.observe(bounded, e.Observers, call, outcome)
+	whole := context.WithoutCancel(ctx)
+	e.observe(whole, e.Observers, call, outcome)
+	if len(e.added) > 0 { // a timer wakes the thread that waits for the network
+		bounded, cancel := context.WithTimeout(whole, e.HookTimeout)
+		defer cancel()
+		e.observe(bounded, e.added, call, outcome)
+	}
 	e.observe(ctx, e.Programs, call, outcome)
 }
 

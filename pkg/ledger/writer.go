@@ -111,9 +111,8 @@ func (l *Ledger) gather(first *request) []*request {
 		group, urgent, size = append(group, r), urgent || !r.soon, size+r.size()
 	}
 	take(first)
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
 	runtime.Gosched()
+	var lingered <-chan time.Time // made where it is waited for: each timer wakes the thread that waits for the network
 	for size < maxGroupSize {
 		if urgent {
 			select {
@@ -127,13 +126,16 @@ func (l *Ledger) gather(first *request) []*request {
 				return group
 			}
 		}
+		if lingered == nil {
+			lingered = time.After(linger)
+		}
 		select {
 		case r, open := <-l.queue:
 			if !open {
 				return group
 			}
 			take(r)
-		case <-timer.C:
+		case <-lingered:
 			return group
 		}
 	}

@@ -95,6 +95,9 @@ func (w *Workspace) takeBackLink(f Found) error {
 			t.close()
 		}
 	}
+	if err == nil && w.durability == Full {
+		err = w.flushAbove(f.Path)
+	}
 	return pathError("restore", f.Path, err)
 }
 
