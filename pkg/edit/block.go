@@ -2,9 +2,10 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // The markers of search blocks. A marker stands alone on its line; spaces and tabs around it do not matter. Content
@@ -30,8 +31,8 @@ lines to put in their place
 const escapeAdvice = `; if the line is part of the file, put a backslash before it (\%s)`
 
 var (
-	lineAttribute = regexp.MustCompile(`^:[ \t]*(start|end)_line[ \t]*[:=][ \t]*\[?(\d+)\]?[ \t]*:?$`)
-	escaped       = regexp.MustCompile(`^([ \t]*)\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line|:end_line))`)
+	lineAttribute = lazy.Regexp(`^:[ \t]*(start|end)_line[ \t]*[:=][ \t]*\[?(\d+)\]?[ \t]*:?$`)
+	escaped       = lazy.Regexp(`^([ \t]*)\\(\\*(?:<<<<<<<|=======|>>>>>>>|-------|:start_line|:end_line))`)
 )
 
 func trimMarker(line string) string { return strings.Trim(line, " \t\r") }
@@ -107,7 +108,7 @@ func (p *blockParser) head(ch *change) *SyntaxError {
 	for ; p.at < len(p.lines); p.at++ {
 		trimmed := trimMarker(p.lines[p.at])
 		lower := strings.ToLower(trimmed)
-		m := lineAttribute.FindStringSubmatch(lower)
+		m := lineAttribute().FindStringSubmatch(lower)
 		switch {
 		case m == nil && isAttribute(lower, ""):
 			return p.fail("%q has no line number; write :start_line:N"+escapeAdvice, shorten(trimmed, 80), trimmed)
@@ -171,5 +172,5 @@ func unescape(line string) string {
 	if !strings.Contains(line, `\`) {
 		return line
 	}
-	return escaped.ReplaceAllString(line, "$1$2")
+	return escaped().ReplaceAllString(line, "$1$2")
 }

@@ -2,9 +2,10 @@ package edit
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // hunk is one hunk of a unified diff.
@@ -18,14 +19,14 @@ type hunk struct {
 }
 
 var (
-	hunkHeader = regexp.MustCompile(`^@@ +-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))?(?: +@@.*)?$`)
-	bareHeader = regexp.MustCompile(`^@@(?:$|[ \t])`)
+	hunkHeader = lazy.Regexp(`^@@ +-(\d+)(?:,(\d+))? +\+(\d+)(?:,(\d+))?(?: +@@.*)?$`)
+	bareHeader = lazy.Regexp(`^@@(?:$|[ \t])`)
 )
 
 // isUnified reports whether a hunk header comes before any block marker.
 func isUnified(lines []string) bool {
 	for _, line := range lines {
-		if bareHeader.MatchString(line) {
+		if bareHeader().MatchString(line) {
 			return true
 		}
 		if isBlockMarker(line) {
@@ -74,7 +75,7 @@ func (p *unifiedParser) line(i int) string {
 func (p *unifiedParser) next() *SyntaxError {
 	line := p.line(p.at)
 	switch {
-	case bareHeader.MatchString(line):
+	case bareHeader().MatchString(line):
 		return p.hunk(line)
 	case strings.HasPrefix(line, "--- ") && strings.HasPrefix(p.line(p.at+1), "+++ "):
 		if err := p.file(line, p.line(p.at+1)); err != nil {
@@ -133,7 +134,7 @@ func (p *unifiedParser) refused(line string) *SyntaxError {
 func (p *unifiedParser) hunk(header string) *SyntaxError {
 	h := hunk{diffLine: p.at + 1}
 	wantOld, wantNew := -1, -1
-	m := hunkHeader.FindStringSubmatch(header)
+	m := hunkHeader().FindStringSubmatch(header)
 	if m != nil {
 		h.start, wantOld, wantNew = number(m[1], 0), number(m[2], 1), number(m[4], 1)
 	} else if strings.HasPrefix(header, "@@ -") && !p.lenient {
@@ -183,7 +184,7 @@ func number(digits string, missing int) int {
 // endsHunk reports, for a hunk of unknown length, whether the current line begins something else.
 func (p *unifiedParser) endsHunk() bool {
 	line := p.line(p.at)
-	return bareHeader.MatchString(line) || strings.HasPrefix(line, "diff --git ") ||
+	return bareHeader().MatchString(line) || strings.HasPrefix(line, "diff --git ") ||
 		strings.HasPrefix(line, "--- ") && strings.HasPrefix(p.line(p.at+1), "+++ ")
 }
 

@@ -1,13 +1,14 @@
 package edit
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 )
 
 // numbered matches a line as tools show it: "12 | text", also with a tab or an arrow for the bar.
-var numbered = regexp.MustCompile(`^[ \t]*(\d{1,9})(?:[ ]*(\t|→)|[ \t]*(\|)(?:[ \t]|))`)
+var numbered = lazy.Regexp(`^[ \t]*(\d{1,9})(?:[ ]*(\t|→)|[ \t]*(\|)(?:[ \t]|))`)
 
 // numberedLine is a line with the number that was taken off, and what stood
 // behind it; number is -1 where there is none.
@@ -18,7 +19,7 @@ type numberedLine struct {
 }
 
 func cutNumber(line string) numberedLine {
-	m := numbered.FindStringSubmatch(line)
+	m := numbered().FindStringSubmatch(line)
 	if m == nil {
 		return numberedLine{line, -1, ""}
 	}

@@ -3,6 +3,7 @@ package edit
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
@@ -31,12 +32,14 @@ var (
 	closers = wordSet("end else elif elsif except catch rescue ensure finally fi done esac then case when default public private protected until")
 )
 
-func wordSet(list string) map[string]bool {
-	set := make(map[string]bool)
-	for word := range strings.FieldsSeq(list) {
-		set[word] = true
-	}
-	return set
+func wordSet(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := make(map[string]bool)
+		for word := range strings.FieldsSeq(list) {
+			set[word] = true
+		}
+		return set
+	})
 }
 
 // opens tells whether the lines below must be deeper.
@@ -53,7 +56,7 @@ func opens(line string) answer {
 		return surely
 	case strings.ContainsAny(text[len(text)-1:], `,=\+-*/&|<>.?`):
 		return maybe
-	case openers[firstWord(text)] && !strings.HasSuffix(text, ";"):
+	case openers()[firstWord(text)] && !strings.HasSuffix(text, ";"):
 		return likely
 	}
 	return no
@@ -70,7 +73,7 @@ func closing(line string) answer {
 	switch {
 	case text != "" && strings.ContainsAny(text[:1], "})]"):
 		return surely
-	case strings.HasPrefix(text, "</"), closers[firstWord(text)]:
+	case strings.HasPrefix(text, "</"), closers()[firstWord(text)]:
 		return maybe
 	}
 	return no

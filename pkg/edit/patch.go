@@ -263,13 +263,13 @@ func (p *patchParser) hunks(s *Section) *SyntaxError {
 
 func (p *patchParser) hunk(s *Section) *SyntaxError {
 	h := PatchHunk{Line: p.at + 1}
-	for p.at < p.end && bareHeader.MatchString(p.line()) {
+	for p.at < p.end && bareHeader().MatchString(p.line()) {
 		if text := strings.TrimRight(strings.TrimPrefix(p.line()[len("@@"):], " "), " \t"); text != "" {
 			h.Anchors = append(h.Anchors, text)
 		}
 		p.at++
 	}
-	for p.at < p.end && !bareHeader.MatchString(p.line()) && !h.EndOfFile {
+	for p.at < p.end && !bareHeader().MatchString(p.line()) && !h.EndOfFile {
 		marker, marked := p.marker()
 		if h.EndOfFile = marked && marker == endOfFile; marked && !h.EndOfFile {
 			break

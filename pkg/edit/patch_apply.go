@@ -83,7 +83,7 @@ func (s *seeker) seek(ch change, h PatchHunk) (placement, *FailedBlock) {
 // splitAnchors separates the texts of @@ lines from the numbers that some write there, as in a unified diff.
 func splitAnchors(anchors []string) (texts, header []string) {
 	for _, a := range anchors {
-		if m := hunkHeader.FindStringSubmatch("@@ " + a); m != nil {
+		if m := hunkHeader().FindStringSubmatch("@@ " + a); m != nil {
 			header = m
 			continue
 		}

@@ -72,7 +72,7 @@ const fenceNote = "the code fence around the diff was removed"
 // fencedHunks gives what a code fence encloses, if all hunks are in it. Prose around it is ignored.
 func fencedHunks(lines []string) (inner []string, ok bool) {
 	fence := func(line string) bool { return strings.HasPrefix(line, "```") }
-	first := slices.IndexFunc(lines, bareHeader.MatchString)
+	first := slices.IndexFunc(lines, bareHeader().MatchString)
 	open := -1
 	for i := range max(first, 0) {
 		if fence(lines[i]) {
@@ -83,7 +83,7 @@ func fencedHunks(lines []string) (inner []string, ok bool) {
 		return nil, false
 	}
 	length := slices.IndexFunc(lines[first:], fence)
-	if length < 0 || slices.ContainsFunc(lines[first+length:], bareHeader.MatchString) {
+	if length < 0 || slices.ContainsFunc(lines[first+length:], bareHeader().MatchString) {
 		return nil, false
 	}
 	return lines[open+1 : first+length], true

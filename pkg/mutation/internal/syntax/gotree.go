@@ -10,13 +10,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/intentgov/orchestra-mcp/pkg/mutation/internal/treesitter"
 )
 
 // goGrammar has the kinds of nodes of Go, which are the types of go/ast, "comment",
 // and the texts of its tokens, and the names of the fields of go/ast.
-var goGrammar = func() *treesitter.Grammar {
+var goGrammar = sync.OnceValue(func() *treesitter.Grammar {
 	g := &treesitter.Grammar{Symbols: []string{"end", "comment", "literal", "ShortVarDecl", "RangeAssign", "MethodDecl", "ExternDecl", "Member"}, Fields: []string{""}}
 	for t := gotoken.ADD; t <= gotoken.TILDE; t++ {
 		if text := t.String(); text != "" && !slices.Contains(g.Symbols, text) {
@@ -33,7 +34,7 @@ var goGrammar = func() *treesitter.Grammar {
 		}
 	}
 	return g
-}()
+})
 
 var goNodes = []ast.Node{&ast.ArrayType{}, &ast.AssignStmt{}, &ast.BasicLit{}, &ast.BinaryExpr{}, &ast.BlockStmt{}, &ast.BranchStmt{}, &ast.CallExpr{},
 	&ast.CaseClause{}, &ast.ChanType{}, &ast.CommClause{}, &ast.CompositeLit{}, &ast.DeclStmt{}, &ast.DeferStmt{}, &ast.Ellipsis{}, &ast.EmptyStmt{},
@@ -56,11 +57,11 @@ func goTree(text []byte) (*treesitter.Tree, error) {
 	if isDeep(file) {
 		return nil, &fault{0, tooDeep}
 	}
-	g := &goFlattener{tree: &treesitter.Tree{Text: text, Grammar: goGrammar}, symbols: map[string]uint16{}, fields: map[string]uint16{}}
-	for i, name := range goGrammar.Symbols {
+	g := &goFlattener{tree: &treesitter.Tree{Text: text, Grammar: goGrammar()}, symbols: map[string]uint16{}, fields: map[string]uint16{}}
+	for i, name := range goGrammar().Symbols {
 		g.symbols[name] = uint16(i)
 	}
-	for i, name := range goGrammar.Fields {
+	for i, name := range goGrammar().Fields {
 		g.fields[name] = uint16(i)
 	}
 	g.base = set.File(file.FileStart).Base()
