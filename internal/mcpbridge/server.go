@@ -243,8 +243,9 @@ type Result struct {
 	Text string
 	// Images are sent behind it.
 	Images []Image
-	// Structured is the structuredContent, a JSON object, or nil.
+	// Structured is the structuredContent, a JSON object, or nil. Checked says that it is known to be one, in one line.
 	Structured json.RawMessage
+	Checked    bool
 	// IsError marks a refusal or a failure.
 	IsError bool
 	// Meta is added to the result's _meta, which clients do not give to the model. Names have a prefix, such as name/part.

@@ -11,7 +11,7 @@ import (
 
 // toolResult makes the response to a call. It is written once, from beginning to end: a text can be large, and mcp-go's
 // encoder, and each copy, is a good part of what a read costs.
-func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) ([]byte, error) {
+func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) (_ []byte, err error) {
 	var base mcp.Result
 	if caller.Modern {
 		s.identify(&base, "", caller)
@@ -42,11 +42,12 @@ func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) ([]byte
 		b = append(append(b, `,"resultType":`...), encode(base.ResultType)...)
 	}
 	if r.Structured != nil {
-		object := jsontext.Value(r.Structured)
-		if object.Kind() != jsontext.KindBeginObject || !object.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-			return nil, errors.New("the tool's structured result is not a JSON object")
+		b = append(b, `,"structuredContent":`...)
+		if r.Checked {
+			b = append(b, r.Structured...)
+		} else if b, err = appendObject(b, r.Structured); err != nil {
+			return nil, err
 		}
-		b = appendOneLine(append(b, `,"structuredContent":`...), r.Structured)
 	}
 	return endResult(append(b, '}')), nil
 }
@@ -63,12 +64,13 @@ func question(asked *InputRequired, base mcp.Result, caller Caller) (json.RawMes
 	}})
 }
 
-// appendOneLine adds JSON that is valid: a line break would end the message.
-func appendOneLine(b []byte, object json.RawMessage) []byte {
-	if bytes.IndexByte(object, '\n') < 0 && bytes.IndexByte(object, '\r') < 0 {
-		return append(b, object...)
+// appendObject adds what must be a JSON object, in one line: a line break would end the message.
+func appendObject(b []byte, object json.RawMessage) ([]byte, error) {
+	value := jsontext.Value(object)
+	if value.Kind() != jsontext.KindBeginObject || !value.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil, errors.New("the tool's structured result is not a JSON object")
 	}
 	compact := bytes.NewBuffer(b)
-	_ = json.Compact(compact, object)
-	return compact.Bytes()
+	err := json.Compact(compact, object)
+	return compact.Bytes(), err
 }

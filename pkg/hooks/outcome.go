@@ -177,7 +177,18 @@ type Result struct {
 	Refusal *refusal.Refusal
 	// InLine asks the client's user in place of all of the above.
 	InLine *InLine
+
+	encoded bool
 }
+
+// NewResult makes a result of a text and of what encodes as a JSON object.
+func NewResult(text string, object any) (Result, error) {
+	encoded, err := EncodeJSON(object)
+	return Result{Text: text, Structured: encoded, encoded: err == nil}, err
+}
+
+// Encoded reports whether NewResult made Structured, so that nobody needs to check it again.
+func (r Result) Encoded() bool { return r.encoded }
 
 // Tool is one tool. Its steps are types of their own, so that what has not been judged cannot be executed: only Decode
 // makes a Decoded, only Targets a Targeted, only that a Planned, and only the engine calls them, with the gate between.

@@ -101,7 +101,7 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	if s.options.Settings.Results.Text == settings.Short {
 		r.Text = shortText(r)
 	}
-	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError}
+	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, Checked: r.Encoded(), IsError: r.IsError}
 	for _, c := range r.Content {
 		result.Images = append(result.Images, mcpbridge.Image{MIMEType: c.MIMEType, Data: base64.StdEncoding.EncodeToString(c.Data)})
 	}

@@ -66,5 +66,5 @@ func (a *answer) carryOut(ctx context.Context) (*hooks.Outcome, error) {
 }
 
 func (a *answer) Result(*hooks.Outcome) (hooks.Result, error) {
-	return encodeResult(a.reply.text, a.reply.structured)
+	return hooks.NewResult(a.reply.text, a.reply.structured)
 }

@@ -233,5 +233,5 @@ func renderPatch(o *hooks.Outcome) (hooks.Result, error) {
 	if o.RecordID != "" {
 		fmt.Fprintf(&b, "[record: %s, %s]\n", o.RecordID, result.MutationClass)
 	}
-	return encodeResult(strings.TrimRight(b.String(), "\n")+editedText(o)+warned(result.Warnings), result)
+	return hooks.NewResult(strings.TrimRight(b.String(), "\n")+editedText(o)+warned(result.Warnings), result)
 }

@@ -195,7 +195,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
 	b.WriteString(editedText(o) + warned(result.Warnings))
-	return encodeResult(b.String(), result)
+	return hooks.NewResult(b.String(), result)
 }
 
 // HandOverTime is after how long a command in the foreground goes on in the background, where its call is fragile: clients

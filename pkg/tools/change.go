@@ -320,7 +320,7 @@ func renderOne(o *hooks.Outcome) (hooks.Result, error) {
 	if w.Diff != "" {
 		b.WriteString("\n\n" + w.Diff)
 	}
-	return encodeResult(b.String(), w)
+	return hooks.NewResult(b.String(), w)
 }
 
 // shortDiff shows an edit back to the agent when it is worth its tokens; a created file is what the agent itself just sent.

@@ -101,7 +101,7 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if len(o.Violations) > 0 {
 		return c.outOfScope(o, result)
 	}
-	return encodeResult(b.String(), result)
+	return hooks.NewResult(b.String(), result)
 }
 
 // maxShown bounds the changed files that a result names.

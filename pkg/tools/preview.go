@@ -45,7 +45,7 @@ func (p *preview) Result(o *hooks.Outcome) (hooks.Result, error) {
 		b.WriteString(diff)
 	}
 	warnings := append([]string{}, o.Warnings...)
-	return encodeResult("[preview: nothing was changed]\n"+b.String()+warned(warnings), p.result(b.String(), warnings))
+	return hooks.NewResult("[preview: nothing was changed]\n"+b.String()+warned(warnings), p.result(b.String(), warnings))
 }
 
 func previewOf(e *hooks.FileEffect) string {

@@ -89,7 +89,7 @@ func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result
 	if o.RecordID != "" {
 		text += fmt.Sprintf("\n[record: %s]", o.RecordID)
 	}
-	return encodeResult(text+warned(o.Warnings), result)
+	return hooks.NewResult(text+warned(o.Warnings), result)
 }
 
 type proposeArgs struct {

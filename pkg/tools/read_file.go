@@ -212,7 +212,7 @@ func (c *readCall) Result(*hooks.Outcome) (hooks.Result, error) {
 	}
 	text := b.String()
 	v.Numbered = text[from:to]
-	return encodeResult(text, v)
+	return hooks.NewResult(text, v)
 }
 
 func sizeOf(lines []string) (size int) {
@@ -237,7 +237,7 @@ func (c *readCall) binaryResult() (hooks.Result, error) {
 	if c.image != nil && !c.files.ShortText {
 		v.Image = &imageView{"image", c.image, v.MIMEType}
 	}
-	result, err := encodeResult(fmt.Sprintf("%s\n[content_hash: %s]\n[%s, %d bytes]", v.Path, v.ContentHash, v.MIMEType, v.Size), v)
+	result, err := hooks.NewResult(fmt.Sprintf("%s\n[content_hash: %s]\n[%s, %d bytes]", v.Path, v.ContentHash, v.MIMEType, v.Size), v)
 	if c.image != nil {
 		result.Content = []hooks.Content{{MIMEType: v.MIMEType, Data: c.image}}
 	}

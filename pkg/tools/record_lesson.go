@@ -184,5 +184,5 @@ func (c *lessonCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if c.known != nil {
 		e, text = *c.known, fmt.Sprintf("Nothing was written: %s has it already (%s).", c.effect.Path, c.known.Date)
 	}
-	return encodeResult(text+warned(o.Warnings), recordedLesson{e.Kind, e.Date, e.Intent, e.Path, e.Category, e.Text, c.effect.Path, c.known == nil, o.RecordID})
+	return hooks.NewResult(text+warned(o.Warnings), recordedLesson{e.Kind, e.Date, e.Intent, e.Path, e.Category, e.Text, c.effect.Path, c.known == nil, o.RecordID})
 }

@@ -64,6 +64,6 @@ func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredC
 		return nil, err
 	}
 	return &hooks.StoredCall{Tool: r.Tool, Arguments: arguments, Edited: ask.Edited(r, a), Result: func(result hooks.Result) (hooks.Result, error) {
-		return encodeResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
+		return hooks.NewResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
 	}}, nil
 }

@@ -261,5 +261,5 @@ func (t *takingOver) render(o *hooks.Outcome) (hooks.Result, error) {
 	listChanges(&b, result.ChangedFiles)
 	listPackages(&b, result.Packages)
 	b.WriteString(warned(result.Warnings))
-	return encodeResult(b.String(), result)
+	return hooks.NewResult(b.String(), result)
 }

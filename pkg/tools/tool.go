@@ -139,12 +139,3 @@ var refused = sync.OnceValue(func() *schema.Schema {
 	object.Properties["status"] = &schema.Schema{Const: "error"}
 	return object
 })
-
-// encodeResult makes a result of a text and an object.
-func encodeResult(text string, structured any) (hooks.Result, error) {
-	object, err := hooks.EncodeJSON(structured)
-	if err != nil {
-		return hooks.Result{}, err
-	}
-	return hooks.Result{Text: text, Structured: object}, nil
-}

@@ -197,5 +197,5 @@ func (u *update) render(status intent.Status, o *hooks.Outcome) (hooks.Result, e
 		fmt.Fprintf(&b, "\n[record: %s]", o.RecordID)
 	}
 	b.WriteString(warned(o.Warnings))
-	return encodeResult(b.String(), result)
+	return hooks.NewResult(b.String(), result)
 }

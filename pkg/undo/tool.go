@@ -175,8 +175,7 @@ func (p *Plan) detail() map[string]any {
 func (c *call) Result(o *hooks.Outcome) (hooks.Result, error) {
 	c.tool.outcome = o
 	text := fmt.Sprintf("undone: %d records in %d files\n[record: %s]", len(c.tool.plan.Records), len(o.Files), o.RecordID)
-	structured, err := hooks.EncodeJSON(map[string]any{"record_id": o.RecordID})
-	return hooks.Result{Text: text, Structured: structured}, err
+	return hooks.NewResult(text, map[string]any{"record_id": o.RecordID})
 }
 
 // refused explains why nothing was changed, or what was.
