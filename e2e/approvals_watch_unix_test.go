@@ -59,14 +59,18 @@ func (s *terminal) has(text string) bool {
 	return strings.Contains(s.screen.String(), text)
 }
 
+// clearLine is Ctrl+U.
+const clearLine = "\x15"
+
 func (s *terminal) press(keys string) { _, _ = s.WriteString(keys) }
 
-// insist presses a key until a text comes: it is heard once what it answers was on the screen for a while.
-func (s *terminal) insist(key, text string) {
+// insist presses keys until something is so: they are heard once what they answer was on the screen for a while. How long they
+// take to be heard is not known, so that the same keys again must do no harm.
+func (s *terminal) insist(keys string, is func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !s.has(text); time.Sleep(200 * time.Millisecond) {
-		check.Must(s.t, !time.Now().After(deadline), "%s did not bring %q", key, text)
-		s.press(key)
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(500 * time.Millisecond) {
+		check.Must(s.t, !time.Now().After(deadline), "%q was not heard", keys)
+		s.press(keys)
 	}
 }
 
@@ -108,20 +112,19 @@ func TestWatchAnswersWaitingCalls(t *testing.T) {
 		check.Must(t, err == nil && got == code, "want %q: %v %+v", code, err, r)
 		return r
 	}
+	answered := func() bool { return len(check.Value(inbox.Pending())(t)) == 0 }
 	end := put("once", "first line\n")
-	screen.insist("a", "y yes")
-	screen.press("y")
+	screen.insist("ay", answered) // a second a would say no to the question
 	ends(end, "")
 	w.want("docs/once.md", "first line\n")
 
 	end = put("denied", "third line\n")
-	screen.insist("d", "Why?")
-	screen.press("not like this\r")
+	screen.insist("d", func() bool { return screen.has("Why?") })
+	screen.press(clearLine + "not like this\r")
 	check.Equal(t, ends(end, "APPROVAL_REJECTED").Details()["operator_reason"], "not like this")
 
 	end = put("granted", "second line\n")
-	screen.insist("i", "y yes")
-	screen.press("y")
+	screen.insist("iy", answered)
 	ends(end, "")
 	a.OK("write_to_file", args{"session": session, "path": "docs/granted.md", "content": "again\n"})
 	check.Equal(t, len(w.grants("docs/granted.md")), 1, "approvals list shows no grant")
