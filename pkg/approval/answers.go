@@ -94,6 +94,7 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 		return Answer{}, err
 	}
 	defer dir.Close()
+	spent := s.marks.has(id) // asked first: an answer that is kept has stood there since before its mark
 	a, err := read[Answer](s, dir, answerFiles, id)
 	switch {
 	case err == nil && s.beingGranted(a):
@@ -102,7 +103,7 @@ func (s *Store) AnswerOf(id string) (Answer, error) {
 		return a, nil
 	}
 	r, err := s.known(dir, id)
-	if err != nil || !s.lives(r) || s.marks.has(id) {
+	if err != nil || !s.lives(r) || spent {
 		return Answer{}, ErrUnknown
 	}
 	if _, err := dir.Lstat(requestFiles.file(id)); err != nil {

@@ -2,8 +2,10 @@ package approval_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
@@ -88,4 +90,28 @@ func TestStoreTakesEditsOfTheCallAlone(t *testing.T) {
 	d.now = given.ExpiresAt
 	check.Value(s.Pending())(t)
 	check.Fails(s.AnswerOf(r.ID))(t, approval.ErrUnknown)
+}
+
+// What was answered with an edit, and made, while somebody looked for the answer is found by who looks again.
+func TestEditThatIsMadeMeanwhileIsFound(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s := d.process()
+	r := d.put(s, askedFor("execute_command", `{"command":"a"}`))
+	meanwhile := func() {
+		edit := check.Value(approval.NewEdit(r, "b"))(t)
+		given, _, err := s.Answer(r.ID, approval.Answer{Decision: approval.Once, Edit: &edit, Via: approval.Inbox})
+		check.OK(t, err)
+		check.OK(t, s.Close(given))
+	}
+	root := check.Value(os.OpenRoot(d.dir))(t)
+	defer root.Close()
+	waits := approval.Open(root, approval.Options{UserDir: d.user, Clock: func() time.Time { // asked for between the look for an answer and what follows
+		made := meanwhile
+		meanwhile = func() {}
+		made()
+		return d.now
+	}})
+	check.Fails(waits.AnswerOf(r.ID))(t, approval.ErrPending)
+	check.That(t, check.Value(waits.AnswerOf(r.ID))(t).Edit != nil, "the edit is not known")
 }
