@@ -177,7 +177,7 @@ func objection(dir, imported string) string {
 }
 
 // knowsMCPGo: the bridge, and the examples of embedders, who have tools of its own.
-func knowsMCPGo(dir string) bool { return dir == bridge || within(dir, "examples") }
+func knowsMCPGo(dir string) bool { return dir == bridge || within(dir, "examples") || dir == "e2e/conformance" }
 
 func isMCPGo(imported string) bool {
 	return imported == mcpGo || strings.HasPrefix(imported, mcpGo+"/")

@@ -120,7 +120,7 @@ func newHandler(t testing.TB) *handler {
 			return mcpbridge.Result{Text: string(who), Structured: who}
 		},
 		"rich": func(context.Context, mcpbridge.Call) mcpbridge.Result {
-			return mcpbridge.Result{Text: "text", Images: []mcpbridge.Image{{MIMEType: "image/png", Data: "iVBORw0KGgo="}}}
+			return mcpbridge.Result{Text: "text", Content: []mcpbridge.Content{{MIMEType: "image/png", Data: "iVBORw0KGgo="}}}
 		},
 	}}
 }

@@ -49,6 +49,10 @@ type flight struct {
 	progress *progress
 	over     chan struct{} // closed when the call has ended
 	asking   sync.Mutex    // held while a question is open: one at a time for each call
+
+	// Of a call of 2026-07-28: the tool's questions that are open, and the replies that it has. Guarded by asking.
+	unanswered mcp.InputRequests
+	answered   map[string]json.RawMessage
 }
 
 // notify sends a notification, unless the request is no longer wanted.
@@ -71,7 +75,7 @@ func (f *flight) arrive() (failure *rpcError) {
 	}()
 	defer f.server.survive(f.call.Tool, &failure)
 	call := *f.call
-	call.Progress, call.Fragile = f.progress.report, f.fragile
+	call.Progress, call.Fragile, call.Ask = f.progress.report, f.fragile, f.put
 	call.Behind = func(wait func()) { f.held.parked(f.ctx, wait) }
 	call.Aside = func(wait func()) error { return f.held.aside(f.ctx, wait) }
 	if f.asks && f.caller.CanElicit && !f.caller.Modern { // whose questions are results
@@ -102,7 +106,9 @@ func (f *flight) result() (answer []byte, failure *rpcError) {
 	var err error
 	if f.call != nil {
 		var result Result
-		if result, failure = f.runCall(); failure == nil {
+		if result, failure = f.runCall(); failure == nil && result.Unanswered {
+			answer, err = f.askAgain()
+		} else if failure == nil {
 			answer, err = f.server.toolResult(f.id, result, f.caller)
 		}
 	} else {
@@ -140,33 +146,42 @@ func (s *Server) survive(where string, failure **rpcError) {
 }
 
 // elicit implements Call.Elicit.
-func (f *flight) elicit(ctx context.Context, form Form) (answer Answer, err error) {
+func (f *flight) elicit(ctx context.Context, form Form) (Answer, error) {
+	result, err := f.elicited(ctx, elicitParams{form.Message, form.schema(f.caller.ProtocolVersion)})
+	if err != nil {
+		return Answer{}, err
+	}
+	return form.Read(result)
+}
+
+// elicited puts a form to the client, and gives its result.
+func (f *flight) elicited(ctx context.Context, params elicitParams) (result json.RawMessage, err error) {
 	f.asking.Lock()
 	defer f.asking.Unlock()
 	if err := f.ended(ctx); err != nil {
-		return Answer{}, err
+		return nil, err
 	}
-	if away := f.held.aside(f.ctx, func() { answer, err = f.ask(ctx, form) }); away != nil {
-		return Answer{}, away
+	if away := f.held.aside(f.ctx, func() { result, err = f.ask(ctx, params) }); away != nil {
+		return nil, away
 	}
-	return answer, err
+	return result, err
 }
 
-func (f *flight) ask(ctx context.Context, form Form) (Answer, error) {
+func (f *flight) ask(ctx context.Context, params elicitParams) (json.RawMessage, error) {
 	id := "elicit-" + rand.Text()
 	q, ok := f.from.open(id)
 	if !ok {
-		return Answer{}, ErrCannotAnswer
+		return nil, ErrCannotAnswer
 	}
 	defer f.from.forget(id)
-	if !f.send(encodeRequest(id, "elicitation/create", elicitParams{form.Message, form.schema(f.caller.ProtocolVersion)})) {
-		return Answer{}, ErrCannotAnswer
+	if !f.send(encodeRequest(id, "elicitation/create", params)) {
+		return nil, ErrCannotAnswer
 	}
 	err := ErrCannotAnswer
 	select {
 	case reply, answered := <-q:
 		if answered {
-			return reply.answerTo(form)
+			return reply.elicited()
 		}
 	case <-ctx.Done():
 		err = f.ended(ctx)
@@ -176,7 +191,7 @@ func (f *flight) ask(ctx context.Context, form Form) (Answer, error) {
 	}
 	// The client is to close a form that nobody waits for any more.
 	f.send(encodeRequest("", "notifications/cancelled", map[string]string{"requestId": id, "reason": "the question has lapsed"}))
-	return Answer{}, err
+	return nil, err
 }
 
 // ended tells why there is nothing to wait for.
@@ -189,13 +204,13 @@ func (f *flight) ended(ctx context.Context) error {
 	}
 }
 
-// answerTo reads what the client sent in reply to a form.
-func (m message) answerTo(form Form) (Answer, error) {
+// elicited is the result of what the client sent in reply to a form.
+func (m message) elicited() (json.RawMessage, error) {
 	switch {
 	case m.failure == nil:
-		return form.Read(m.result)
+		return m.result, nil
 	case m.result != nil:
-		return Answer{}, fmt.Errorf("%w: it has a result and an error", ErrBadAnswer)
+		return nil, fmt.Errorf("%w: it has a result and an error", ErrBadAnswer)
 	}
 	// It could not, or would not, show the form. Why is a hostile text.
 	text := "no reason given"
@@ -204,7 +219,7 @@ func (m message) answerTo(form Form) (Answer, error) {
 			text = fmt.Sprintf("%.200q", said)
 		}
 	}
-	return Answer{}, fmt.Errorf("%w: it sent an error: %s", ErrBadAnswer, text)
+	return nil, fmt.Errorf("%w: it sent an error: %s", ErrBadAnswer, text)
 }
 
 // initialize runs the handshake of the initialize era. It is a barrier: the caller reads nothing further from the

@@ -185,8 +185,11 @@ const MaxState = 16 << 10
 type Resumption struct {
 	// State is the requestState as sent; empty if there was none.
 	State string
-	// Answer is the reply to the form, for [Form.Read]; nil if there was none. Replies to anything else have been dropped.
+	// Answer is the reply to the form, for [Form.Read]; nil if there was none.
 	Answer json.RawMessage
+
+	others  members                    // the replies to a tool's own questions
+	carried map[string]json.RawMessage // those to earlier ones, as the server has sealed them
 }
 
 // check finds what must not be sent to that caller.
@@ -224,6 +227,6 @@ func readResumption(params members, caller Caller) (*Resumption, *rpcError) {
 	if err != nil {
 		return nil, errorf(codeInvalidParams, `bad "inputResponses": %v`, err)
 	}
-	r.Answer = answers.get(questionKey)
+	r.Answer, r.others = answers.get(questionKey), answers
 	return r, nil
 }

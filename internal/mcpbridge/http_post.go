@@ -211,8 +211,11 @@ func (p *post) answer(from *peer, m message, declared meta) {
 	}
 	if failure != nil {
 		status := http.StatusOK // the initialize era has errors in successful responses
-		if declared.modern && failure.Code == codeMethodNotFound {
+		switch {
+		case declared.modern && failure.Code == codeMethodNotFound:
 			status = http.StatusNotFound
+		case failure.Code == codeMissingCapability:
+			status = http.StatusBadRequest
 		}
 		out.finish(status, encodeError(m.id, failure))
 		return

@@ -291,8 +291,9 @@ const (
 	codeMethodNotFound = -32601
 	codeInvalidParams  = -32602
 	codeInternal       = -32603
-	// codeHeaderMismatch and codeUnsupportedVersion are of 2026-07-28.
+	// These are of 2026-07-28.
 	codeHeaderMismatch     = -32020
+	codeMissingCapability  = -32021
 	codeUnsupportedVersion = -32022
 	// codeResourceNotFound is of 2025-11-25 and earlier.
 	codeResourceNotFound = -32002

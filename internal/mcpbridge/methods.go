@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetad
 	case "resources/templates/list":
 		result = &mcp.ListResourceTemplatesResult{ResourceTemplates: s.templates}
 	case "prompts/get":
-		result, failure = s.getPrompt(r)
+		result, failure = s.getPrompt(ctx, r)
 	case "resources/read":
 		result, failure = s.readResource(ctx, r)
 	case "completion/complete":
@@ -103,7 +104,7 @@ func capabilities(caller Caller) (has mcp.ServerCapabilities) {
 	return has
 }
 
-func (s *Server) getPrompt(r *request) (mcp.ResultMetadata, *rpcError) {
+func (s *Server) getPrompt(ctx context.Context, r *request) (mcp.ResultMetadata, *rpcError) {
 	params, failure := paramsOf[mcp.GetPromptParams](r)
 	if failure != nil {
 		return nil, failure
@@ -113,6 +114,21 @@ func (s *Server) getPrompt(r *request) (mcp.ResultMetadata, *rpcError) {
 		return nil, errorf(codeInvalidParams, "prompt '%s' not found: prompt not found", params.Name)
 	}
 	prompt := s.config.Prompts[i]
+	for _, argument := range prompt.Arguments {
+		if _, given := params.Arguments[argument.Name]; argument.Required && !given {
+			return nil, errorf(codeInvalidParams, "prompt %q needs the argument %q", prompt.Name, argument.Name)
+		}
+	}
+	if prompt.foreign != nil {
+		answer, err := prompt.foreign(ctx, params.Arguments)
+		if err == nil {
+			err = checkSize(answer)
+		}
+		if err != nil {
+			return nil, errorf(codeInternal, "prompt %q: %v", prompt.Name, err)
+		}
+		return mcp.NewGetPromptResult(answer.Description, append([]mcp.PromptMessage{}, answer.Messages...)), nil
+	}
 	text := mcp.NewTextContent(prompt.Get(params.Arguments))
 	return mcp.NewGetPromptResult(prompt.Description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, text)}), nil
 }
@@ -126,22 +142,51 @@ func (s *Server) readResource(ctx context.Context, r *request) (mcp.ResultMetada
 	if resource == nil {
 		return nil, errorf(notFoundCode(r.caller), "handler not found for resource URI '%s': resource not found", params.URI)
 	}
-	text, err := resource.Read(ctx, variables)
+	contents, err := resource.read(ctx, params.URI, variables)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, errorf(notFoundCode(r.caller), "%v", err)
 	case err != nil:
 		return nil, errorf(codeInternal, "%v", err)
 	}
-	content := mcp.TextResourceContents{URI: params.URI, MIMEType: resource.MIMEType, Text: text}
-	if resource.isApp() {
+	return &mcp.ReadResourceResult{Contents: contents}, nil
+}
+
+func (r *Resource) read(ctx context.Context, uri string, variables map[string][]string) ([]mcp.ResourceContents, error) {
+	if r.foreign != nil {
+		contents, err := r.foreign(ctx, uri, variables)
+		switch {
+		case err != nil:
+		case len(contents) == 0: // which no revision has a result for
+			err = ErrNotFound
+		default:
+			err = checkSize(contents)
+		}
+		return contents, err
+	}
+	joined := map[string]string{}
+	for name, values := range variables {
+		joined[name] = strings.Join(values, ",")
+	}
+	text, err := r.Read(ctx, joined)
+	content := mcp.TextResourceContents{URI: uri, MIMEType: r.MIMEType, Text: text}
+	if r.isApp() {
 		content.Meta = appResourceMeta()
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{content}}, nil
+	return []mcp.ResourceContents{content}, err
+}
+
+// checkSize bounds what a handler of others gave.
+func checkSize(answer any) error {
+	encoded, err := json.Marshal(answer)
+	if err == nil && len(encoded) > maxForeign {
+		err = fmt.Errorf("it is longer than %d bytes", maxForeign)
+	}
+	return err
 }
 
 // resource finds what is offered under a URI, and the variables of a template.
-func (s *Server) resource(uri string) (*Resource, map[string]string) {
+func (s *Server) resource(uri string) (*Resource, map[string][]string) {
 	for i, resource := range s.config.Resources {
 		if resource.URI == uri {
 			return &s.config.Resources[i], nil
@@ -151,9 +196,9 @@ func (s *Server) resource(uri string) (*Resource, map[string]string) {
 		if !template.URITemplate.Regexp().MatchString(uri) {
 			continue
 		}
-		variables := map[string]string{}
+		variables := map[string][]string{}
 		for name, value := range template.URITemplate.Match(uri) {
-			variables[name] = strings.Join(value.V, ",")
+			variables[name] = value.V
 		}
 		return &s.config.ResourceTemplates[i], variables
 	}

@@ -92,7 +92,15 @@ func (s *Server) readCall(r *request, params members, model string) *rpcError {
 	if failure != nil {
 		return failure
 	}
+	if s.tools[name].Asks && r.caller.Modern && !r.caller.CanElicit {
+		failure := errorf(codeMissingCapability, "%s asks the client's user, and the client has not declared elicitation", name)
+		failure.Data = encode(map[string]any{"requiredCapabilities": map[string]any{"elicitation": struct{}{}}})
+		return failure
+	}
 	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}
+	if err := s.unseal(r); err != nil {
+		return errorf(codeInvalidParams, `bad "requestState": %v; make the call anew, without it`, err)
+	}
 	r.incoming = s.config.Handler.Read(arguments)
 	return nil
 }

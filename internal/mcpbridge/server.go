@@ -3,6 +3,7 @@ package mcpbridge
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,14 +47,16 @@ type Server struct {
 	tools     map[string]Tool
 	listed    func() ([]mcp.Tool, error) // made when somebody asks: the schemas are many
 	templates []mcp.ResourceTemplate
+	stateKey  []byte // of what only this server may have made
 }
 
 // New makes a server, or says which of its tools cannot be offered.
 func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, identity: mcp.Implementation{Name: config.Name, Version: config.Version, Title: config.Title},
-		log: config.Logger, tools: make(map[string]Tool), templates: templatesOf(config.ResourceTemplates),
+		log: config.Logger, tools: make(map[string]Tool), templates: templatesOf(config.ResourceTemplates), stateKey: make([]byte, 32),
 	}
+	_, _ = rand.Read(s.stateKey) // which never fails
 	for _, tool := range config.Tools {
 		switch {
 		case tool.Name == "":
@@ -136,6 +139,9 @@ type Tool struct {
 	// ReadOnly, Destructive, Idempotent and OpenWorld are the annotations of the same names. All four are always
 	// sent: the protocol's defaults for absent ones are not false.
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
+	// Asks: the tool is of no use to a client that cannot show its user a form. One of 2026-07-28 is told so in place of a
+	// call.
+	Asks bool
 	// App is the URI of the resource that clients which show apps show beside the tool's results; "" for none.
 	App string
 }
@@ -200,6 +206,10 @@ type Call struct {
 	// While it waits, the call's place is free for others; it comes back when there is one. An error means that there
 	// is no answer, and what to make of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a context.
 	Elicit func(ctx context.Context, form Form) (Answer, error)
+	// Ask puts a form of the tool's own to the client's user, under a key that is the question's own within the call. What
+	// the client sends as its answer is not proven to be a person's. Where the answer can only come with the call's
+	// repetition (2026-07-28), it is ErrUnanswered at first: the call is then to end with [Result.Unanswered].
+	Ask func(ctx context.Context, key string, q Question) (Reply, error)
 	// Aside runs wait, which waits for a person elsewhere, while the call's place is free for others. With
 	// ErrTooManyQuestions it has not run: as many calls wait as may. It is not to be used while Elicit is.
 	Aside func(wait func()) error
@@ -239,10 +249,10 @@ type Incoming interface {
 
 // Result is the outcome of a tool call.
 type Result struct {
-	// Text is sent as the first content block.
+	// Text is sent as the first content block, unless it is empty and there are others.
 	Text string
-	// Images are sent behind it.
-	Images []Image
+	// Content is sent behind it.
+	Content []Content
 	// Structured is the structuredContent, a JSON object, or nil. Checked says that it is known to be one, in one line.
 	Structured json.RawMessage
 	Checked    bool
@@ -253,10 +263,16 @@ type Result struct {
 	// InputRequired, if not nil, is sent in place of all of the above: the call ends with a question. Only for a
 	// caller that is Modern and CanElicit; for others the call fails with an internal error.
 	InputRequired *InputRequired
+	// Unanswered sends what [Call.Ask] could not answer, in place of all of the above.
+	Unanswered bool
 }
 
-// Image is an image, in base64.
-type Image struct{ MIMEType, Data string }
+// Content is a block of a result: an image or audio by its MIME type, or, where it has a URI, a resource: embedded as a
+// text, or as data, or where it has neither a link to it.
+type Content struct {
+	MIMEType, Data  string // in base64
+	URI, Name, Text string
+}
 
 // Prompt is a prompt that the server offers.
 type Prompt struct {
@@ -264,6 +280,8 @@ type Prompt struct {
 	Arguments                []PromptArgument
 	// Get returns the text of the prompt's single user message.
 	Get func(arguments map[string]string) string
+
+	foreign func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) // in place of Get
 }
 
 // PromptArgument is a named value that a prompt takes: Name, Description and Required are used.
@@ -275,4 +293,6 @@ type Resource struct {
 	URI, Name, Title, Description, MIMEType string
 	// Read returns the present text; variables are those of a template as they were matched in the URI.
 	Read func(ctx context.Context, variables map[string]string) (string, error)
+
+	foreign func(ctx context.Context, uri string, variables map[string][]string) ([]mcp.ResourceContents, error) // in place of Read
 }

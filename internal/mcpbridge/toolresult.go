@@ -2,8 +2,10 @@ package mcpbridge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -28,11 +30,17 @@ func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) (_ []by
 	if base.Meta != nil {
 		b = append(append(append(b, `"_meta":`...), encode(base.Meta)...), ',')
 	}
-	b = append(b, `"content":[{"type":"text","text":`...)
-	b, _ = jsontext.AppendQuote(b, r.Text) // the error is that of bytes which are not UTF-8, for which U+FFFD stands there
-	b = append(b, '}')
-	for _, image := range r.Images {
-		b = append(append(b, ','), encode(mcp.NewImageContent(image.Data, image.MIMEType))...)
+	b = append(b, `"content":[`...)
+	if r.Text != "" || len(r.Content) == 0 {
+		b = append(b, `{"type":"text","text":`...)
+		b, _ = jsontext.AppendQuote(b, r.Text) // the error is that of bytes which are not UTF-8, for which U+FFFD stands there
+		b = append(b, '}')
+	}
+	for i, content := range r.Content {
+		if i > 0 || r.Text != "" {
+			b = append(b, ',')
+		}
+		b = append(b, encode(content.block())...)
 	}
 	b = append(b, ']')
 	if r.IsError {
@@ -50,6 +58,21 @@ func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) (_ []by
 		}
 	}
 	return endResult(append(b, '}')), nil
+}
+
+// block is the content as the protocol has it.
+func (c Content) block() mcp.Content {
+	switch {
+	case c.URI != "" && c.Text != "":
+		return mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text})
+	case c.URI != "" && c.Data != "":
+		return mcp.NewEmbeddedResource(mcp.BlobResourceContents{URI: c.URI, MIMEType: c.MIMEType, Blob: c.Data})
+	case c.URI != "":
+		return mcp.NewResourceLink(c.URI, cmp.Or(c.Name, c.URI), "", c.MIMEType)
+	case strings.HasPrefix(c.MIMEType, "audio/"):
+		return mcp.NewAudioContent(c.Data, c.MIMEType)
+	}
+	return mcp.NewImageContent(c.Data, c.MIMEType)
 }
 
 // question is a result that asks.

@@ -160,10 +160,12 @@ func (o *Outcome) Changed() []FileOutcome {
 	return changed
 }
 
-// Content is a part of a result beside its text.
+// Content is a part of a result beside its text: an image or audio by its MIME type, or, where it has a URI, a resource:
+// its text, or its data, or where it has neither a link to it under a name.
 type Content struct {
-	MIMEType string
-	Data     []byte
+	MIMEType        string
+	Data            []byte
+	URI, Name, Text string
 }
 
 // Result is what goes back to the client.
@@ -303,6 +305,8 @@ type Spec struct {
 	ReadOnly                 bool
 	Idempotent               bool
 	OpenWorld                bool
+	// Asks: the tool is of no use to a client that cannot ask its user.
+	Asks bool
 	// Selects marks the tool that makes selections; pipelined calls behind it wait for it.
 	Selects bool
 }

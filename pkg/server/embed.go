@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -56,12 +57,18 @@ type Handler struct {
 	// Touches names the files that a call changes, by the paths in its arguments: the gate judges them before the handler
 	// runs, and what became of them is recorded after it. Nil: it changes none, and each call is recorded as that.
 	Touches func(arguments map[string]any) []string
+	// Asks: the tool is of no use where the client's user cannot be asked (ClientOf, Client.Ask). Clients that cannot do it
+	// are told so as the protocol has it. Only for a class of hooks.Safe.
+	Asks bool
 }
 
 // AddHandler governs an existing handler. It works under an intent, within its scope as far as Touches tells, and every
 // call of it that is not safe is in the ledger. What a handler does by itself cannot be held as the shipped tools are: see
 // tools.NewHandlerTool.
 func (s *Server) AddHandler(h Handler) error {
+	if h.Asks && h.Class != hooks.Safe {
+		return fmt.Errorf("the tool %q cannot depend on questions: only calls that change nothing can be made again with the answer", h.Tool.Name)
+	}
 	definition, err := mcpbridge.DefinitionOf(h.Tool)
 	if err != nil {
 		return err
@@ -71,20 +78,25 @@ func (s *Server) AddHandler(h Handler) error {
 			Name: definition.Name, Title: definition.Title, Description: definition.Description, Class: h.Class,
 			InputSchema: definition.InputSchema, OutputSchema: definition.OutputSchema,
 			ReadOnly: h.Class == hooks.Safe && definition.ReadOnly, Idempotent: definition.Idempotent, OpenWorld: definition.OpenWorld,
+			Asks: h.Asks,
 		},
 		Touches: h.Touches,
 		Run: func(ctx context.Context, arguments json.RawMessage) (hooks.Result, error) {
 			answer, err := mcpbridge.CallForeign(ctx, h.Handle, definition.Name, arguments)
+			if errors.Is(err, ErrUnanswered) {
+				ClientOf(ctx).unanswered = true
+				return hooks.Result{Text: err.Error()}, nil
+			}
 			if err != nil {
 				return hooks.Result{}, err
 			}
 			result := hooks.Result{Text: answer.Text, Structured: answer.Structured, IsError: answer.IsError}
-			for _, image := range answer.Images {
-				data, err := base64.StdEncoding.DecodeString(image.Data)
+			for _, c := range answer.Content {
+				data, err := base64.StdEncoding.DecodeString(c.Data)
 				if err != nil {
 					return result, err
 				}
-				result.Content = append(result.Content, hooks.Content{MIMEType: image.MIMEType, Data: data})
+				result.Content = append(result.Content, hooks.Content{MIMEType: c.MIMEType, Data: data, URI: c.URI, Name: c.Name, Text: c.Text})
 			}
 			return result, nil
 		},

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
@@ -28,9 +29,9 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 		Name: Name, Title: "orchestra-mcp", Version: s.options.Version,
 		Instructions:      func() string { return protocolText(s.available()) },
 		Handler:           (*reader)(s),
-		Prompts:           s.prompts(),
-		Resources:         s.resources(),
-		ResourceTemplates: s.resourceTemplates(),
+		Prompts:           slices.Concat(s.prompts(), s.offered.prompts),
+		Resources:         slices.Concat(s.resources(), s.offered.resources),
+		ResourceTemplates: slices.Concat(s.resourceTemplates(), s.offered.templates),
 		Complete:          s.complete,
 		Disconnected:      s.sessions.Disconnect,
 		Busy:              s.jobs.Holds,
@@ -49,7 +50,7 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
 		InputSchema: spec.InputSchema, OutputSchema: spec.OutputSchema,
 		ReadOnly: spec.ReadOnly, Destructive: spec.Class == hooks.Destructive || spec.Class == "",
-		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, App: appOf(spec),
+		Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, Asks: spec.Asks, App: appOf(spec),
 	}
 }
 
@@ -85,9 +86,14 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 		if turn.Wait(ctx) != nil {
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
+		client := &Client{call: call, class: spec.Class}
+		ctx = context.WithValue(ctx, clientKey{}, client)
 		r := s.engine.Do(ctx, hooks.Request{
 			Tool: call.Tool, Arguments: s.arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
 		})
+		if client.unanswered {
+			return mcpbridge.Result{Unanswered: true}
+		}
 		result := s.resultOf(r)
 		result.Meta = s.viewMeta(ctx, call, turn.Caller(), r)
 		return result
@@ -103,7 +109,9 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	}
 	result := mcpbridge.Result{Text: r.Text, Structured: r.Structured, Checked: r.Encoded(), IsError: r.IsError}
 	for _, c := range r.Content {
-		result.Images = append(result.Images, mcpbridge.Image{MIMEType: c.MIMEType, Data: base64.StdEncoding.EncodeToString(c.Data)})
+		result.Content = append(result.Content, mcpbridge.Content{
+			MIMEType: c.MIMEType, Data: base64.StdEncoding.EncodeToString(c.Data), URI: c.URI, Name: c.Name, Text: c.Text,
+		})
 	}
 	return result
 }

@@ -46,39 +46,49 @@ type handlerTool struct {
 	files   *Files
 	handler Handler
 	whole   *jsonschema.Resolved
-	names   []string // of the handler's own arguments
+	own     *jsonschema.Resolved // as the handler declares it
+	names   []string             // of the handler's own arguments
 }
 
-// read reads the schema of the handler's own arguments, and adds those of every tool that changes something.
+// read reads the schema of the handler's own arguments, and adds those of every tool that changes something. What it demands
+// besides is listed as it stands, and holds for its own arguments alone: allOf and the like can speak of all that there are.
 func (t *handlerTool) read(own json.RawMessage) error {
+	if len(own) == 0 {
+		own = json.RawMessage(`{"type":"object"}`)
+	}
 	var s jsonschema.Schema
-	if len(own) > 0 {
-		if err := json.Unmarshal(own, &s); err != nil {
-			return err
-		}
+	listed := map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(own, &s), json.Unmarshal(own, &listed)); err != nil {
+		return err
 	}
 	shared, err := schema.Of(reflect.TypeFor[changeArgs](), nil)
 	if err != nil {
 		return err
 	}
 	t.names = slices.Collect(maps.Keys(s.Properties))
-	all := map[string]any{}
+	all := map[string]json.RawMessage{}
 	for name, property := range shared.Schema().Properties {
-		all[name] = property
+		all[name] = schema.JSON(property)
 	}
-	for name, property := range s.Properties {
-		all[name] = property
+	if properties := listed["properties"]; properties != nil {
+		if err := json.Unmarshal(properties, &all); err != nil {
+			return err
+		}
 	}
-	encoded := schema.JSON(struct {
-		Defs       any            `json:"$defs,omitempty"`
-		Additional bool           `json:"additionalProperties"`
-		Properties map[string]any `json:"properties"`
-		Required   []string       `json:"required,omitempty"`
-		Type       string         `json:"type"`
-	}{s.Defs, false, all, s.Required, "object"})
+	listed["type"], listed["additionalProperties"], listed["properties"] = json.RawMessage(`"object"`), json.RawMessage("false"), schema.JSON(all)
+	encoded := schema.JSON(listed)
 	t.handler.Spec.InputSchema = func() json.RawMessage { return encoded }
+	if t.own, err = s.Resolve(nil); err != nil {
+		return err
+	}
 	var whole jsonschema.Schema
-	if err := json.Unmarshal(encoded, &whole); err != nil {
+	names := map[string]json.RawMessage{}
+	for _, keyword := range []string{"$defs", "definitions", "additionalProperties", "properties", "type"} {
+		if listed[keyword] != nil {
+			names[keyword] = listed[keyword]
+		}
+	}
+	if err := json.Unmarshal(schema.JSON(names), &whole); err != nil {
 		return err
 	}
 	t.whole, err = whole.Resolve(nil)
@@ -106,7 +116,11 @@ func (t *handlerTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 			own[name], c.values[name] = value, v
 		}
 	}
-	if err := t.whole.Validate(given); err != nil {
+	err = t.whole.Validate(given)
+	if err == nil {
+		err = t.own.Validate(c.values)
+	}
+	if err != nil {
 		return nil, invalid(t.handler.Spec.Name, []string{err.Error()})
 	}
 	c.own, err = json.Marshal(own)

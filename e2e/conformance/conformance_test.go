@@ -1,0 +1,151 @@
+package conformance_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
+
+// The eras of the protocol, by the revisions that the suite knows of them.
+const (
+	initialize = "2025-11-25"
+	modern     = "2026-07-28"
+)
+
+func revisions() []string { return []string{initialize, modern} }
+
+// TestConformanceOfEmbedded looks at all scenarios: each passes, or fails as expected_test.go says and in no other check.
+func TestConformanceOfEmbedded(t *testing.T) {
+	t.Parallel()
+	needsSuite(t)
+	server := embedded(t)
+	for _, revision := range revisions() {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			found := runs(t, server.address, revision)
+			expected := expectedOf(revision)
+			for name, s := range found {
+				t.Run(name, func(t *testing.T) { s.judge(t, expected[name]) })
+			}
+			for name := range expected {
+				check.That(t, found[name].output != "", "the suite has no scenario %s, of which something is expected", name)
+			}
+		})
+	}
+	t.Cleanup(func() { server.judge(t) })
+}
+
+// TestConformanceOfProgram looks at the scenarios that apply to a server which offers nothing for the suite.
+func TestConformanceOfProgram(t *testing.T) {
+	t.Parallel()
+	needsSuite(t)
+	address := shipped(t)
+	for _, revision := range revisions() {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			found := runs(t, address, revision)
+			for _, name := range withoutFixtures(revision) {
+				t.Run(name, func(t *testing.T) {
+					s, ran := found[name]
+					check.Must(t, ran, "the suite has no such scenario")
+					s.judge(t, fixturesOf(name))
+				})
+			}
+		})
+	}
+}
+
+// judge holds a scenario to what is expected to fail in it, both ways.
+func (s scenario) judge(t *testing.T, expected exception) {
+	t.Helper()
+	checks := slices.Sorted(slices.Values(expected.checks))
+	for _, id := range s.failed {
+		check.That(t, slices.Contains(checks, id), "%s failed:\n%s", id, s.output)
+	}
+	for _, id := range checks {
+		check.That(t, slices.Contains(s.failed, id), "%s passes, and is expected to fail (%s): take it out of expected_test.go", id, expected.why)
+	}
+}
+
+func needsSuite(t *testing.T) {
+	t.Helper()
+	if _, err := suite(); err != nil {
+		check.Must(t, os.Getenv("CI") == "", "%v", err)
+		t.Skip(err)
+	}
+}
+
+// patience is longer than a start or an end takes, on a busy machine too.
+const patience = time.Minute
+
+// shipped starts the program.
+func shipped(t *testing.T) (address string) {
+	t.Helper()
+	dir, home := workspace(t), t.TempDir()
+	cmd := exec.Command(program, "serve", "--workspace", dir, "--transport", "http", "--listen", "127.0.0.1:0")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "TMPDIR=" + t.TempDir()}
+	said := &announcement{ready: make(chan [2]string, 1)}
+	cmd.Stderr = said
+	check.OK(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case err := <-ended:
+			check.NoError(t, err)
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			t.Error("the server does not end")
+		}
+	})
+	select {
+	case at := <-said.ready:
+		return withToken(t, at[0], at[1])
+	case <-time.After(patience):
+		t.Fatal("the server did not say where it listens")
+	}
+	return ""
+}
+
+// workspace makes one with an intent.
+func workspace(t *testing.T) string {
+	dir := t.TempDir()
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".orchestration"), 0o755))
+	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    name: Conform\n    owned_scope: [\"src/**\"]\n")
+	return dir
+}
+
+// announcement is a server's standard error.
+type announcement struct {
+	ready chan [2]string // address and token
+	text  bytes.Buffer
+}
+
+func (a *announcement) Write(p []byte) (int, error) {
+	a.text.Write(p)
+	var url, token string
+	for line := range strings.Lines(a.text.String()) {
+		if said, ok := strings.CutPrefix(line, "bearer token: "); ok {
+			token = strings.TrimSpace(said)
+		}
+		if said, ok := strings.CutPrefix(line, "listening on "); ok && strings.HasSuffix(said, "\n") {
+			url = strings.TrimSpace(said)
+		}
+	}
+	if url != "" && token != "" {
+		select {
+		case a.ready <- [2]string{url, token}:
+		default:
+		}
+	}
+	return len(p), nil
+}

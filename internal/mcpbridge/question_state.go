@@ -1,0 +1,90 @@
+package mcpbridge
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	// stateOfAnswers begins a requestState that carries the answers to a tool's questions.
+	stateOfAnswers = "answers."
+	// answersLast is how long it is good for.
+	answersLast = time.Hour
+)
+
+// sealed is what such a state carries. It holds for one call of one principal, made again and again; only the server that
+// made it takes it.
+type sealed struct {
+	Principal string                     `json:"principal"`
+	Call      []byte                     `json:"call"`
+	Until     time.Time                  `json:"until"`
+	Answers   map[string]json.RawMessage `json:"answers"`
+}
+
+// seal makes the state of a call that is to be made again. No two are the same.
+func (s *Server) seal(r *request, answers map[string]json.RawMessage) (string, error) {
+	payload := encode(sealed{r.caller.Principal, callDigest(r.call), time.Now().Add(answersLast), answers})
+	state := stateOfAnswers + base64.RawURLEncoding.EncodeToString(payload) + "." + base64.RawURLEncoding.EncodeToString(s.mac(payload))
+	if len(state) > MaxState {
+		return "", fmt.Errorf("the answers to a tool's questions take more than %d bytes", MaxState)
+	}
+	return state, nil
+}
+
+// unseal takes the answers out of the state that a call has brought along, if it is one of these. A changed one, one of
+// another call or principal, and an old one are errors.
+func (s *Server) unseal(r *request) error {
+	resumed := r.call.Resumed
+	if resumed == nil {
+		return nil
+	}
+	state, ours := strings.CutPrefix(resumed.State, stateOfAnswers)
+	if !ours {
+		return nil
+	}
+	encoded, mac, _ := strings.Cut(state, ".")
+	payload, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil {
+		return errors.New("it was changed")
+	}
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(mac)
+	if err != nil || !hmac.Equal(sum, s.mac(payload)) {
+		return errors.New("it was changed, or another server made it")
+	}
+	var read sealed
+	switch err := json.Unmarshal(payload, &read); {
+	case err != nil:
+		return err
+	case read.Principal != r.caller.Principal || !slices.Equal(read.Call, callDigest(r.call)):
+		return errors.New("it is of another call")
+	case time.Now().After(read.Until):
+		return errors.New("it has expired")
+	}
+	resumed.State, resumed.carried = "", read.Answers // which is nobody else's business
+	return nil
+}
+
+func (s *Server) mac(payload []byte) []byte {
+	h := hmac.New(sha256.New, s.stateKey)
+	h.Write(payload)
+	return h.Sum(nil)
+}
+
+// callDigest is the same for a call that is made again, however its client writes the arguments.
+func callDigest(c *Call) []byte {
+	arguments := jsontext.Value(slices.Clone(c.Arguments))
+	_ = arguments.Canonicalize() // what cannot be is compared as it was sent
+	h := sha256.New()
+	h.Write(encode(c.Tool))
+	h.Write(arguments)
+	return h.Sum(nil)
+}

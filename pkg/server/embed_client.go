@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+)
+
+// Client is who made the call that a tool runs for.
+type Client struct {
+	call       mcpbridge.Call
+	class      hooks.Class
+	unanswered bool
+}
+
+type clientKey struct{}
+
+// ClientOf is the client of the call whose context that is. Where no client made it (Server.Do), nobody listens, and nobody
+// can be asked.
+func ClientOf(ctx context.Context) *Client {
+	if c, ok := ctx.Value(clientKey{}).(*Client); ok {
+		return c
+	}
+	return &Client{}
+}
+
+// Progress tells how far the call is, to a client that asked for it. A total of 0 means unknown. It waits while the client
+// does not read.
+func (c *Client) Progress(message string, done, total float64) {
+	if c.call.Progress != nil {
+		c.call.Progress(message, done, total)
+	}
+}
+
+// A Question is a form for the client's user, and a Reply what became of it.
+type (
+	Question = mcpbridge.Question
+	Reply    = mcpbridge.Reply
+)
+
+var (
+	// ErrUnanswered is what Client.Ask returns where the answer comes with the call's repetition. The handler is to return it.
+	ErrUnanswered = mcpbridge.ErrUnanswered
+	// ErrCannotAsk is what Client.Ask returns where nobody can be asked.
+	ErrCannotAsk = mcpbridge.ErrCannotAsk
+)
+
+// Ask puts a form to the client's user and waits for the answer. The key names the question within the call.
+//
+// What comes back is the client's word: it may not have asked anybody. It is never an approval; those are the operator's.
+//
+// A client of 2026-07-28 is asked by the call's result, and makes the call again with the answers: the handler runs from its
+// beginning each time, and Ask returns those that are there already. So that nothing is done twice, this is for tools of
+// class hooks.Safe; in others, and where the client has not declared that it shows forms, it is ErrCannotAsk.
+func (c *Client) Ask(ctx context.Context, key string, q Question) (Reply, error) {
+	if c.call.Ask == nil || c.call.Caller.Modern && c.class != hooks.Safe {
+		return Reply{}, ErrCannotAsk
+	}
+	return c.call.Ask(ctx, key, q)
+}
