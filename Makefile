@@ -43,6 +43,7 @@ machines:
 clients:
 	npm --prefix e2e/clients ci
 	npm --prefix e2e/agents ci
+	npm --prefix e2e/conformance ci
 
 # The parsers of pkg/mutation, from C to WebAssembly (README.md beside build.sh).
 GRAMMARS = pkg/mutation/internal/treesitter/build/build.sh

@@ -159,7 +159,9 @@ func offerPrompts(t *testing.T, srv *server.Server) {
 	}
 	add := func(p mcp.Prompt, get func(arguments map[string]string) *mcp.GetPromptResult) {
 		p.Description = "For the conformance suite."
-		check.OK(t, srv.AddPrompt(p, func(_ context.Context, r mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return get(r.Params.Arguments), nil }))
+		check.OK(t, srv.AddPrompt(p, func(_ context.Context, r mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return get(r.Params.Arguments), nil
+		}))
 	}
 	add(mcp.NewPrompt("test_simple_prompt"), func(map[string]string) *mcp.GetPromptResult {
 		return says(mcp.NewTextContent("This is a simple prompt for testing."))

@@ -176,8 +176,10 @@ func objection(dir, imported string) string {
 	return "imports point downwards"
 }
 
-// knowsMCPGo: the bridge, and the examples of embedders, who have tools of its own.
-func knowsMCPGo(dir string) bool { return dir == bridge || within(dir, "examples") || dir == "e2e/conformance" }
+// knowsMCPGo: the bridge, and the examples of embedders, who have tools of its own, as the conformance suite's fixtures are.
+func knowsMCPGo(dir string) bool {
+	return dir == bridge || within(dir, "examples") || dir == "e2e/conformance"
+}
 
 func isMCPGo(imported string) bool {
 	return imported == mcpGo || strings.HasPrefix(imported, mcpGo+"/")

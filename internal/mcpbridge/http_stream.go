@@ -214,7 +214,7 @@ func (s *callStream) begin() {
 	}
 	s.to.started = true
 	startEvents(s.to.w)
-	if s.kept != nil && s.primes && s.put([]byte("id: "+s.eventID(0)+"\ndata:\n\n")) {
+	if s.kept != nil && s.primes && s.put([]byte("id: "+s.eventID(0)+"\n"+resumeSoon+"data:\n\n")) {
 		s.written = true
 	}
 }
@@ -252,6 +252,9 @@ const (
 	maxKept   = 256
 	keptBytes = 16 << 20
 )
+
+// resumeSoon tells a client how long it should wait before it resumes a stream that it has lost: a second.
+const resumeSoon = "retry: 1000\n"
 
 // primingRevision is the first whose clients take an event without data, which tells them from where they can resume.
 // Earlier clients take it for a broken message.
