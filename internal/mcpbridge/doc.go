@@ -21,6 +21,9 @@
 //     connection or session that was asked, once, by what fits the form;
 //   - a call that waits for such an answer keeps no place that others need, nor does one that waits for an earlier
 //     call;
+//   - a tool's own question ([Call.Ask]) is answered by what fits its form; in 2026-07-28, where the answers come with the
+//     call's repetition, those that are not in it are taken from a state that this server has sealed, for this call and
+//     principal, or not at all;
 //   - what never becomes a call is a JSON-RPC error, and has no effect;
 //   - memory is bounded by the limits in [StdioOptions] and [HTTPOptions], whatever arrives.
 //

@@ -19,11 +19,16 @@ type (
 	ForeignHandler = func(ctx context.Context, request ForeignRequest) (*ForeignResult, error)
 
 	ForeignPrompt        = mcp.Prompt
-	ForeignPromptHandler = func(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
+	ForeignPromptRequest = mcp.GetPromptRequest
+	ForeignPromptResult  = mcp.GetPromptResult
+	ForeignPromptHandler = func(ctx context.Context, request ForeignPromptRequest) (*ForeignPromptResult, error)
 
 	ForeignResource         = mcp.Resource
 	ForeignResourceTemplate = mcp.ResourceTemplate
-	ForeignReader           func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error)
+	ForeignReadRequest      = mcp.ReadResourceRequest
+	ForeignContents         = mcp.ResourceContents
+	ForeignText             = mcp.TextResourceContents
+	ForeignReader           = func(ctx context.Context, request ForeignReadRequest) ([]ForeignContents, error)
 )
 
 // DefinitionOf reads a tool of mcp-go.
@@ -141,7 +146,7 @@ func PromptOf(p ForeignPrompt, get ForeignPromptHandler) Prompt {
 
 // ResourceOf is a resource of mcp-go with what reads it.
 func ResourceOf(r ForeignResource, read ForeignReader) Resource {
-	return Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, foreign: read.of()}
+	return Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, foreign: readerOf(read)}
 }
 
 // ResourceTemplateOf is a template of mcp-go, likewise.
@@ -149,10 +154,10 @@ func ResourceTemplateOf(t ForeignResourceTemplate, read ForeignReader) (Resource
 	if t.URITemplate == nil {
 		return Resource{}, fmt.Errorf("the resource template %q has no URI template", t.Name)
 	}
-	return Resource{URI: t.URITemplate.Raw(), Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType, foreign: read.of()}, nil
+	return Resource{URI: t.URITemplate.Raw(), Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType, foreign: readerOf(read)}, nil
 }
 
-func (read ForeignReader) of() func(context.Context, string, map[string][]string) ([]mcp.ResourceContents, error) {
+func readerOf(read ForeignReader) func(context.Context, string, map[string][]string) ([]mcp.ResourceContents, error) {
 	return func(ctx context.Context, uri string, variables map[string][]string) ([]mcp.ResourceContents, error) {
 		var request mcp.ReadResourceRequest
 		request.Method = "resources/read"

@@ -145,7 +145,9 @@ func (f *flight) later(key string, q Question, form *jsonschema.Resolved) (Reply
 	defer f.asking.Unlock()
 	if resumed := f.call.Resumed; resumed != nil {
 		result := resumed.others.get(key)
-		if result == nil {
+		if resumed.others.checkNames([]string{key}) != nil {
+			result = nil // it is there in another spelling too: two readers would see two answers
+		} else if result == nil {
 			result = resumed.carried[key]
 		}
 		if reply, err := readReply(result, form); result != nil && err == nil {

@@ -7,6 +7,9 @@
 //	err = srv.ServeStdio(ctx, os.Stdin, os.Stdout)
 //	err = errors.Join(err, srv.Close())
 //
-// Tools and hooks are added before serving. One Server may serve several transports at once, and several Servers, also in
+// AddHandler, AddPrompt, AddResource and AddResourceTemplate take what a program has that was written with mcp-go; the handler
+// of a tool meets its client through ClientOf. Of logging, sampling and roots there is nothing: 2026-07-28 has deprecated them.
+//
+// All of this is added before serving. One Server may serve several transports at once, and several Servers, also in
 // several processes, may share one workspace.
 package server
