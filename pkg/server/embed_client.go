@@ -11,6 +11,7 @@ import (
 type Client struct {
 	call       mcpbridge.Call
 	class      hooks.Class
+	leave      func() // the order of the session
 	unanswered bool
 }
 
@@ -48,6 +49,8 @@ var (
 
 // Ask puts a form to the client's user and waits for the answer. The key names the question within the call.
 //
+// While it waits, later calls of the session go on, unless this one may change something.
+//
 // What comes back is the client's word: it may not have asked anybody. It is never an approval; those are the operator's.
 //
 // A client of 2026-07-28 is asked by the call's result, and makes the call again with the answers: the handler runs from its
@@ -56,6 +59,9 @@ var (
 func (c *Client) Ask(ctx context.Context, key string, q Question) (Reply, error) {
 	if c.call.Ask == nil || c.call.Caller.Modern && c.class != hooks.Safe {
 		return Reply{}, ErrCannotAsk
+	}
+	if c.class == hooks.Safe { // as one that is put to the operator does
+		c.leave()
 	}
 	return c.call.Ask(ctx, key, q)
 }

@@ -179,3 +179,27 @@ func TestHandlersAsk(t *testing.T) {
 	r := b.server.Do(t.Context(), hooks.Request{Tool: "ask", Arguments: hooks.NoArguments()})
 	check.That(t, strings.Contains(r.Text, cannot), "nobody made the call: %s", r.Text)
 }
+
+// While a tool that changes nothing waits for the client's user, later calls of its session go on.
+func TestWhoIsAskedHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t))
+	check.OK(t, b.server.AddHandler(asking("ask", hooks.Safe)))
+	b.t.Cleanup(b.close)
+	asked, answer := make(chan bool), make(chan bool)
+	b.dial(legacy, &gosdk.ClientOptions{ElicitationHandler: func(context.Context, *gosdk.ElicitRequest) (*gosdk.ElicitResult, error) {
+		asked <- true
+		<-answer
+		return &gosdk.ElicitResult{Action: "decline"}, nil
+	}})
+	s := b.Selects("INT-001")
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.client.CallTool(t.Context(), &gosdk.CallToolParams{Name: "ask", Arguments: args{"session": s}})
+		done <- err
+	}()
+	<-asked
+	b.OK("write_to_file", args{"session": s, "path": "src/new.txt", "content": "meanwhile\n"})
+	close(answer)
+	check.NoError(t, <-done)
+}
