@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,9 @@ func runs(t *testing.T, address, revision string) map[string]scenario {
 	}
 	dir := t.TempDir()
 	args := append(slices.Clone(line[1:]), "server", "--url", address, "--suite", "all", "--spec-version", revision, "--output-dir", dir)
-	cmd := exec.CommandContext(t.Context(), line[0], args...)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, line[0], args...)
 	out, _ := cmd.CombinedOutput() // its exit code counts what is expected to fail as well
 	found := map[string]scenario{}
 	for part := range strings.SplitSeq(string(out), "\n=== Running scenario: ") {

@@ -26,11 +26,14 @@ func ClientOf(ctx context.Context) *Client {
 	return &Client{}
 }
 
-// Progress tells how far the call is, to a client that asked for it. A total of 0 means unknown. It waits while the client
-// does not read.
+// maxProgress is how much of a message about progress is sent, in characters.
+const maxProgress = 1000
+
+// Progress tells how far the call is, to a client that asked for it, in at most 1,000 characters. A total of 0 means unknown. It
+// waits while the client does not read.
 func (c *Client) Progress(message string, done, total float64) {
 	if c.call.Progress != nil {
-		c.call.Progress(message, done, total)
+		c.call.Progress(clip(message, maxProgress), done, total)
 	}
 }
 
