@@ -30,10 +30,10 @@ func TestConformanceOfEmbedded(t *testing.T) {
 	for _, revision := range revisions() {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			found := runs(t, server.address, revision)
-			expected := expectedOf(revision)
+			u := under{server.address, revision}
+			found, expected := u.all(t), expectedOf(revision)
 			for name, s := range found {
-				t.Run(name, func(t *testing.T) { s.judge(t, expected[name]) })
+				t.Run(name, func(t *testing.T) { u.judge(t, name, s, expected[name]) })
 			}
 			for name := range expected {
 				check.That(t, found[name].output != "", "the suite has no scenario %s, of which something is expected", name)
@@ -51,21 +51,29 @@ func TestConformanceOfProgram(t *testing.T) {
 	for _, revision := range revisions() {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			found := runs(t, address, revision)
+			u := under{address, revision}
+			found := u.all(t)
 			for _, name := range withoutFixtures(revision) {
 				t.Run(name, func(t *testing.T) {
 					s, ran := found[name]
 					check.Must(t, ran, "the suite has no such scenario")
-					s.judge(t, fixturesOf(name))
+					u.judge(t, name, s, fixturesOf(name))
 				})
 			}
 		})
 	}
 }
 
+// again is how often a scenario may be run anew, by itself: some give an answer no more than half a second, which a machine
+// with much to do does not always have. What is wrong is wrong each time.
+const again = 5
+
 // judge holds a scenario to what is expected to fail in it, both ways.
-func (s scenario) judge(t *testing.T, expected exception) {
+func (u under) judge(t *testing.T, name string, s scenario, expected exception) {
 	t.Helper()
+	for i := 0; i < again && s.differs(expected); i++ {
+		s = u.one(t, name)
+	}
 	check.That(t, s.passed > 0, "nothing was looked at:\n%s", s.output)
 	check.That(t, len(expected.checks) == 0 || expected.why != "" && expected.link != "", "what is expected to fail needs a reason and a link")
 	unexpected := slices.DeleteFunc(slices.Clone(s.failed), func(id string) bool { return slices.Contains(expected.checks, id) })
@@ -73,6 +81,11 @@ func (s scenario) judge(t *testing.T, expected exception) {
 	for _, id := range expected.checks {
 		check.That(t, slices.Contains(s.failed, id), "%s is expected to fail (%s), and did not: take it out of expected_test.go", id, expected.why)
 	}
+}
+
+// differs tells whether other checks failed than were expected to.
+func (s scenario) differs(expected exception) bool {
+	return !slices.Equal(s.failed, slices.Sorted(slices.Values(expected.checks)))
 }
 
 func needsSuite(t *testing.T) {

@@ -48,38 +48,46 @@ type scenario struct {
 	passed int
 }
 
-// runs lets all scenarios of a revision look at a server.
-func runs(t *testing.T, address, revision string) map[string]scenario {
+// under is a server that the suite looks at, by one revision.
+type under struct{ address, revision string }
+
+// all runs every scenario that the revision has.
+func (u under) all(t *testing.T) map[string]scenario {
 	t.Helper()
-	line, err := suite()
-	if err != nil {
-		check.Must(t, os.Getenv("CI") == "", "%v", err)
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	args := append(slices.Clone(line[1:]), "server", "--url", address, "--suite", "all", "--spec-version", revision, "--output-dir", dir)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, line[0], args...)
-	out, _ := cmd.CombinedOutput() // its exit code counts what is expected to fail as well
+	dir, out := u.run(t, "--suite", "all")
 	found := map[string]scenario{}
-	for part := range strings.SplitSeq(string(out), "\n=== Running scenario: ") {
+	for part := range strings.SplitSeq(out, "\n=== Running scenario: ") {
 		if name, said, ok := strings.Cut(part, " ===\n"); ok {
 			said, _, _ = strings.Cut(said, "\n=== SUMMARY ===")
-			found[name] = scenario{output: said}
+			found[name] = read(t, dir, name, said)
 		}
 	}
 	check.Must(t, len(found) > 0, "the suite ran nothing:\n%s", out)
-	for name, s := range found {
-		s.read(t, dir, name)
-		found[name] = s
-	}
 	return found
 }
 
-// read reads the checks of a scenario.
-func (s *scenario) read(t *testing.T, dir, name string) {
+// one runs a scenario by itself.
+func (u under) one(t *testing.T, name string) scenario {
 	t.Helper()
+	dir, out := u.run(t, "--scenario", name)
+	return read(t, dir, name, out)
+}
+
+func (u under) run(t *testing.T, what ...string) (results, out string) {
+	t.Helper()
+	line := check.Value(suite())(t)
+	results = t.TempDir()
+	args := slices.Concat(line[1:], []string{"server", "--url", u.address, "--spec-version", u.revision, "--output-dir", results}, what)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	said, _ := exec.CommandContext(ctx, line[0], args...).CombinedOutput() // its exit code counts what is expected to fail as well
+	return results, string(said)
+}
+
+// read reads the checks of a scenario.
+func read(t *testing.T, dir, name, output string) scenario {
+	t.Helper()
+	s := scenario{output: output}
 	files := check.Value(filepath.Glob(filepath.Join(dir, "server-"+name+"-2*", "checks.json")))(t)
 	check.Must(t, len(files) == 1, "the suite has no result of %s: %v\n%s", name, files, s.output)
 	var checks []struct {
@@ -97,4 +105,5 @@ func (s *scenario) read(t *testing.T, dir, name string) {
 		}
 	}
 	s.failed = slices.Sorted(maps.Keys(failed))
+	return s
 }
