@@ -26,7 +26,14 @@ func (o *Object) Read(members map[string]jsontext.Value, into any) (problems []s
 		value := members[f.name]
 		delete(unknown, f.name)
 		names = append(names, f.name)
-		if value == nil || value.Kind() == jsontext.KindNull {
+		if f.alias != "" {
+			delete(unknown, f.alias)
+			var problem string
+			if value, problem = f.either(value, members[f.alias]); problem != "" {
+				problems = append(problems, problem)
+			}
+		}
+		if missing(value) {
 			switch {
 			case f.required:
 				problems = append(problems, f.name+": it is missing")
@@ -41,6 +48,20 @@ func (o *Object) Read(members map[string]jsontext.Value, into any) (problems []s
 	}
 	maps.DeleteFunc(unknown, func(_ string, value jsontext.Value) bool { return value.Kind() == jsontext.KindNull })
 	return append(problems, strangers(unknown, names)...)
+}
+
+func missing(value jsontext.Value) bool { return value == nil || value.Kind() == jsontext.KindNull }
+
+// either is the value that stands under the name of a text, or under its alias.
+func (f *field) either(value, other jsontext.Value) (_ jsontext.Value, problem string) {
+	says := func(v jsontext.Value) string { text, _ := jsontext.AppendUnquote(nil, v); return string(text) }
+	switch {
+	case missing(other) || string(other) == `""`:
+		return value, ""
+	case !missing(value) && string(value) != `""` && (value.Kind() != other.Kind() || says(value) != says(other)):
+		return value, f.name + ": " + f.alias + " is another name for it, and says something else; give one of them"
+	}
+	return other, ""
 }
 
 // maxStrangers bounds the names that are looked at when more are given.

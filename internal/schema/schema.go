@@ -12,6 +12,11 @@
 //	default   the number that is meant where it is left out
 //	form      "object": nothing is said of what is in it
 //	optional  "true": not promised, although it is always there
+//	alias     another name that is taken for it, and not listed
+//	unlisted  "true": it is taken, but nobody is told
+//
+// One type has two schemas: all that is known of it (Schema), and what clients are told, who pay for every character of it
+// (Listed, Brief).
 //
 // {name} in a tag stands for a number that only the program knows (Numbers).
 package schema
@@ -59,6 +64,8 @@ type field struct {
 	name     string
 	index    []int
 	required bool
+	unlisted bool
+	alias    string
 	schema   *Schema
 }
 
@@ -113,7 +120,8 @@ func (o *Object) add(t reflect.Type, at []int) error {
 		if err != nil {
 			return fmt.Errorf("%v.%s: %w", t, f.Name, err)
 		}
-		o.fields = append(o.fields, field{name, index, !strings.HasPrefix(options, "omit") && f.Tag.Get("optional") == "", s})
+		required := !strings.HasPrefix(options, "omit") && f.Tag.Get("optional") == ""
+		o.fields = append(o.fields, field{name, index, required, f.Tag.Get("unlisted") != "", f.Tag.Get("alias"), s})
 	}
 	return nil
 }
@@ -202,11 +210,50 @@ func (o *Object) Schema() *Schema {
 	return s
 }
 
-// Closed is the object as one that has no other members, as arguments.
-func (o *Object) Closed() *Schema {
+// Listed is the object as arguments are listed: closed, and without the bounds of texts and lists, which are there against
+// misuse and which no call comes near that means well. Read holds to them.
+func (o *Object) Listed() *Schema {
 	s := o.Schema()
 	s.Additional = false
+	for _, f := range o.fields {
+		if f.unlisted {
+			delete(s.Properties, f.name)
+			continue
+		}
+		s.Properties[f.name] = f.schema.unbounded()
+	}
 	return s
+}
+
+func (s *Schema) unbounded() *Schema {
+	c := *s
+	c.MinLength, c.MaxLength, c.MinItems, c.MaxItems, c.Minimum, c.Pattern = nil, nil, nil, nil, nil, ""
+	if c.Items != nil {
+		c.Items = c.Items.unbounded()
+	}
+	return &c
+}
+
+// Brief is the object as results are listed: its members by name, with their types but for texts, and the names of what items
+// of lists promise. What fits Schema fits it.
+func (o *Object) Brief() *Schema {
+	whole := o.Schema()
+	s := &Schema{Properties: map[string]*Schema{}, Required: whole.Required} // the type is that of the whole result
+	for _, name := range whole.Required {
+		s.Properties[name] = whole.Properties[name].brief()
+	}
+	return s
+}
+
+func (s *Schema) brief() *Schema {
+	c := &Schema{}
+	if s.Type != "string" {
+		c.Type = s.Type
+	}
+	if s.Items != nil && s.Items.Required != nil {
+		c.Items = &Schema{Type: "object", Required: s.Items.Required}
+	}
+	return c
 }
 
 // JSON encodes a schema, of this package or another's.

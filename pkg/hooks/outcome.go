@@ -296,12 +296,14 @@ func (s Schema) JSON() json.RawMessage {
 	return s()
 }
 
-// Spec is what tools/list says of a tool. OutputSchema may be nil.
+// Spec is what tools/list says of a tool. OutputSchema may be nil; ResultSchema is all that is known of a success, of which
+// the list tells the least, or nil.
 type Spec struct {
 	Name, Title, Description string
 	Class                    Class
 	InputSchema              Schema
 	OutputSchema             Schema
+	ResultSchema             Schema
 	ReadOnly                 bool
 	Idempotent               bool
 	OpenWorld                bool

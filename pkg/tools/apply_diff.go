@@ -7,16 +7,15 @@ import (
 
 type diffArgs struct {
 	fileArgs
-	Diff string `json:"diff" doc:"One or more SEARCH/REPLACE blocks, or a unified diff of this one file."`
+	Diff string `json:"diff"`
 }
 
 func applyDiff(files *Files) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "apply_diff", Title: "Apply a diff to a file",
-		Description: "Change parts of an existing file with SEARCH/REPLACE blocks or a unified diff. All blocks apply or none. " +
-			"Each block:\n<<<<<<< SEARCH\n:start_line:N\n-------\nexact lines now in the file\n=======\nlines to put there\n>>>>>>> REPLACE\n" +
-			":start_line: may be left out where the text stands only once. Needs a selected intent whose scope covers the path. " +
-			"The error of a block that does not match shows the nearest lines with their numbers.",
+		Name: "apply_diff", Title: "Apply a diff",
+		Description: "Change parts of a file with SEARCH/REPLACE blocks, all or none, or with a unified diff. A block:\n" +
+			"<<<<<<< SEARCH\n:start_line:N\n-------\nexact present lines\n=======\nnew lines\n>>>>>>> REPLACE\n" +
+			":start_line: may be left out where the text stands once. The path must be in the selected intent's scope.",
 	}
 	return fileTool(files, spec, hooks.KnowsBySearch, func(effect *hooks.FileEffect, before string, a diffArgs) (string, []string, error) {
 		result, err := edit.ApplyDiff(before, a.Diff, files.Match)

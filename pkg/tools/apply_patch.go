@@ -18,15 +18,15 @@ const maxPatchSections = 500
 type patchArgs struct {
 	changeArgs
 	previewArg
-	Patch string `json:"patch" doc:"The whole patch."`
+	Patch string `json:"patch"`
 }
 
 func applyPatch(files *Files) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "apply_patch", Title: "Apply a patch to several files", Class: hooks.Destructive,
-		Description: "Add, update, move and delete several files at once: all of them or none. Format:\n*** Begin Patch\n*** Add File: path\n+line\n" +
-			"*** Update File: path\n*** Move to: new/path\n@@ optional line of context\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n" +
-			"Every path must be in the scope of the selected intent. A file can be deleted only after read_file delivered it.",
+		Name: "apply_patch", Title: "Patch several files", Class: hooks.Destructive,
+		Description: "Add, update, move and delete files at once, all or none:\n*** Begin Patch\n*** Add File: path\n+line\n" +
+			"*** Update File: path\n*** Move to: new/path\n@@ optional context\n context\n-old line\n+new line\n*** Delete File: path\n*** End Patch\n" +
+			"Paths must be in the selected intent's scope. Read a file before you delete it.",
 	}
 	return define[patchArgs, patchResult](spec, func(call *hooks.Call, args patchArgs) (hooks.Targeted, error) {
 		patch, err := edit.ParsePatch(args.Patch)

@@ -85,7 +85,7 @@ type jobList struct {
 }
 
 func listCommands(d *Commands) hooks.Tool {
-	spec := looking("list_commands", "List background commands", "List the commands of this session in the background: those that run, and the last that ended.")
+	spec := looking("list_commands", "List commands", "This session's commands in the background: those that run, and the last that ended.")
 	return respond[sessionArg, jobList](spec, func(_ context.Context, call *hooks.Call, _ sessionArg) (*reply, error) {
 		own, err := d.jobOwner(call)
 		if err != nil {
@@ -107,15 +107,15 @@ func listCommands(d *Commands) hooks.Tool {
 
 type stopCommandArgs struct {
 	sessionArg
-	CommandID string `json:"command_id" is:"name" doc:"As execute_command or list_commands gave it."`
+	CommandID string `json:"command_id" is:"name"`
 }
 
 // stopCommand needs no intent, as the other tools of class governance: what was started can be ended whatever has become of
 // its intent. Its record is that of the command's end.
 func stopCommand(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "stop_command", Title: "End a background command", Class: hooks.Governance, Idempotent: true,
-		Description: "End a command of this session in the background, with every process that it left: asked with SIGTERM, then killed. Answers when nothing is left of it.",
+		Name: "stop_command", Title: "End a command", Class: hooks.Governance, Idempotent: true,
+		Description: "End a command in the background with all its processes. Answers when nothing is left of it.",
 	}
 	return respond[stopCommandArgs, jobView](spec, func(ctx context.Context, call *hooks.Call, a stopCommandArgs) (*reply, error) {
 		own, err := d.jobOwner(call)

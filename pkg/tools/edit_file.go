@@ -7,17 +7,17 @@ import (
 
 type editArgs struct {
 	fileArgs
-	OldString  string `json:"old_string" doc:"The exact text now in the file."`
-	NewString  string `json:"new_string" doc:"The text to put there."`
-	Expected   int    `json:"expected_replacements,omitempty" min:"1" default:"1" doc:"How often old_string stands in the file."`
-	ReplaceAll bool   `json:"replace_all,omitempty" doc:"Replace every occurrence."`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	Expected   int    `json:"expected_replacements,omitempty" min:"1" default:"1"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
 }
 
 func editFile(files *Files, name string) hooks.Tool {
 	spec := hooks.Spec{
-		Name: name, Title: "Replace text in a file",
-		Description: "Replace old_string by new_string in an existing file. old_string must be the exact text, with enough lines around it " +
-			"to stand only once, unless expected_replacements or replace_all says otherwise. Needs a selected intent whose scope covers the path.",
+		Name: name, Title: "Edit a file",
+		Description: "Replace old_string by new_string in a file. old_string is exact, and stands once, unless " +
+			"expected_replacements or replace_all says otherwise. The path must be in the selected intent's scope.",
 	}
 	return fileTool(files, spec, hooks.KnowsBySearch, func(effect *hooks.FileEffect, before string, a editArgs) (string, []string, error) {
 		result, err := edit.Replace(before, a.OldString, a.NewString, a.Expected, a.ReplaceAll)

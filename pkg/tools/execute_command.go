@@ -26,11 +26,11 @@ import (
 
 type commandArgs struct {
 	changeArgs
-	Command    string `json:"command" min:"1" max:"{line}" doc:"The line for the shell."`
-	Cwd        string `json:"cwd,omitempty" is:"path" doc:"The directory to run in, relative to the workspace root."`
-	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds until it is ended, at most {timeout}; in the background a day."`
-	Background bool   `json:"background,omitempty" doc:"For servers and watchers: answer as soon as it runs, and leave it running."`
-	Staged     bool   `json:"staged,omitempty" doc:"Answer with a diff of what it did, and change nothing until commit_staged."`
+	Command    string `json:"command" min:"1" max:"{line}"`
+	Cwd        string `json:"cwd,omitempty" is:"path" doc:"Default: the root."`
+	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds, at most {timeout}."`
+	Background bool   `json:"background,omitempty" doc:"For servers and watchers."`
+	Staged     bool   `json:"staged,omitempty" doc:"Only show the diff, for commit_staged."`
 }
 
 const (
@@ -47,12 +47,10 @@ type commandTool struct {
 
 func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "execute_command", Title: "Run a shell command", Class: hooks.Destructive, OpenWorld: true,
-		Description: "Run a command line in a shell, in the workspace root or in cwd. Needs a selected intent. Standard input is empty. " +
-			"A non-zero exit and a timeout are results, not errors. Long output comes as head and tail; read_command_output has the whole. " +
-			"No process of the command outlives the call, unless background is true: then the answer comes when it has started, list_commands and stop_command manage it, " +
-			"and it ends with the server, with its intent, or after a day. Where a lost connection would end it, a command that takes longer than " +
-			fmt.Sprint(int(HandOverTime.Seconds())) + " seconds goes on in the background by itself: the answer then says running, and has its command_id.",
+		Name: "execute_command", Title: "Run a command", Class: hooks.Destructive, OpenWorld: true,
+		Description: "Run a shell line. Needs a selected intent. Standard input is empty. A non-zero exit and a timeout are results, not errors. " +
+			"read_command_output has all of a long output. Nothing of it outlives the call, unless background is true: " +
+			"then it ends by stop_command, with its intent or the server, or after a day.",
 	}
 	if commands.probe == nil {
 		commands.probe = &stageProbe{}

@@ -15,7 +15,7 @@ type fileArgs struct {
 	filePath
 	changeArgs
 	previewArg
-	ExpectedHash string `json:"expected_content_hash,omitempty" is:"word" doc:"sha256:… of the whole file as you last saw it; the call is refused if the file is anything else."`
+	ExpectedHash string `json:"expected_content_hash,omitempty" is:"word"`
 }
 
 func (a fileArgs) shared() fileArgs { return a }
@@ -49,18 +49,15 @@ func (c *fileCall) Effects() hooks.Effects {
 }
 
 func (c *fileCall) resolve(args fileArgs, knowledge hooks.Knowledge) error {
-	requested, err := args.path()
-	if err != nil {
-		return err
-	}
 	expected := workspace.Hash("")
 	if args.ExpectedHash != "" {
+		var err error
 		if expected, err = workspace.ParseHash(args.ExpectedHash); err != nil {
 			return refusal.Newf(refusal.InvalidArguments, "expected_content_hash: %v.", err).
 				Suggest("Pass the content_hash that read_file gave, or leave expected_content_hash out.")
 		}
 	}
-	c.target, c.effect = c.files.target(requested)
+	c.target, c.effect = c.files.target(args.Path)
 	c.preview = args.Preview
 	c.effect.Knowledge, c.effect.ExpectedHash = knowledge, string(expected)
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 func getActiveIntent(n *Intents) hooks.Tool {
-	spec := looking("get_active_intent", "Show the selected intent", "Show which intent this session works under, its scope and context, and how long the session lives.")
+	spec := looking("get_active_intent", "Selected intent", "The intent that this session works under: scope, context, how long it lives.")
 	return respond[sessionArg, sessionView](spec, func(ctx context.Context, call *hooks.Call, a sessionArg) (*reply, error) {
 		set, err := declared(n.Store)
 		if err != nil {
@@ -35,7 +35,7 @@ func getActiveIntent(n *Intents) hooks.Tool {
 
 type listIntentsArgs struct {
 	sessionArg
-	Status string `json:"status,omitempty" enum:"TODO,PENDING,IN_PROGRESS,BLOCKED,DONE,COMPLETED" doc:"Only intents of this status."`
+	Status string `json:"status,omitempty" enum:"TODO,PENDING,IN_PROGRESS,BLOCKED,DONE,COMPLETED"`
 }
 
 type intentView struct {
@@ -52,7 +52,7 @@ type intentList struct {
 }
 
 func listIntents(n *Intents) hooks.Tool {
-	spec := looking("list_intents", "List the declared intents", "List the intents that the operator declared: id, name, status, and the paths that each owns.")
+	spec := looking("list_intents", "List intents", "The intents that the operator declared: id, name, status, owned_scope.")
 	return respond[listIntentsArgs, intentList](spec, func(_ context.Context, _ *hooks.Call, a listIntentsArgs) (*reply, error) {
 		set, err := declared(n.Store)
 		if err != nil {

@@ -16,9 +16,8 @@ const listCap = 2000
 
 type listArgs struct {
 	sessionArg
-	Path string `json:"path,omitempty" is:"path" doc:"The directory, relative to the workspace root; the root if left out."`
-	pathAlias
-	Recursive bool `json:"recursive,omitempty" doc:"Also list what is below subdirectories."`
+	Path      string `json:"path,omitempty" alias:"file_path" is:"path" doc:"Default: the root."`
+	Recursive bool   `json:"recursive,omitempty"`
 }
 
 type listEntry struct {
@@ -33,22 +32,18 @@ type listResult struct {
 }
 
 func listFiles(files *Files) hooks.Tool {
-	spec := looking("list_files", "List files", "List a directory of the workspace, without what .gitignore hides. With recursive, everything below it.")
+	spec := looking("list_files", "List files", "List a directory of the workspace, without what .gitignore hides.")
 	return define[listArgs, listResult](spec, func(_ *hooks.Call, args listArgs) (hooks.Targeted, error) {
-		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
+		return files.lookAt(args.Path, func(ctx context.Context, dir onTarget) (string, any, error) {
 			return files.list(ctx, dir, args.Recursive)
 		})
 	}, schema.Numbers{"cap": listCap})
 }
 
 // lookAt is a call that looks at a directory.
-func (f *Files) lookAt(path string, alias pathAlias, look func(ctx context.Context, dir onTarget) (string, any, error)) (hooks.Targeted, error) {
-	requested, err := alias.or(path)
-	if err != nil {
-		return nil, err
-	}
+func (f *Files) lookAt(path string, look func(ctx context.Context, dir onTarget) (string, any, error)) (hooks.Targeted, error) {
 	a := &answer{}
-	a.target, a.effect = f.directory(requested)
+	a.target, a.effect = f.directory(path)
 	a.run = func(ctx context.Context) (*reply, error) {
 		text, structured, err := look(ctx, a.onTarget)
 		return &reply{hooks.Outcome{Record: f.readNote(a.effect.Path)}, text, structured}, err

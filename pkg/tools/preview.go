@@ -13,7 +13,7 @@ import (
 
 // previewArg is the argument of tools that can say what they would do.
 type previewArg struct {
-	Preview bool `json:"preview,omitempty" doc:"Answer with the diff, and change nothing."`
+	Preview bool `json:"preview,omitempty"`
 }
 
 // previewed is the member of a result that has it.

@@ -95,19 +95,18 @@ func (p *proposal) render(intents *intent.Store, o *hooks.Outcome) (hooks.Result
 type proposeArgs struct {
 	sessionArg
 	unusedClass
-	IntentID    string   `json:"intent_id,omitempty" is:"word" doc:"Not used: the next free id is given."`
-	Name        string   `json:"name" is:"name" doc:"A short title."`
-	OwnedScope  []string `json:"owned_scope" is:"sentence" min:"1" max:"100" doc:"Globs of the paths that the work needs."`
-	Description string   `json:"description" is:"sentence" doc:"What is to be done and why."`
-	Constraints []string `json:"constraints,omitempty" is:"sentence" max:"50" doc:"What must hold."`
-	Criteria    []string `json:"acceptance_criteria,omitempty" is:"sentence" max:"50" doc:"How it is known to be done."`
+	IntentID    string   `json:"intent_id,omitempty" is:"word" unlisted:"true"`
+	Name        string   `json:"name" is:"name"`
+	OwnedScope  []string `json:"owned_scope" is:"sentence" min:"1" max:"100" doc:"Globs."`
+	Description string   `json:"description" is:"sentence"`
+	Constraints []string `json:"constraints,omitempty" is:"sentence" max:"50"`
+	Criteria    []string `json:"acceptance_criteria,omitempty" is:"sentence" max:"50"`
 }
 
 func proposeIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "propose_intent", Title: "Propose a new intent",
-		Description: "Propose an intent where none fits the work. The operator is shown what would be added to the intents and decides; " +
-			"after a yes it stands there, and select_active_intent takes it.",
+		Name: "propose_intent", Title: "Propose an intent",
+		Description: "Propose an intent where none fits the work. The operator decides; then it can be selected.",
 	}
 	return proposing(n.Store, spec, func(_ *hooks.Call, a proposeArgs) (*proposal, error) {
 		set, err := declared(n.Store)
@@ -150,15 +149,15 @@ func standing(set *intent.Set, a proposeArgs) *intent.Intent {
 type expandArgs struct {
 	sessionArg
 	unusedClass
-	IntentID string   `json:"intent_id,omitempty" is:"word" doc:"The intent, if none is selected."`
-	Paths    []string `json:"paths" is:"sentence" min:"1" max:"100" doc:"Globs of the paths that the work needs; a path is one, with \\ before characters that globs use."`
-	Reason   string   `json:"reason" is:"sentence" doc:"Why, for the operator."`
+	IntentID string   `json:"intent_id,omitempty" is:"word" doc:"If none is selected."`
+	Paths    []string `json:"paths" is:"sentence" min:"1" max:"100" doc:"Globs, with \\ as escape."`
+	Reason   string   `json:"reason" is:"sentence"`
 }
 
 func requestScopeExpansion(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "request_scope_expansion", Title: "Ask for a wider scope",
-		Description: "Ask the operator to add paths to an intent's owned_scope. The operator is shown the change and decides; after a yes the scope has them.",
+		Name: "request_scope_expansion", Title: "Widen the scope",
+		Description: "Ask the operator to add paths to an intent's owned_scope. After a yes the scope has them.",
 	}
 	return proposing(n.Store, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {
 		in, err := toExpand(n.Store, call, a)

@@ -17,11 +17,10 @@ import (
 
 type traceArgs struct {
 	sessionArg
-	IntentID string `json:"intent_id,omitempty" is:"word" doc:"Only records of this intent."`
-	Path     string `json:"path,omitempty" is:"path" doc:"Only records that changed this file; with a final slash, anything below it."`
-	pathAlias
-	Line  int `json:"line,omitempty" min:"1" doc:"Only records that changed what is this line now; needs path."`
-	Limit int `json:"limit,omitempty" min:"1" max:"200" default:"20" doc:"How many records."`
+	IntentID string `json:"intent_id,omitempty" is:"word"`
+	Path     string `json:"path,omitempty" alias:"file_path" is:"path" doc:"A file; with a final slash, all below."`
+	Line     int    `json:"line,omitempty" min:"1" doc:"As it is now; needs path."`
+	Limit    int    `json:"limit,omitempty" min:"1" max:"200" default:"20"`
 }
 
 type traceRecord struct {
@@ -42,7 +41,7 @@ type traceResult struct {
 }
 
 func queryTrace(files *Files, from Ledger) hooks.Tool {
-	spec := looking("query_trace", "Ask the ledger", "Who changed this, under which intent: the ledger's records of an intent, a file, or one line of a file, newest first.")
+	spec := looking("query_trace", "Ask the ledger", "Who changed this, and under which intent: the ledger's records of an intent, a file or a line, newest first.")
 	return respond[traceArgs, traceResult](spec, func(ctx context.Context, _ *hooks.Call, a traceArgs) (*reply, error) {
 		filter, err := a.filter(files)
 		if err != nil {
@@ -57,7 +56,7 @@ func queryTrace(files *Files, from Ledger) hooks.Tool {
 }
 
 func (a traceArgs) filter(files *Files) (record.Filter, error) {
-	path, err := files.pathFilter(a.Path, a.pathAlias)
+	path, err := files.pathFilter(a.Path)
 	if err != nil {
 		return record.Filter{}, err
 	}
@@ -75,10 +74,9 @@ func (a traceArgs) filter(files *Files) (record.Filter, error) {
 
 // pathFilter is a path argument in the form in which records name files, so that every way to name one finds the same
 // records. The file itself may be gone. A final slash, which asks for what is below, stays; "" is no filter.
-func (f *Files) pathFilter(path string, alias pathAlias) (string, error) {
-	requested, err := alias.or(path)
-	if err != nil || requested == "" {
-		return "", err
+func (f *Files) pathFilter(requested string) (string, error) {
+	if requested == "" {
+		return "", nil
 	}
 	bare := strings.TrimRight(requested, "/")
 	t, effect := f.target(cmp.Or(bare, "/"))

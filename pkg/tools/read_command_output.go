@@ -14,12 +14,12 @@ import (
 
 type outputArgs struct {
 	sessionArg
-	ArtifactID string `json:"artifact_id" is:"name" doc:"As execute_command returned it."`
-	Search     string `json:"search,omitempty" is:"pattern" doc:"Only lines that match this (RE2, letter case ignored)."`
-	Offset     int    `json:"offset,omitempty" min:"1" doc:"First line, 1-based."`
-	Limit      int    `json:"limit,omitempty" min:"1" doc:"How many lines; with byte_offset how many bytes."`
-	Tail       int    `json:"tail,omitempty" min:"1" doc:"Only the last so many lines."`
-	ByteOffset *int64 `json:"byte_offset,omitempty" min:"0" doc:"Read bytes instead of lines, from this one on, 0-based."`
+	ArtifactID string `json:"artifact_id" is:"name" `
+	Search     string `json:"search,omitempty" is:"pattern" doc:"RE2."`
+	Offset     int    `json:"offset,omitempty" min:"1" doc:"First line, from 1."`
+	Limit      int    `json:"limit,omitempty" min:"1" doc:"Lines; with byte_offset, bytes."`
+	Tail       int    `json:"tail,omitempty" min:"1"`
+	ByteOffset *int64 `json:"byte_offset,omitempty" min:"0" doc:"Bytes instead of lines."`
 }
 
 // check refuses what cannot be meant together.
@@ -42,8 +42,8 @@ type outputResult struct {
 }
 
 func readCommandOutput(commands *Commands) hooks.Tool {
-	spec := looking("read_command_output", "Read a command's output", "Read the kept output of an earlier execute_command, or of one that runs in the background: by lines, its last lines (tail), "+
-		"the lines that match a regular expression, or by bytes where lines are too long.")
+	spec := looking("read_command_output", "Command output", "Read the kept output of a command, also while it runs in the background: "+
+		"by lines, or by bytes where lines are too long.")
 	return respond[outputArgs, outputResult](spec, func(_ context.Context, call *hooks.Call, a outputArgs) (*reply, error) {
 		if err := a.check(); err != nil {
 			return nil, err

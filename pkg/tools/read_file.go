@@ -30,20 +30,16 @@ const (
 type readArgs struct {
 	sessionArg
 	filePath
-	Offset int `json:"offset,omitempty" min:"1" doc:"First line to read, 1-based."`
-	Limit  int `json:"limit,omitempty" min:"1" default:"2000" doc:"How many lines."`
+	Offset int `json:"offset,omitempty" min:"1" doc:"First line, from 1."`
+	Limit  int `json:"limit,omitempty" min:"1" default:"2000"`
 }
 
 func readFile(files *Files) hooks.Tool {
-	spec := looking("read_file", "Read a file", "Read a file of the workspace with line numbers and its content hash. What was read counts as seen: "+
-		"write_to_file can replace a file only after all of its lines were read. Long files come in pieces: go on with offset.")
+	spec := looking("read_file", "Read a file", "Read a file, with line numbers and content hash. write_to_file replaces a file only after all of its lines were read. "+
+		"Long files come in pieces: go on with offset.")
 	return define[readArgs, readView](spec, func(call *hooks.Call, args readArgs) (hooks.Targeted, error) {
-		requested, err := args.path()
-		if err != nil {
-			return nil, err
-		}
 		c := &readCall{files: files, args: args, selected: call.Session != nil}
-		c.target, c.effect = files.target(requested)
+		c.target, c.effect = files.target(args.Path)
 		c.effect.Op = change.Read
 		return c, nil
 	}, schema.Numbers{"plain": plainLimit})

@@ -17,12 +17,11 @@ import (
 type recordArgs struct {
 	sessionArg
 	unusedClass
-	IntentID string `json:"intent_id,omitempty" is:"word" doc:"The intent that it came from, if none is selected."`
-	Path     string `json:"path,omitempty" is:"path" doc:"The file that it is about."`
-	pathAlias
-	Lesson   string `json:"lesson" is:"sentence" doc:"What others should know, in a few sentences."`
-	Kind     string `json:"kind,omitempty" enum:"lesson,decision,constraint" doc:"What it is; lesson if left out."`
-	Category string `json:"category,omitempty" match:"^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$" doc:"One or two words, such as testing."`
+	IntentID string `json:"intent_id,omitempty" is:"word"`
+	Path     string `json:"path,omitempty" alias:"file_path" is:"path"`
+	Lesson   string `json:"lesson" is:"sentence"`
+	Kind     string `json:"kind,omitempty" enum:"lesson,decision,constraint"`
+	Category string `json:"category,omitempty" match:"^[A-Za-z0-9][A-Za-z0-9 _-]{0,39}$" doc:"A word, as testing."`
 }
 
 type recordedLesson struct {
@@ -41,15 +40,15 @@ type recordedLesson struct {
 // needs no intent and no scope: the file is the setting's, and nothing that stands there can be changed.
 func recordLesson(b *Brain) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "record_lesson", Title: "Leave a lesson for others", Class: hooks.Governance, Idempotent: true,
-		Description: "Leave a lesson, a decision or a constraint in the shared brain, where agents of every intent find it (query_lessons) and the operator reads it. " +
-			"Record what would have saved you work: why something failed, what was decided and why, what must not be done. What is known already is not written again.",
+		Name: "record_lesson", Title: "Leave a lesson", Class: hooks.Governance, Idempotent: true,
+		Description: "Leave a note for other agents and the operator: what would have saved you work, why something failed, what was decided, " +
+			"what must not be done.",
 	}
 	return define[recordArgs, recordedLesson](spec, func(call *hooks.Call, a recordArgs) (hooks.Targeted, error) {
 		if brain.Automatic(a.Category) {
 			return nil, refusal.Newf(refusal.InvalidArguments, "category: %q is what the server notes by itself; take another word.", a.Category)
 		}
-		about, err := b.pathFilter(a.Path, a.pathAlias)
+		about, err := b.pathFilter(a.Path)
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,8 @@ import (
 type resumeArgs struct {
 	sessionArg
 	unusedClass
-	IntentID   string `json:"intent_id,omitempty" is:"word" doc:"Not used."`
-	ApprovalID string `json:"approval_id" is:"name" doc:"As the earlier answer gave it."`
+	IntentID   string `json:"intent_id,omitempty" is:"word" unlisted:"true"`
+	ApprovalID string `json:"approval_id" is:"name"`
 }
 
 type resumed struct {
@@ -31,9 +31,8 @@ type resumeTool struct {
 
 func resumeApproval(asks Asks) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "resume_approval", Title: "Go on after an approval", Class: hooks.Governance,
-		Description: "Go on after APPROVAL_REQUIRED: waits for the operator's answer, and after a yes carries out the stored call exactly as approved, once; " +
-			"you need not send it again.",
+		Name: "resume_approval", Title: "Resume a call", Class: hooks.Governance,
+		Description: "Go on after APPROVAL_REQUIRED: wait for the operator's answer. After a yes the stored call is made; do not send it again.",
 	}
 	return &resumeTool{define[resumeArgs, resumed](spec, nil, nil), asks} // a resumption has no targets
 }

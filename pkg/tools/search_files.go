@@ -27,10 +27,10 @@ const (
 
 type searchArgs struct {
 	sessionArg
-	Path string `json:"path,omitempty" is:"path" doc:"The directory, relative to the workspace root; the root if left out."`
-	pathAlias
-	Regex       string `json:"regex" is:"pattern" doc:"RE2; start with (?i) to ignore case."`
-	FilePattern string `json:"file_pattern,omitempty" is:"pattern" doc:"A glob for the files, such as *.ts (any depth) or src/**/*.go."`
+	Path string `json:"path,omitempty" alias:"file_path" is:"path" doc:"Default: the root."`
+
+	Regex       string `json:"regex" is:"pattern" doc:"(?i) ignores case."`
+	FilePattern string `json:"file_pattern,omitempty" is:"pattern" doc:"A glob, as *.ts or src/**/*.go."`
 }
 
 type searchMatch struct {
@@ -49,10 +49,10 @@ type searchResult struct {
 }
 
 func searchFiles(files *Files) hooks.Tool {
-	spec := looking("search_files", "Search in files", "Search the files below a directory for a regular expression (RE2 syntax), line by line, without what .gitignore hides. "+
-		"Finding a line here does not count as having read the file.")
+	spec := looking("search_files", "Search in files", "Search files line by line for a regular expression (RE2), without what .gitignore hides. "+
+		"To find a line is not to have read its file.")
 	return define[searchArgs, searchResult](spec, func(call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
-		return files.lookAt(args.Path, args.pathAlias, func(ctx context.Context, dir onTarget) (string, any, error) {
+		return files.lookAt(args.Path, func(ctx context.Context, dir onTarget) (string, any, error) {
 			// Search is held to the rule that step 4 of the gate applies to a path that is named.
 			s := &search{sizes: usualSizes(), secret: func(path string) bool { _, is := call.Ignore.Secret(path); return is }}
 			return s.run(ctx, dir, args)

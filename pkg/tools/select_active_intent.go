@@ -17,10 +17,10 @@ import (
 
 type selectArgs struct {
 	sessionArg
-	IntentID      string `json:"intent_id" is:"name" doc:"As list_intents shows it, such as INT-001."`
-	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"What the calls of this session are unless they say otherwise."`
-	Join          string `json:"join,omitempty" is:"word" doc:"The code from a refusal of your client's own tools: they work under this selection then."`
-	Model         string `json:"model,omitempty" is:"word" doc:"The model that you are, if you know it, such as anthropic/claude-opus-4-5. It is recorded with your changes."`
+	IntentID      string `json:"intent_id" is:"name" doc:"As INT-001."`
+	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"Of later calls. AST_REFACTOR: the code does the same."`
+	Join          string `json:"join,omitempty" is:"word" doc:"A code, as a refusal gives it."`
+	Model         string `json:"model,omitempty" is:"word" doc:"Yours."`
 }
 
 // sessionView is the structured result of select_active_intent and get_active_intent.
@@ -40,10 +40,9 @@ func SelectIntent(n *Intents) hooks.Tool { return selectActiveIntent(n) }
 
 func selectActiveIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "select_active_intent", Title: "Select the intent to work under", Class: hooks.Safe, Idempotent: true, Selects: true,
-		Description: "Call this first. Nothing can be changed before an intent is selected: it decides which paths may be changed, " +
-			"and every change is recorded under it. Returns the intent's context and a `session` to pass on each further call. " +
-			"list_intents shows the ids.",
+		Name: "select_active_intent", Title: "Select an intent", Class: hooks.Safe, Idempotent: true, Selects: true,
+		Description: "Call this first: nothing can be changed before an intent is selected, and then only what its scope covers. " +
+			"Returns its context and a `session` to pass on every later call. list_intents has the ids.",
 	}
 	return define[selectArgs, sessionView](spec, func(call *hooks.Call, args selectArgs) (hooks.Targeted, error) {
 		return &answer{

@@ -21,7 +21,7 @@ import (
 )
 
 type stagedArg struct {
-	StagedID string `json:"staged_id" is:"name" doc:"As execute_command gave it."`
+	StagedID string `json:"staged_id" is:"name"`
 }
 
 type commitArgs struct {
@@ -49,9 +49,9 @@ func commitStaged(d *Commands) hooks.Tool { return commitOf(d, nil) }
 // commitOf is commitStaged right behind a command, of which it takes what the gate has let pass before it ran; nil is none.
 func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 	spec := hooks.Spec{
-		Name: commitName, Title: "Take over a command's changes", Class: hooks.Destructive,
-		Description: "Take over what a command did that ran with staged: true, or that was kept aside. Needs a selected intent. All of it or nothing: if scope and rules allow " +
-			"it now and nobody has changed those files since. The command is not run again.",
+		Name: commitName, Title: "Commit staged changes", Class: hooks.Destructive,
+		Description: "Take over what a command did with staged: true, or what was kept aside of it. Needs a selected intent " +
+			"that allows it, and files that nobody has changed since.",
 	}
 	return define[commitArgs, StagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
 		return takeStaged(d, call, args.StagedID, behind)
@@ -61,7 +61,7 @@ func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 type discardArgs struct {
 	sessionArg
 	unusedClass
-	IntentID string `json:"intent_id,omitempty" is:"word" doc:"Not used."`
+	IntentID string `json:"intent_id,omitempty" is:"word" unlisted:"true"`
 	stagedArg
 }
 
@@ -72,8 +72,8 @@ type discardResult struct {
 // discardTool throws away what a command did on a layer. Nothing of it was in the workspace.
 func discardTool(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "discard_staged", Title: "Throw away a command's changes", Class: hooks.Governance, Idempotent: true,
-		Description: "Throw away what a command did that ran with staged: true, or that was kept aside. The workspace stays as it is.",
+		Name: "discard_staged", Title: "Discard staged changes", Class: hooks.Governance, Idempotent: true,
+		Description: "Throw away what a command did with staged: true, or what was kept aside of it.",
 	}
 	return respond[discardArgs, discardResult](spec, func(_ context.Context, call *hooks.Call, a discardArgs) (*reply, error) {
 		layers, _, err := d.openStaged(call, a.StagedID)

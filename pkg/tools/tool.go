@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,10 +24,10 @@ type tool[A any] struct {
 // are those of the two types (package schema), whose tags may name the numbers.
 func define[A, R any](spec hooks.Spec, targets func(*hooks.Call, A) (hooks.Targeted, error), numbers schema.Numbers) *tool[A] {
 	t := &tool[A]{spec, schema.Lazy(reflect.TypeFor[A](), numbers), targets}
-	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Closed()) })
-	t.spec.OutputSchema = sync.OnceValue(func() json.RawMessage {
-		return output(schema.Lazy(reflect.TypeFor[R](), numbers)().Schema())
-	})
+	result := schema.Lazy(reflect.TypeFor[R](), numbers)
+	t.spec.InputSchema = sync.OnceValue(func() json.RawMessage { return schema.JSON(t.object().Listed()) })
+	t.spec.OutputSchema = sync.OnceValue(func() json.RawMessage { return output(result().Brief()) })
+	t.spec.ResultSchema = func() json.RawMessage { return schema.JSON(result().Schema()) }
 	return t
 }
 
@@ -84,58 +83,32 @@ func invalid(tool string, problems []string) error {
 		With("problems", problems)
 }
 
-// sessionArg is the argument of every tool.
+// sessionArg is the argument of every tool. The server's instructions, and select_active_intent, say what it is for.
 type sessionArg struct {
-	Session string `json:"session,omitempty" is:"word" doc:"The \x60session\x60 that select_active_intent returned. Optional for clients that hold one connection with one selection."`
+	Session string `json:"session,omitempty" is:"word"`
 }
 
-// changeArgs are those of every tool that changes something.
+// changeArgs are those of every tool that changes something. The server's instructions say the rest of them.
 type changeArgs struct {
 	sessionArg
-	IntentID      string `json:"intent_id,omitempty" is:"word" doc:"The selected intent, as a cross-check. It never selects."`
-	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"AST_REFACTOR if the change keeps what the code does, else INTENT_EVOLUTION."`
+	IntentID      string `json:"intent_id,omitempty" is:"word"`
+	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION"`
 }
 
 // unusedClass is taken from callers that send it with every call.
 type unusedClass struct {
-	MutationClass string `json:"mutation_class,omitempty" is:"word" doc:"Not used."`
-}
-
-// pathAlias is the other name of a path argument.
-type pathAlias struct {
-	FilePath string `json:"file_path,omitempty" is:"path" doc:"Another name for path."`
-}
-
-// or returns the path given, under whichever name; "" if there is none.
-func (a pathAlias) or(path string) (string, error) {
-	if path != "" && a.FilePath != "" && path != a.FilePath {
-		return "", refusal.New(refusal.InvalidArguments, "path and file_path name different files; give one of them.")
-	}
-	return cmp.Or(path, a.FilePath), nil
+	MutationClass string `json:"mutation_class,omitempty" is:"word" unlisted:"true"`
 }
 
 // filePath is the argument of tools that need a file.
 type filePath struct {
-	Path string `json:"path,omitempty" is:"path" doc:"The file, relative to the workspace root (an absolute path inside the workspace is accepted)."`
-	pathAlias
+	Path string `json:"path" alias:"file_path" is:"path" min:"1"`
 }
 
-func (p filePath) path() (string, error) {
-	path, err := p.or(p.Path)
-	if err == nil && path == "" {
-		return "", refusal.New(refusal.InvalidArguments, "path is missing or empty.")
-	}
-	return path, err
-}
-
-// output is what a result's structuredContent can be: success or refusal. The root has a type because protocol revision
-// 2025-11-25 requires one, and both cases stand in it because clients validate errors too.
+// output is what clients are told of a result's structuredContent: success or refusal. The root has a type because protocol
+// revision 2025-11-25 requires one, and both cases stand in it because clients validate errors too. Of a refusal it has what
+// tells it from a success: the list would say the rest once a tool.
 func output(success any) json.RawMessage {
-	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, refused()}})
+	refused := &schema.Schema{Required: []string{"error_type", "suggestion"}}
+	return schema.JSON(&schema.Schema{Type: "object", AnyOf: []any{success, refused}})
 }
-
-var refused = sync.OnceValue(func() *schema.Schema {
-	object := schema.Lazy(reflect.TypeFor[refusal.Object](), nil)().Schema()
-	object.Properties["status"] = &schema.Schema{Const: "error"}
-	return object
-})

@@ -15,9 +15,9 @@ import (
 type updateArgs struct {
 	sessionArg
 	unusedClass
-	IntentID string `json:"intent_id" is:"name" doc:"The intent, as list_intents shows it."`
-	Status   string `json:"status,omitempty" enum:"IN_PROGRESS,BLOCKED,DONE,COMPLETED" doc:"What it is from now on. Without it, only the note is recorded."`
-	Note     string `json:"note,omitempty" is:"sentence" doc:"For the people who read the history: what was done, or what is in the way."`
+	IntentID string `json:"intent_id" is:"name"`
+	Status   string `json:"status,omitempty" enum:"IN_PROGRESS,BLOCKED,DONE,COMPLETED"`
+	Note     string `json:"note,omitempty" is:"sentence"`
 }
 
 // StepTaken is what became of a step in an intent's life.
@@ -35,10 +35,9 @@ type StepTaken struct {
 // else the engine runs.
 func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "update_intent", Title: "Start, block or finish an intent", Class: hooks.Governance,
-		Description: "Say where the work on an intent stands: IN_PROGRESS, BLOCKED (with a note saying on what) or DONE; a note alone is " +
-			"recorded too. DONE first runs the intent's verify commands, and needs the intent selected if it has any; one that fails " +
-			"refuses it. An intent that is DONE or BLOCKED can be selected no more; only the operator reopens it.",
+		Name: "update_intent", Title: "Update an intent", Class: hooks.Governance,
+		Description: "Say where an intent stands. BLOCKED needs a note. DONE needs its verify commands to pass, for which it must be selected. " +
+			"Both end its selections; only the operator reopens it.",
 	}
 	return define[updateArgs, StepTaken](spec, func(call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
 		u := &update{Intents: n, engine: engine, skipVerify: skipVerify, call: call, args: args, file: intentsFile()}
