@@ -8,23 +8,28 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Answers holds the answers of tools to what the tools promise: each to its own output schema, and a refusal to what an
-// agent can do with it.
+// Answers holds the answers of tools to what the tools promise: each to its own output schema, a success to all that is known
+// of it, and a refusal to what an agent can do with it.
 type Answers struct {
-	tools   Tools
-	outputs map[string]*jsonschema.Resolved
+	tools            Tools
+	outputs, results map[string]*jsonschema.Resolved
 }
 
-func NewAnswers() *Answers { return &Answers{Tools{}, map[string]*jsonschema.Resolved{}} }
+func NewAnswers() *Answers {
+	return &Answers{Tools{}, map[string]*jsonschema.Resolved{}, map[string]*jsonschema.Resolved{}}
+}
 
 // Add reads a tool's schemas. One without an output schema promises nothing.
-func (a *Answers) Add(name string, input, output []byte) error {
-	if len(output) > 0 {
-		schema, err := compile(output)
+func (a *Answers) Add(name string, input, output, result []byte) error {
+	for to, source := range map[*map[string]*jsonschema.Resolved][]byte{&a.outputs: output, &a.results: result} {
+		if len(source) == 0 {
+			continue
+		}
+		schema, err := compile(source)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		a.outputs[name] = schema
+		(*to)[name] = schema
 	}
 	return a.tools.Add(name, input)
 }
@@ -38,6 +43,11 @@ func (a *Answers) Faults(tool string, structured []byte, refused bool) (faults [
 	if schema := a.outputs[tool]; schema != nil {
 		if err := schema.Validate(value); err != nil {
 			faults = append(faults, fmt.Sprintf("it answers against its own output schema: %v\n%s", err, structured))
+		}
+	}
+	if schema := a.results[tool]; schema != nil && !refused {
+		if err := schema.Validate(value); err != nil {
+			faults = append(faults, fmt.Sprintf("it answers against what is known of its result: %v\n%s", err, structured))
 		}
 	}
 	if object, ok := value.(map[string]any); refused && ok {

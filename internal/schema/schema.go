@@ -14,6 +14,7 @@
 //	optional  "true": not promised, although it is always there
 //	alias     another name that is taken for it, and not listed
 //	unlisted  "true": it is taken, but nobody is told
+//	listed    "true": clients are told of it, although it is not promised
 //
 // One type has two schemas: all that is known of it (Schema), and what clients are told, who pay for every character of it
 // (Listed, Brief).
@@ -64,6 +65,7 @@ type field struct {
 	name     string
 	index    []int
 	required bool
+	listed   bool // although not required
 	unlisted bool
 	alias    string
 	schema   *Schema
@@ -121,7 +123,7 @@ func (o *Object) add(t reflect.Type, at []int) error {
 			return fmt.Errorf("%v.%s: %w", t, f.Name, err)
 		}
 		required := !strings.HasPrefix(options, "omit") && f.Tag.Get("optional") == ""
-		o.fields = append(o.fields, field{name, index, required, f.Tag.Get("unlisted") != "", f.Tag.Get("alias"), s})
+		o.fields = append(o.fields, field{name, index, required, f.Tag.Get("listed") != "", f.Tag.Get("unlisted") != "", f.Tag.Get("alias"), s})
 	}
 	return nil
 }
@@ -234,13 +236,15 @@ func (s *Schema) unbounded() *Schema {
 	return &c
 }
 
-// Brief is the object as results are listed: its members by name, with their types but for texts, and the names of what items
-// of lists promise. What fits Schema fits it.
+// Brief is the object as results are listed: what is promised by name, with its type if that is not text, and the names of what
+// items of lists promise. What fits Schema fits it.
 func (o *Object) Brief() *Schema {
 	whole := o.Schema()
 	s := &Schema{Properties: map[string]*Schema{}, Required: whole.Required} // the type is that of the whole result
-	for _, name := range whole.Required {
-		s.Properties[name] = whole.Properties[name].brief()
+	for _, f := range o.fields {
+		if f.required || f.listed {
+			s.Properties[f.name] = f.schema.brief()
+		}
 	}
 	return s
 }

@@ -131,8 +131,49 @@ func TestSchemas(t *testing.T) {
 		o := check.Value(schema.Of(c.of, schema.Numbers{"most": 200}))(t)
 		got := string(schema.JSON(o.Schema()))
 		check.That(t, got == c.want, "%v\n got %s\nwant %s", c.of, got, c.want)
-		closed := string(schema.JSON(o.Closed()))
-		check.That(t, strings.Contains(closed, `"additionalProperties":false`), "%v", closed)
+	}
+}
+
+// What clients are told is less: no bounds of texts and lists, no aliases, of results what is promised.
+func TestWhatIsListed(t *testing.T) {
+	type arguments struct {
+		everything
+		Path   string `json:"path" is:"path" min:"1" alias:"file_path"`
+		Unused string `json:"unused,omitempty" unlisted:"true"`
+	}
+	o := check.Value(schema.Of(reflect.TypeFor[arguments](), schema.Numbers{"most": 200}))(t)
+	check.Equal(t, string(schema.JSON(o.Listed())), `{"additionalProperties":false,"properties":{`+
+		`"all":{"type":"boolean"},"class":{"enum":["A","B"],"type":"string"},"from":{"type":"integer"},"globs":{"items":{"type":"string"},"type":"array"},`+
+		`"limit":{"default":20,"description":"At most 200.","maximum":200,"type":"integer"},"name":{"type":"string"},"path":{"type":"string"},`+
+		`"session":{"description":"The `+"`handle`"+`.","type":"string"},"share":{"type":"number"},"stamp":{"type":"string"},"word":{"type":"string"}},`+
+		`"required":["stamp","name","path"],"type":"object"}`)
+	type listed struct {
+		result
+		Counts []count `json:"counts"`
+		More   string  `json:"more,omitempty" listed:"true" doc:"More."`
+	}
+	o = check.Value(schema.Of(reflect.TypeFor[listed](), nil))(t)
+	check.Equal(t, string(schema.JSON(o.Brief())), `{"properties":{"code":{"type":["integer","null"]},"counts":{"items":{"required":["n"],"type":"object"},"type":"array"},`+
+		`"kinds":{"type":"array"},"more":{}},"required":["code","kinds","counts"]}`)
+	check.That(t, strings.Contains(string(schema.JSON(o.Schema())), `"minimum":0`), "the whole schema was changed by listing it")
+}
+
+// An alias is another name for the same text.
+func TestAlias(t *testing.T) {
+	type arguments struct {
+		Path string `json:"path" is:"path" min:"1" alias:"file_path"`
+	}
+	o := check.Value(schema.Of(reflect.TypeFor[arguments](), nil))(t)
+	for json, want := range map[string]string{
+		`{"path":"a"}`: "", `{"file_path":"a"}`: "", `{"path":"a","file_path":"\u0061"}`: "", `{"path":"a","file_path":""}`: "",
+		`{"path":"","file_path":"a"}`: "", `{"path":null,"file_path":"a"}`: "", `{"path":"a","file_path":null}`: "",
+		`{}`: "path: it is missing", `{"path":""}`: "path: got 0 characters", `{"file_path":""}`: "path: it is missing",
+		`{"path":"a","file_path":"b"}`: "path: file_path is another name", `{"path":"1","file_path":1}`: "path: file_path is another name",
+		`{"file_path":1}`: "path: got number", `{"filepath":"a"}`: "filepath: there is no such argument",
+	} {
+		var got arguments
+		problems := strings.Join(o.Read(members(t, json), &got), "; ")
+		check.That(t, want == "" && problems == "" && got.Path == "a" || want != "" && strings.Contains(problems, want), "%s: %q, %+v", json, problems, got)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
-	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -23,11 +22,14 @@ func (s *Server) protocol() (*mcpbridge.Server, error) {
 	return s.bridge, s.bridgeErr
 }
 
-func (s *Server) newBridge() (*mcpbridge.Server, error) {
+func (s *Server) newBridge() (_ *mcpbridge.Server, err error) {
+	if s.offered, err = newOffered(s.engine.Specs(), s.options.Settings.Tools); err != nil {
+		return nil, err
+	}
 	s.profiles.Sweep()
 	config := mcpbridge.Config{
 		Name: Name, Title: "orchestra-mcp", Version: s.options.Version,
-		Instructions:      func() string { return protocolText(s.available()) },
+		Instructions:      func() string { return protocolText(s.available(), s.offered) },
 		Handler:           (*reader)(s),
 		Prompts:           slices.Concat(s.prompts(), s.offered.prompts),
 		Resources:         slices.Concat(s.resources(), s.offered.resources),
@@ -37,7 +39,8 @@ func (s *Server) newBridge() (*mcpbridge.Server, error) {
 		Busy:              s.jobs.Holds,
 		Logger:            s.log,
 	}
-	for _, spec := range s.engine.Specs() {
+	for _, spec := range s.offered.tools {
+		spec.Description = s.offered.text(spec.Description)
 		config.Tools = append(config.Tools, definition(spec))
 	}
 	return mcpbridge.New(config)
@@ -104,6 +107,7 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	if r.InLine != nil {
 		return mcpbridge.Result{InputRequired: &mcpbridge.InputRequired{Form: formOf(r.InLine.Form), State: r.InLine.State}}
 	}
+	r = s.offered.refused(r)
 	if s.options.Settings.Results.Text == settings.Short {
 		r.Text = shortText(r)
 	}
@@ -116,24 +120,14 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	return result
 }
 
-// shortText gives the first lines of a large text, and of a refusal all but its details: structuredContent has the whole.
+// shortText gives the first lines of a large text of which structuredContent has the whole. A refusal stays the same object in
+// both (SPEC 7).
 func shortText(r hooks.Result) string {
-	const small = 1000
-	if len(r.Text) <= small || len(r.Structured) == 0 {
+	const small, shown = 400, 250
+	if r.IsError || len(r.Text) <= small || len(r.Structured) == 0 {
 		return r.Text
 	}
-	if r.IsError {
-		var object refusal.Object
-		if err := json.Unmarshal(r.Structured, &object); err != nil {
-			return r.Text
-		}
-		object.Details = map[string]any{"more": "in structuredContent"}
-		if text, err := hooks.EncodeJSON(object); err == nil {
-			return string(text)
-		}
-		return r.Text
-	}
-	head := strings.ToValidUTF8(r.Text[:small/4], "")
+	head := strings.ToValidUTF8(r.Text[:shown], "")
 	if end := strings.LastIndexByte(head, '\n'); end > 0 {
 		head = head[:end]
 	}
@@ -156,17 +150,18 @@ func (s *Server) available() []*intent.Intent {
 	return found
 }
 
-// protocolText is what an agent is told before it starts. Names come from a
-// file that others may write: they are quoted and cut.
-func protocolText(available []*intent.Intent) string {
+// protocolText is what an agent is told before it starts: also what holds of arguments that every tool has, which no tool says
+// again. Names come from a file that others may write: they are quoted and cut.
+func protocolText(available []*intent.Intent, o offered) string {
 	var b strings.Builder
-	b.WriteString("This workspace is governed. Nothing can be changed in it before an intent is selected.\n" +
-		"1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n" +
-		"2. Pass the returned `session` on every further call.\n" +
-		"3. Read a file with read_file before you change it; use write_to_file, apply_diff, edit_file, apply_patch and execute_command of this server for every change. " +
+	b.WriteString("This workspace is governed. Nothing can be changed in it before an intent is selected.\n")
+	b.WriteString(o.text("1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n" +
+		"2. Pass the returned `session` on every further call. `intent_id` of a change is a cross-check: it never selects.\n" +
+		"3. Read a file with read_file before you change it; paths are relative to the workspace. " + changing(o) +
 		"Your client's own tools are held to the same where its hooks ask this server: a refusal of one says how to go on.\n" +
-		"4. Stay inside the intent's owned_scope. If it is too narrow, call request_scope_expansion; if no intent fits, call propose_intent.\n" +
-		"5. A refusal names its reason and the next step: follow its action_hint.\n")
+		"4. `mutation_class` of a change is AST_REFACTOR if it keeps what the code does (renames, moves, formatting, comments), else INTENT_EVOLUTION.\n" +
+		"5. Stay inside the intent's owned_scope. Where it is too narrow, there is request_scope_expansion; where no intent fits, propose_intent.\n" +
+		"6. A refusal names its reason and the next step: follow its action_hint.\n"))
 	if len(available) == 0 {
 		b.WriteString("No intent can be selected now.\n")
 		return b.String()
@@ -174,12 +169,26 @@ func protocolText(available []*intent.Intent) string {
 	b.WriteString("Intents that can be selected now:\n")
 	for i, in := range available {
 		if i == 20 {
-			fmt.Fprintf(&b, "- and %d more (list_intents)\n", len(available)-i)
+			b.WriteString(o.text(fmt.Sprintf("- and %d more (list_intents)\n", len(available)-i)))
 			break
 		}
 		fmt.Fprintf(&b, "- %s: %q\n", in.ID, clip(in.Name, 120))
 	}
 	return b.String()
+}
+
+// changing names the tools for every change.
+func changing(o offered) string {
+	var names []string
+	for _, name := range []string{"write_to_file", "apply_diff", "edit_file", "apply_patch", "execute_command"} {
+		if o.has(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "This server offers no tool that changes one. "
+	}
+	return "Use " + strings.Join(names, ", ") + " of this server for every change. "
 }
 
 func clip(s string, n int) string {
@@ -195,8 +204,8 @@ func (s *Server) prompts() []mcpbridge.Prompt {
 		Description: "How to work in this workspace, with the intents that can be selected now.",
 		Arguments:   []mcpbridge.PromptArgument{{Name: "intent_id", Description: "The intent to work under."}},
 		Get: func(arguments map[string]string) string {
-			text := protocolText(s.available())
-			if id := arguments["intent_id"]; id != "" {
+			text := protocolText(s.available(), s.offered)
+			if id := arguments["intent_id"]; id != "" && s.offered.has("select_active_intent") {
 				text += fmt.Sprintf("Begin with select_active_intent, intent_id: %q.\n", clip(id, 64))
 			}
 			return text

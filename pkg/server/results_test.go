@@ -66,8 +66,8 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 			check.That(t, (data == base64.StdEncoding.EncodeToString([]byte(png)) && view["mimeType"] == "image/png") != short,
 				"the image in structured content: %v", image.Object)
 			refused := b.Refused("READ_REQUIRED", "apply_patch", args{"patch": "*** Begin Patch\n*** Delete File: src/b.txt\n*** End Patch", "session": unread(t, b, large.String())})
-			check.That(t, !short || len(refused.Text) <= 1000 && refused.Details()["content"] != nil,
-				"%d bytes of text for a refusal", len(refused.Text))
+			check.That(t, refused.Details()["content"] != nil, "the refusal: %v", refused.Object)
+			refused.Twice()
 		})
 	}
 }
@@ -241,11 +241,7 @@ func (b *bench) fits(tool string, structured []byte, refused bool) {
 	if b.promises == nil {
 		b.promises = advicetest.NewAnswers()
 		for _, spec := range b.server.Specs() {
-			var output []byte
-			if spec.OutputSchema != nil {
-				output = spec.OutputSchema()
-			}
-			check.OK(b.t, b.promises.Add(spec.Name, spec.InputSchema(), output))
+			check.OK(b.t, b.promises.Add(spec.Name, spec.InputSchema.JSON(), spec.OutputSchema.JSON(), spec.ResultSchema.JSON()))
 		}
 	}
 	for _, fault := range b.promises.Faults(tool, structured, refused) {

@@ -118,6 +118,7 @@ type Server struct {
 
 	bridgeOnce sync.Once
 	bridge     *mcpbridge.Server
+	offered    offered // with the bridge
 	bridgeErr  error
 }
 

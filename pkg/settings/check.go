@@ -19,7 +19,7 @@ import (
 func checkOf(name string) func(value any) error {
 	check, known := map[string]func(any) error{
 		"": nil, "token": validToken, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
-		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices,
+		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools,
 	}[name]
 	if !known {
 		panic("settings: there is no check " + name)

@@ -62,17 +62,19 @@ func fromFlags(flags map[string]string) (source, error) {
 	return s, nil
 }
 
-// take reads a value that is not in a file. A list is YAML if it begins with a bracket, else it is split at commas.
-func (s *source) take(k *key, text, origin string) error {
-	var value any
-	var err error
-	if k.isList() {
-		list := reflect.New(k.Type).Elem()
-		err = parseList(text, list)
-		value = list.Interface()
-	} else {
-		value, err = formOf(k.Type).parse(text)
+// read reads a value that is not in a file. A list is YAML if it begins with a bracket, else it is split at commas.
+func (k *key) read(text string) (any, error) {
+	if !k.isList() {
+		return formOf(k.Type).parse(text)
 	}
+	list := reflect.New(k.Type).Elem()
+	err := parseList(text, list)
+	return list.Interface(), err
+}
+
+// take sets a value that is not in a file.
+func (s *source) take(k *key, text, origin string) error {
+	value, err := k.read(text)
 	if err == nil {
 		err = k.validate(value)
 	}

@@ -100,7 +100,7 @@ func Defaults() Settings {
 
 // parse reads a value that stands in a tag.
 func (k *key) parse(text string) any {
-	value, err := formOf(k.Type).parse(text)
+	value, err := k.read(text)
 	if err != nil {
 		panic("settings: a tag of " + k.name + ": " + err.Error())
 	}
@@ -126,12 +126,12 @@ func (k *key) set(s *Settings, value any) {
 	reflect.ValueOf(s).Elem().FieldByIndex(k.index).Set(reflect.ValueOf(value))
 }
 
-// isList reports whether values of several sources add up.
+// isList reports whether the key has a list: values of several sources then add up, unless its order is fewer.
 func (k *key) isList() bool { return k.Type.Kind() == reflect.Slice }
 
 // combine is what holds when value is set over base.
 func (k *key) combine(base, value any) any {
-	if !k.isList() {
+	if !k.isList() || k.Tag.Get("order") == "fewer" {
 		return value
 	}
 	list := reflect.ValueOf(base)

@@ -127,6 +127,8 @@ func orderOf(tag string, choices []string) order {
 		return order{func(candidate, base any) bool { return !reflect.DeepEqual(candidate, base) }, noteTrust, whyTrust}
 	case "grants":
 		return order{gives, noteTrust, whyAddsRight}
+	case "fewer":
+		return weaker(offersMore)
 	case "programs": // they run outside the sandbox
 		return order{gives, noteTrust, whyProgram}
 	case "true", "false":

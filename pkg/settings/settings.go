@@ -17,8 +17,8 @@ import (
 //	range    "low..high", or "1.."
 //	check    which further check a value has to pass (checks)
 //	order    what a workspace that is not trusted may do: free; fixed, nothing; true, false, more, less: only what is
-//	         stricter; grants, programs: entries give something; restricts: they take something; or the choices from the
-//	         loosest to the strictest
+//	         stricter; grants, programs: entries give something; restricts: they take something; fewer: a list of which a
+//	         stronger source's takes the place, and that may only get shorter; or the choices from the loosest to the strictest
 //	secret   it is not shown
 //	before   it is documented before that key
 //	doc, example
@@ -34,10 +34,8 @@ type Settings struct {
 		Threshold float64 `default:"1" order:"more" range:"0.5..1" doc:"How similar a text must be to the search text of a diff that matches nothing exactly. 1 is exact matching only."`
 	}
 	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a declared refactor that cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
-	Tools         struct {
-		RooAliases bool `order:"free" doc:"Also offer edit_file as edit and search_replace, as Roo Code does."`
-	}
-	Results struct {
+	Tools         Tools
+	Results       struct {
 		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text; structuredContent has all of it. short is for clients that show their model both."`
 	}
 	Rules     []Rule `order:"restricts" check:"rules" doc:"Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents." example:"{name: no-eval, when: 'effect.after.contains(\"eval(\")', action: refuse, message: \"Do not use eval.\"}"`

@@ -191,7 +191,7 @@ func (c *commandCall) startResult(o *hooks.Outcome) (hooks.Result, error) {
 		if c.parting != nil {
 			fmt.Fprintf(&b, "The command takes longer than %v, so it goes on without this call, for at most %v in all. Nothing has to be started again.\n", c.HandOver, c.timeout())
 		}
-		fmt.Fprintf(&b, "The command runs in the background as %s. list_commands and stop_command manage it, read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
+		fmt.Fprintf(&b, "The command runs in the background as %s; read_command_output with artifact_id: %q reads what it prints.\n", state.ID, state.ArtifactID)
 	}
 	fmt.Fprintf(&b, "[sandbox: %s, record: %s]\n%s", result.Sandbox, o.RecordID, result.Output)
 	b.WriteString(editedText(o) + warned(result.Warnings))

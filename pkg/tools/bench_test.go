@@ -64,7 +64,7 @@ func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files
 		Intents: &tools.Intents{Store: intents, Sessions: sessions, Ledger: &unrecorded{}, Brain: brain, ContextLimit: 24 << 10}}, b.engine) {
 		check.OK(t, b.engine.AddTool(tool))
 		spec := tool.Spec()
-		check.OK(t, b.answers.Add(spec.Name, spec.InputSchema(), spec.OutputSchema()))
+		check.OK(t, b.answers.Add(spec.Name, spec.InputSchema(), spec.OutputSchema(), spec.ResultSchema()))
 	}
 	_, handle, err := sessions.Select(t.Context(), session.Caller{Connection: "c"}, "", "INT-005", "")
 	check.OK(t, err)

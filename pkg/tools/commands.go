@@ -115,7 +115,7 @@ type stopCommandArgs struct {
 func stopCommand(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "stop_command", Title: "End a command", Class: hooks.Governance, Idempotent: true,
-		Description: "End a command in the background with all its processes. Answers when nothing is left of it.",
+		Description: "End a command that runs in the background, with all its processes. Answers when nothing is left of it.",
 	}
 	return respond[stopCommandArgs, jobView](spec, func(ctx context.Context, call *hooks.Call, a stopCommandArgs) (*reply, error) {
 		own, err := d.jobOwner(call)

@@ -27,9 +27,9 @@ import (
 type commandArgs struct {
 	changeArgs
 	Command    string `json:"command" min:"1" max:"{line}"`
-	Cwd        string `json:"cwd,omitempty" is:"path" doc:"Default: the root."`
+	Cwd        string `json:"cwd,omitempty" is:"path"`
 	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds, at most {timeout}."`
-	Background bool   `json:"background,omitempty" doc:"For servers and watchers."`
+	Background bool   `json:"background,omitempty"`
 	Staged     bool   `json:"staged,omitempty" doc:"Only show the diff, for commit_staged."`
 }
 
@@ -49,8 +49,8 @@ func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a command", Class: hooks.Destructive, OpenWorld: true,
 		Description: "Run a shell line. Needs a selected intent. Standard input is empty. A non-zero exit and a timeout are results, not errors. " +
-			"read_command_output has all of a long output. Nothing of it outlives the call, unless background is true: " +
-			"then it ends by stop_command, with its intent or the server, or after a day.",
+			"read_command_output has all of a long output. Nothing of it outlives the call, unless background (for servers and watchers) is true: " +
+			"then it ends with its intent or the server, or after a day.",
 	}
 	if commands.probe == nil {
 		commands.probe = &stageProbe{}

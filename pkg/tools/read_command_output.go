@@ -16,7 +16,7 @@ type outputArgs struct {
 	sessionArg
 	ArtifactID string `json:"artifact_id" is:"name" `
 	Search     string `json:"search,omitempty" is:"pattern" doc:"RE2."`
-	Offset     int    `json:"offset,omitempty" min:"1" doc:"First line, from 1."`
+	Offset     int    `json:"offset,omitempty" min:"1" doc:"From 1."`
 	Limit      int    `json:"limit,omitempty" min:"1" doc:"Lines; with byte_offset, bytes."`
 	Tail       int    `json:"tail,omitempty" min:"1"`
 	ByteOffset *int64 `json:"byte_offset,omitempty" min:"0" doc:"Bytes instead of lines."`

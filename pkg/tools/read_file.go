@@ -30,7 +30,7 @@ const (
 type readArgs struct {
 	sessionArg
 	filePath
-	Offset int `json:"offset,omitempty" min:"1" doc:"First line, from 1."`
+	Offset int `json:"offset,omitempty" min:"1" doc:"From 1."`
 	Limit  int `json:"limit,omitempty" min:"1" default:"2000"`
 }
 
@@ -57,8 +57,8 @@ type readCall struct {
 // readView is the structured result.
 type readView struct {
 	Path        string     `json:"path" doc:"Workspace-relative."`
-	Content     *string    `json:"content,omitempty" doc:"The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than {plain} bytes."`
-	Numbered    string     `json:"numbered,omitempty" doc:"The same lines, with \x60N | \x60 in front of each."`
+	Content     *string    `json:"content,omitempty" listed:"true" doc:"The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than {plain} bytes."`
+	Numbered    string     `json:"numbered,omitempty" listed:"true" doc:"The same lines, with \x60N | \x60 in front of each."`
 	ContentHash string     `json:"content_hash" doc:"sha256 of the raw bytes of the whole file."`
 	TotalLines  int        `json:"total_lines" min:"0" doc:"Lines of the whole file."`
 	StartLine   int        `json:"start_line" min:"0" doc:"First line of content, 0 if there is none."`

@@ -17,7 +17,7 @@ import (
 
 type selectArgs struct {
 	sessionArg
-	IntentID      string `json:"intent_id" is:"name" doc:"As INT-001."`
+	IntentID      string `json:"intent_id" is:"name"`
 	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"Of later calls. AST_REFACTOR: the code does the same."`
 	Join          string `json:"join,omitempty" is:"word" doc:"A code, as a refusal gives it."`
 	Model         string `json:"model,omitempty" is:"word" doc:"Yours."`

@@ -52,7 +52,7 @@ func (c *commandCall) stagedText(result *commandResult) string {
 	if result.StagedID == "" {
 		return ""
 	}
-	text := fmt.Sprintf("\n[nothing of this is in the workspace: it is kept as %s for %v; commit_staged takes it over, discard_staged throws it away]", result.StagedID, staging.KeptFor)
+	text := fmt.Sprintf("\n[nothing of this is in the workspace: it is kept as %s for %v; then thrown away; commit_staged takes it over]", result.StagedID, staging.KeptFor)
 	if result.Diff != "" {
 		text += "\n\n" + result.Diff
 	}

@@ -37,7 +37,7 @@ func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool 
 	spec := hooks.Spec{
 		Name: "update_intent", Title: "Update an intent", Class: hooks.Governance,
 		Description: "Say where an intent stands. BLOCKED needs a note. DONE needs its verify commands to pass, for which it must be selected. " +
-			"Both end its selections; only the operator reopens it.",
+			"DONE and BLOCKED end its selections; only the operator reopens it.",
 	}
 	return define[updateArgs, StepTaken](spec, func(call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
 		u := &update{Intents: n, engine: engine, skipVerify: skipVerify, call: call, args: args, file: intentsFile()}

@@ -82,7 +82,7 @@ func (a Agent) Refused(code, tool string, arguments Args) Answer {
 	return r
 }
 
-// Twice holds that a refusal is the same object in text and structure, as it is where results.text is full.
+// Twice holds that a refusal is the same object in text and structure.
 func (r Answer) Twice() {
 	r.t.Helper()
 	var text map[string]any
