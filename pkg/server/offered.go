@@ -89,7 +89,7 @@ func (o offered) refused(r hooks.Result) hooks.Result {
 	switch {
 	case slices.Contains(o.missing, hint):
 		said["action_hint"] = refusal.HintAskUser
-		said["suggestion"] = "Ask the user, as tools.enabled leaves the tool out: " + said["suggestion"]
+		said["suggestion"] = "Ask the user, as tools.enabled leaves out the tool: " + said["suggestion"]
 		if hint == refusal.HintSelectIntent { // which quotes no file
 			said["error"] = o.text(r.Refusal.Reason())
 		}

@@ -145,6 +145,7 @@ func TestMistakes(t *testing.T) {
 		{"roo_aliases: true", `:1:1: unknown key "roo_aliases"; did you mean tools.roo_aliases?`},
 		{"completely_else: 1", `:1:1: unknown key "completely_else"`},
 		{"scope:\n  required: yes", `:2:13: scope.required: want true or false, not "yes"`},
+		{"tools.enabled: []", `:1:16: tools.enabled: names no tool`},
 		{"sandbox: false", `:1:10: sandbox: want text, not the boolean false (quote it if it is meant as text)`},
 		{"sandbox: of", `:1:10: sandbox: "of" is not one of off, best, require-landlock, require; did you mean off?`},
 		{"approvals: [wait]", `:1:12: want a mapping of settings, not a list`},

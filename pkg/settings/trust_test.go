@@ -137,6 +137,39 @@ func TestWorkspaceDoesNotWeakenTheUser(t *testing.T) {
 	check.That(t, loaded.Settings.Sandbox == settings.Best && len(loaded.Withheld) == 0, "%v %s", loaded.Settings.Sandbox, withheld(loaded))
 }
 
+// The tools that are offered: the strongest source's list holds alone, and a repository can take some away but give none.
+func TestToolsOnlyGetFewer(t *testing.T) {
+	for _, c := range []struct{ user, workspace, environment, want, withheld string }{
+		{"", "", "", "full", ""},
+		{"", "[core]", "", "core", ""},
+		{"", "[read_file, search_files]", "", "read_file search_files", ""},
+		{"", "[read_file]", "core, query_trace", "core query_trace", ""},
+		{"[core, query_trace]", "[read_file, query_trace]", "", "read_file query_trace", ""},
+		{"[core]", "[core, query_trace]", "", "core", "tools.enabled"},
+		{"[core]", "[full]", "", "core", "tools.enabled"},
+		{"[read_file, list_files]", "[core]", "", "read_file list_files", "tools.enabled"},
+		{"[core]", "[list_files]", "full", "full", ""},
+	} {
+		m := newMachine(t)
+		if c.user != "" {
+			m.setUser("tools.enabled: " + c.user)
+		}
+		if c.workspace != "" {
+			m.setWorkspace("tools.enabled: " + c.workspace)
+		}
+		m.environ = []string{"ORCHESTRA_TOOLS_ENABLED=" + c.environment}
+		loaded := m.load()
+		check.That(t, strings.Join(loaded.Settings.Tools.Enabled, " ") == c.want && withheld(loaded) == c.withheld,
+			"%+v: %v, withheld %s", c, loaded.Settings.Tools.Enabled, withheld(loaded))
+	}
+	m := newMachine(t)
+	m.setUser("tools.enabled: [core]\nlock: [tools]\n")
+	m.setWorkspace("tools.enabled: [full]")
+	m.trust()
+	loaded := m.load()
+	check.That(t, loaded.Settings.Tools.Offers("edit_file") && !loaded.Settings.Tools.Offers("apply_patch"), "%v", loaded.Settings.Tools)
+}
+
 func TestAnyChangeAsksAgain(t *testing.T) {
 	m := newMachine(t)
 	m.setWorkspace("sandbox: off\n")
