@@ -84,7 +84,7 @@ func (t Tool) definition() (mcp.Tool, error) {
 	d := mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, RawInputSchema: t.InputSchema(),
 		Annotations: mcp.ToolAnnotation{
-			ReadOnlyHint: &t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: &t.Idempotent, OpenWorldHint: &t.OpenWorld,
+			Title: t.Title, ReadOnlyHint: &t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: &t.Idempotent, OpenWorldHint: &t.OpenWorld,
 		},
 	}
 	if err := checkObjectSchema(d.RawInputSchema); err != nil {

@@ -33,14 +33,14 @@ type commandResult struct {
 	Sandbox      string        `json:"sandbox" doc:"What held the command: full; landlock, which does not hold permissions, times and attributes; or none. What was not held is looked for afterwards, outside of the workspace in a list of places and in what the line names."`
 	RecordID     string        `json:"record_id" doc:"The ledger record of the command."`
 	Warnings     []string      `json:"warnings" optional:"true" doc:"What to know beside it."`
-	CommandID    string        `json:"command_id,omitempty" listed:"true" doc:"Of a command in the background, for stop_command."`
+	CommandID    string        `json:"command_id,omitempty" doc:"Of a command in the background, for stop_command."`
 	ProcessLimit *processLimit `json:"process_limit,omitempty"`
-	Running      bool          `json:"running,omitempty" listed:"true" doc:"Whether it runs in the background now."`
+	Running      bool          `json:"running,omitempty" doc:"Whether it runs in the background now."`
 
 	GitChanges     []observe.GitChange          `json:"git_changes,omitempty" doc:"What the command did to git's HEAD, refs of any kind, index, grafts and what is under way there (rebase, cherry-pick), where a git command may."`
 	Packages       map[string]*observe.Packaged `json:"packages,omitempty" doc:"What changed in package directories of an install command, by directory: counted, in no list."`
 	ChangeRecordID string                       `json:"change_record_id,omitempty" doc:"The ledger record of what was taken over of the command's changes."`
-	StagedID       string                       `json:"staged_id,omitempty" listed:"true" doc:"What it did is kept under this id: nothing of it is in the workspace. commit_staged takes it over, discard_staged throws it away."`
+	StagedID       string                       `json:"staged_id,omitempty" doc:"What it did is kept under this id: nothing of it is in the workspace. commit_staged takes it over, discard_staged throws it away."`
 	Diff           string                       `json:"diff,omitempty" doc:"What it did, with staged, as far as it is short."`
 	Direct         string                       `json:"direct_because,omitempty" doc:"Why it worked on the workspace itself, at level full: what it changed was found afterwards."`
 	Denied         []denial                     `json:"sandbox_denied,omitempty" doc:"What failed because the sandbox kept the command from it, as far as its output tells."`

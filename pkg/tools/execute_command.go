@@ -48,7 +48,7 @@ type commandTool struct {
 func executeCommand(commands *Commands, engine *hooks.Engine) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "execute_command", Title: "Run a command", Class: hooks.Destructive, OpenWorld: true,
-		Description: "Run a shell line. Needs a selected intent. Standard input is empty. A non-zero exit and a timeout are results, not errors. " +
+		Description: "Run a shell line. Needs a selected intent. Standard input is empty. " +
 			"read_command_output has all of a long output. Nothing of it outlives the call, unless background (for servers and watchers) is true: " +
 			"then it ends with its intent or the server, or after a day.",
 	}

@@ -157,7 +157,7 @@ type expandArgs struct {
 func requestScopeExpansion(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "request_scope_expansion", Title: "Widen the scope",
-		Description: "Ask the operator to add paths to an intent's owned_scope. After a yes the scope has them.",
+		Description: "Ask the operator to add paths to an intent's owned_scope.",
 	}
 	return proposing(n.Store, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {
 		in, err := toExpand(n.Store, call, a)

@@ -35,8 +35,7 @@ type readArgs struct {
 }
 
 func readFile(files *Files) hooks.Tool {
-	spec := looking("read_file", "Read a file", "Read a file, with line numbers and content hash. write_to_file replaces a file only after all of its lines were read. "+
-		"Long files come in pieces: go on with offset.")
+	spec := looking("read_file", "Read a file", "Read a file, with line numbers and content hash. write_to_file replaces a file only after all of its lines were read.")
 	return define[readArgs, readView](spec, func(call *hooks.Call, args readArgs) (hooks.Targeted, error) {
 		c := &readCall{files: files, args: args, selected: call.Session != nil}
 		c.target, c.effect = files.target(args.Path)

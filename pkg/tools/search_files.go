@@ -49,7 +49,7 @@ type searchResult struct {
 }
 
 func searchFiles(files *Files) hooks.Tool {
-	spec := looking("search_files", "Search in files", "Search files line by line for a regular expression (RE2), without what .gitignore hides. "+
+	spec := looking("search_files", "Search files", "Search files line by line for a regular expression (RE2), without what .gitignore hides. "+
 		"To find a line is not to have read its file.")
 	return define[searchArgs, searchResult](spec, func(call *hooks.Call, args searchArgs) (hooks.Targeted, error) {
 		return files.lookAt(args.Path, func(ctx context.Context, dir onTarget) (string, any, error) {

@@ -19,7 +19,7 @@ type selectArgs struct {
 	sessionArg
 	IntentID      string `json:"intent_id" is:"name"`
 	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"Of later calls. AST_REFACTOR: the code does the same."`
-	Join          string `json:"join,omitempty" is:"word" doc:"A code, as a refusal gives it."`
+	Join          string `json:"join,omitempty" is:"word" doc:"A code of a refusal."`
 	Model         string `json:"model,omitempty" is:"word" doc:"Yours."`
 }
 
@@ -41,7 +41,7 @@ func SelectIntent(n *Intents) hooks.Tool { return selectActiveIntent(n) }
 func selectActiveIntent(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "select_active_intent", Title: "Select an intent", Class: hooks.Safe, Idempotent: true, Selects: true,
-		Description: "Call this first: nothing can be changed before an intent is selected, and then only what its scope covers. " +
+		Description: "Call this first: before an intent is selected nothing can be changed. " +
 			"Returns its context and a `session` to pass on every later call. list_intents has the ids.",
 	}
 	return define[selectArgs, sessionView](spec, func(call *hooks.Call, args selectArgs) (hooks.Targeted, error) {

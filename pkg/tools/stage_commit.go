@@ -49,8 +49,8 @@ func commitStaged(d *Commands) hooks.Tool { return commitOf(d, nil) }
 // commitOf is commitStaged right behind a command, of which it takes what the gate has let pass before it ran; nil is none.
 func commitOf(d *Commands, behind *commandCall) hooks.Tool {
 	spec := hooks.Spec{
-		Name: commitName, Title: "Commit staged changes", Class: hooks.Destructive,
-		Description: "Take over what a command did with staged: true, or what was kept aside of it. Needs a selected intent " +
+		Name: commitName, Title: "Commit staged", Class: hooks.Destructive,
+		Description: "Take over what a command did with staged: true, or what was kept aside. Needs a selected intent " +
 			"that allows it, and files that nobody has changed since.",
 	}
 	return define[commitArgs, StagedResult](spec, func(call *hooks.Call, args commitArgs) (hooks.Targeted, error) {
@@ -72,8 +72,8 @@ type discardResult struct {
 // discardTool throws away what a command did on a layer. Nothing of it was in the workspace.
 func discardTool(d *Commands) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "discard_staged", Title: "Discard staged changes", Class: hooks.Governance, Idempotent: true,
-		Description: "Throw away what a command did with staged: true, or what was kept aside of it.",
+		Name: "discard_staged", Title: "Discard staged", Class: hooks.Governance, Idempotent: true,
+		Description: "Throw away what a command did with staged: true, or what was kept aside.",
 	}
 	return respond[discardArgs, discardResult](spec, func(_ context.Context, call *hooks.Call, a discardArgs) (*reply, error) {
 		layers, _, err := d.openStaged(call, a.StagedID)
