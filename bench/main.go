@@ -58,6 +58,7 @@ func groups() []group {
 		{"hooks", measureHooks},
 		{"console", measureConsole},
 		{"search", measureSearch},
+		{"tokens", measureTokens},
 	}
 }
 
@@ -75,7 +76,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.short, "short", false, "few samples and small ledgers: seconds instead of minutes")
 	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
-	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command, hooks, console, search")
+	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command, hooks, console, search, tokens")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
 	flags.StringVar(&o.binary, "binary", "", "measure this `program` instead of building it")
 	if err := flags.Parse(args); err != nil {

@@ -45,6 +45,7 @@ const (
 	mebibytes     = "MiB"
 	recordsSecond = "records/s"
 	seconds       = "s"
+	characters    = "characters"
 )
 
 func number(v float64, unit string) string {

@@ -52,6 +52,8 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 			if small.Str("content") != "one\ntwo\nthree\n" || small.Str("numbered") != "1 | one\n2 | two\n3 | three\n" || !strings.Contains(small.Text, "2 | two") {
 				t.Errorf("%v", small.Object)
 			}
+			some := b.OK("read_file", args{"path": "src/large.txt", "limit": 50})
+			check.That(t, (some.Object["content"] == nil) == short && strings.Contains(some.Str("numbered"), "49 of a file"), "2 KiB: %.300v", some.Object)
 			r := b.OK("read_file", args{"path": "src/large.txt"})
 			check.That(t, strings.HasPrefix(r.Str("numbered"), "   1 | line 0") && r.Object["content"] == nil, "a large result: %.300v", r.Object)
 			if size := structured(t, r); size > large.Len()*5/4 {

@@ -42,8 +42,8 @@ type Files struct {
 	Match edit.Options
 	// RecordReads puts what tools read of the workspace into the ledger.
 	RecordReads bool
-	// ShortText: clients show their models the text and the structured content.
-	// What stands in a part of its own is then left out of the latter.
+	// ShortText: clients show their models the text and the structured content. What stands in a part of its own, or in
+	// another form in the same part, is then left out of the latter.
 	ShortText bool
 }
 

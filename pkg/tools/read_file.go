@@ -22,9 +22,9 @@ const (
 	readBudget = 256 << 10
 	// imageLimit bounds an image that is handed over as such, in bytes.
 	imageLimit = 4 << 20
-	// plainLimit bounds content that stands in a result with its line numbers
-	// and without, in bytes: of more, the numbered lines stand there alone.
-	plainLimit = 8 << 10
+	// plainLimit bounds content that stands in a result with its line numbers and without, in bytes: of more, the numbered
+	// lines stand there alone. shortLimit does where results.text is short, for clients whose models pay for both.
+	plainLimit, shortLimit = 8 << 10, 512
 )
 
 type readArgs struct {
@@ -41,7 +41,7 @@ func readFile(files *Files) hooks.Tool {
 		c.target, c.effect = files.target(args.Path)
 		c.effect.Op = change.Read
 		return c, nil
-	}, schema.Numbers{"plain": plainLimit})
+	}, schema.Numbers{"plain": plainLimit, "short": shortLimit})
 }
 
 type readCall struct {
@@ -56,7 +56,7 @@ type readCall struct {
 // readView is the structured result.
 type readView struct {
 	Path        string     `json:"path" doc:"Workspace-relative."`
-	Content     *string    `json:"content,omitempty" listed:"true" doc:"The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than {plain} bytes."`
+	Content     *string    `json:"content,omitempty" listed:"true" doc:"The lines from start_line to end_line as they stand in the file, without numbers; left out where they are more than {plain} bytes (with short texts {short})."`
 	Numbered    string     `json:"numbered,omitempty" listed:"true" doc:"The same lines, with \x60N | \x60 in front of each."`
 	ContentHash string     `json:"content_hash" doc:"sha256 of the raw bytes of the whole file."`
 	TotalLines  int        `json:"total_lines" min:"0" doc:"Lines of the whole file."`
@@ -149,7 +149,11 @@ func (c *readCall) slice(s string) error {
 	}
 	v.StartLine, v.EndLine = start, end
 	v.Content = nil
-	if size := sizeOf(v.lines); !v.cut && size <= plainLimit {
+	limit = plainLimit
+	if c.files.ShortText {
+		limit = shortLimit
+	}
+	if size := sizeOf(v.lines); !v.cut && size <= limit {
 		from := sizeOf(all[:start-1])
 		content := s[from : from+size]
 		v.Content = &content
