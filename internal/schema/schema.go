@@ -38,7 +38,6 @@ type Schema struct {
 	// Additional is what members have that are not among the properties: a *Schema, or false for none.
 	Additional  any                `json:"additionalProperties,omitempty"`
 	AnyOf       []any              `json:"anyOf,omitempty"`
-	Const       string             `json:"const,omitempty"`
 	Default     *int               `json:"default,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Enum        []string           `json:"enum,omitempty"`

@@ -157,14 +157,14 @@ func (r *Refusal) Deliver(d Delivery) *Refusal {
 // Object is the JSON object of SPEC 7, the same in a result's text and in its structured content.
 type Object struct {
 	Status         string         `json:"status"`
-	Message        string         `json:"message" optional:"true"`
-	Error          string         `json:"error" doc:"What happened and where."`
-	ErrorType      Code           `json:"error_type" doc:"The code of the refusal."`
-	Recoverable    bool           `json:"recoverable" doc:"Whether the agent itself can go on."`
-	ActionHint     string         `json:"action_hint" doc:"The next step, in one word."`
-	Suggestion     string         `json:"suggestion" doc:"The next step, in a sentence."`
-	Classification string         `json:"classification" enum:"safe,destructive,governance" doc:"The class of the tool."`
-	Details        map[string]any `json:"details" form:"object"`
+	Message        string         `json:"message"`
+	Error          string         `json:"error"`
+	ErrorType      Code           `json:"error_type"`
+	Recoverable    bool           `json:"recoverable"`
+	ActionHint     string         `json:"action_hint"`
+	Suggestion     string         `json:"suggestion"`
+	Classification string         `json:"classification"`
+	Details        map[string]any `json:"details"`
 }
 
 // Object renders the refusal for a call of the given class.

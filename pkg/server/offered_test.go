@@ -113,6 +113,11 @@ func TestToolsEnabled(t *testing.T) {
 	}
 	b := start(t, newWorkspace(t), offering("edit_file"), func(o *server.Options) { o.Settings.Tools.RooAliases = true }).connect()
 	check.Equal(t, strings.Join(namesOf(t, b), " "), "edit_file edit search_replace", "the aliases of what is offered")
+	told := b.client.InitializeResult().Instructions
+	check.That(t, strings.Contains(told, "no tool that selects") && strings.Contains(told, "Use edit_file of this server"), "%s", told)
+	for _, spec := range b.server.Specs()[:23] {
+		check.That(t, spec.Name == "edit_file" || !strings.Contains(told, spec.Name), "the instructions name %s:\n%s", spec.Name, told)
+	}
 }
 
 // The step that a refusal advises is there: where its tool is not, the user is to be asked, and by which command.

@@ -155,7 +155,11 @@ func (s *Server) available() []*intent.Intent {
 func protocolText(available []*intent.Intent, o offered) string {
 	var b strings.Builder
 	b.WriteString("This workspace is governed. Nothing can be changed in it before an intent is selected.\n")
-	b.WriteString(o.text("1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n" +
+	first := "1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n"
+	if !o.has("select_active_intent") {
+		first = "1. This server offers no tool that selects one (tools.enabled): tell the user where your task needs it.\n"
+	}
+	b.WriteString(o.text(first +
 		"2. Pass the returned `session` on every further call. `intent_id` of a change is a cross-check: it never selects.\n" +
 		"3. Read a file with read_file before you change it; paths are relative to the workspace. " + changing(o) +
 		"Your client's own tools are held to the same where its hooks ask this server: a refusal of one says how to go on.\n" +

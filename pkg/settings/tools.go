@@ -7,7 +7,7 @@ import (
 
 // Tools is which tools agents are offered.
 type Tools struct {
-	Enabled    []string `default:"full" order:"fewer" check:"tools" doc:"The tools that agents are offered: names, core (what an ordinary day needs, for half of the tokens of the list), or full (all). A list of a stronger source stands in the place of a weaker one's."`
+	Enabled    []string `default:"full" order:"fewer" check:"tools" doc:"The tools that agents are offered: names, core (what an ordinary day needs, for half of the tokens of the list), or full (all). These lists do not add up: the strongest holds."`
 	RooAliases bool     `order:"free" doc:"Also offer edit_file as edit and search_replace, as Roo Code does."`
 }
 

@@ -157,7 +157,7 @@ type expandArgs struct {
 func requestScopeExpansion(n *Intents) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "request_scope_expansion", Title: "Widen the scope",
-		Description: "Ask the operator to add paths to an intent's owned_scope.",
+		Description: "Ask the operator to add paths to the intent's owned_scope; a yes adds them.",
 	}
 	return proposing(n.Store, spec, func(call *hooks.Call, a expandArgs) (*proposal, error) {
 		in, err := toExpand(n.Store, call, a)
