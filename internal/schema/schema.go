@@ -211,8 +211,8 @@ func (o *Object) Schema() *Schema {
 	return s
 }
 
-// Listed is the object as arguments are listed: closed, and without the bounds of texts and lists, which are there against
-// misuse and which no call comes near that means well. Read holds to them.
+// Listed is the object as arguments are listed: closed, and without the bounds of texts and lists and the least of numbers,
+// which no call comes near that means well. Read holds to them.
 func (o *Object) Listed() *Schema {
 	s := o.Schema()
 	s.Additional = false
@@ -228,7 +228,7 @@ func (o *Object) Listed() *Schema {
 
 func (s *Schema) unbounded() *Schema {
 	c := *s
-	c.MinLength, c.MaxLength, c.MinItems, c.MaxItems, c.Minimum, c.Pattern = nil, nil, nil, nil, nil, ""
+	c.MinLength, c.MaxLength, c.MinItems, c.MaxItems, c.Minimum = nil, nil, nil, nil, nil
 	if c.Items != nil {
 		c.Items = c.Items.unbounded()
 	}

@@ -145,7 +145,7 @@ func TestWhatIsListed(t *testing.T) {
 	check.Equal(t, string(schema.JSON(o.Listed())), `{"additionalProperties":false,"properties":{`+
 		`"all":{"type":"boolean"},"class":{"enum":["A","B"],"type":"string"},"from":{"type":"integer"},"globs":{"items":{"type":"string"},"type":"array"},`+
 		`"limit":{"default":20,"description":"At most 200.","maximum":200,"type":"integer"},"name":{"type":"string"},"path":{"type":"string"},`+
-		`"session":{"description":"The `+"`handle`"+`.","type":"string"},"share":{"type":"number"},"stamp":{"type":"string"},"word":{"type":"string"}},`+
+		`"session":{"description":"The `+"`handle`"+`.","type":"string"},"share":{"type":"number"},"stamp":{"type":"string"},"word":{"pattern":"^[a-z]+$","type":"string"}},`+
 		`"required":["stamp","name","path"],"type":"object"}`)
 	type listed struct {
 		result

@@ -116,7 +116,7 @@ func TestTextsAreBounded(t *testing.T) {
 			if p.Type != "string" || p.Enum != nil || slices.Contains(content, argument) {
 				continue
 			}
-			check.That(t, p.MaxLength == 0 && p.Pattern == "", "%s: the bound of %s is listed", name, argument)
+			check.That(t, p.MaxLength == 0, "%s: the bound of %s is listed", name, argument)
 			seen++
 			value := `"` + strings.Repeat("é", 110_000) + `"`
 			if isList {
@@ -138,7 +138,6 @@ func refusesLong(t *testing.T, tool hooks.Tool, argument, value string) {
 type property struct {
 	Type      string
 	Enum      []string
-	Pattern   string
 	MaxLength int
 	Items     *property
 }

@@ -14,7 +14,7 @@ type lessonArgs struct {
 	sessionArg
 	IntentID string `json:"intent_id,omitempty" is:"word"`
 	Kind     string `json:"kind,omitempty" enum:"lesson,decision,constraint"`
-	Path     string `json:"path,omitempty" alias:"file_path" is:"path"`
+	Path     string `json:"path,omitempty" alias:"file_path" is:"path" doc:"A file, or a directory."`
 	Text     string `json:"text,omitempty" is:"pattern" doc:"Words that each has."`
 }
 

@@ -36,7 +36,7 @@ type StepTaken struct {
 func updateIntent(n *Intents, engine *hooks.Engine, skipVerify bool) hooks.Tool {
 	spec := hooks.Spec{
 		Name: "update_intent", Title: "Update an intent", Class: hooks.Governance,
-		Description: "Say where an intent stands. BLOCKED needs a note. DONE needs its verify commands to pass, for which it must be selected. " +
+		Description: "Say where an intent stands. BLOCKED needs a note; a note alone is recorded too. DONE needs its verify commands to pass, for which it must be selected. " +
 			"DONE and BLOCKED end its selections; only the operator reopens it.",
 	}
 	return define[updateArgs, StepTaken](spec, func(call *hooks.Call, args updateArgs) (hooks.Targeted, error) {
