@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -21,8 +22,7 @@ type otherCall struct {
 	args args
 }
 
-// tokenWork is what an agent does in a workspace of 20 files. The paths are relative, so that the cost of no call depends on
-// where the workspace stands.
+// tokenWork is what an agent does in a workspace of 20 files, by relative paths.
 func tokenWork() []work {
 	search := func(old, new string) string {
 		return "<<<<<<< SEARCH\n" + old + "\n=======\n" + new + "\n>>>>>>> REPLACE\n"
@@ -68,6 +68,7 @@ func (c cost) String() string {
 
 func costOf(p *peer, tool string, a args) cost {
 	_, answer := p.call(tool, a)
+	answer = bytes.ReplaceAll(answer, []byte(p.cmd.Dir), []byte(".")) // whose length is chance
 	var r struct {
 		Result struct {
 			Content           []struct{ Text string }
