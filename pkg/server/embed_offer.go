@@ -11,8 +11,8 @@ import (
 // ErrNotFound is what the reader of a resource returns, or wraps, for one that does not exist.
 var ErrNotFound = mcpbridge.ErrNotFound
 
-// offered is what an embedder offers beside its tools, behind what the server has itself.
-type offered struct {
+// additions are what an embedder offers beside its tools, behind what the server has itself.
+type additions struct {
 	prompts              []mcpbridge.Prompt
 	resources, templates []mcpbridge.Resource
 }
@@ -20,12 +20,12 @@ type offered struct {
 // AddPrompt offers a prompt of mcp-go, with what was given to MCPServer.AddPrompt for it. A call that leaves out a required
 // argument does not reach it.
 func (s *Server) AddPrompt(p mcpbridge.ForeignPrompt, get mcpbridge.ForeignPromptHandler) error {
-	for _, other := range slices.Concat(s.prompts(), s.offered.prompts) {
+	for _, other := range slices.Concat(s.prompts(), s.added.prompts) {
 		if other.Name == p.Name {
 			return fmt.Errorf("prompt %q is already there", p.Name)
 		}
 	}
-	s.offered.prompts = append(s.offered.prompts, mcpbridge.PromptOf(p, get))
+	s.added.prompts = append(s.added.prompts, mcpbridge.PromptOf(p, get))
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (s *Server) AddResource(r mcpbridge.ForeignResource, read mcpbridge.Foreign
 	if err := s.free(r.URI); err != nil {
 		return err
 	}
-	s.offered.resources = append(s.offered.resources, mcpbridge.ResourceOf(r, read))
+	s.added.resources = append(s.added.resources, mcpbridge.ResourceOf(r, read))
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (s *Server) AddResourceTemplate(t mcpbridge.ForeignResourceTemplate, read m
 	if err := s.free(template.URI); err != nil {
 		return err
 	}
-	s.offered.templates = append(s.offered.templates, template)
+	s.added.templates = append(s.added.templates, template)
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (s *Server) free(uri string) error {
 	case strings.EqualFold(scheme, "orchestra") || strings.EqualFold(scheme, "ui"):
 		return fmt.Errorf("%s: the scheme is the server's own", uri)
 	}
-	for _, other := range slices.Concat(s.offered.resources, s.offered.templates) {
+	for _, other := range slices.Concat(s.added.resources, s.added.templates) {
 		if other.URI == uri {
 			return fmt.Errorf("resource %s is already there", uri)
 		}

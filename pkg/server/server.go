@@ -106,7 +106,7 @@ type Server struct {
 	engine     *hooks.Engine
 	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
-	offered    offered
+	added      additions
 	profiles   *profile.Builder
 	policies   *policies.Keeper
 	log        zerolog.Logger
