@@ -47,7 +47,7 @@ func layers() [][]string {
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},
 		{"pkg/hooks/policies"},
-		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/insight", "pkg/attest", "pkg/apps", "pkg/backtest"},
+		{"pkg/tools", "pkg/undo", "pkg/status", "pkg/insight", "pkg/attest", "pkg/apps", "pkg/backtest", "pkg/telemetry"},
 		{"pkg/native"},
 		{"pkg/server"},
 		{"pkg/operator"},

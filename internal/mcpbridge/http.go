@@ -51,6 +51,11 @@ type HTTPOptions struct {
 	SessionIdle time.Duration
 	// SSE also serves the transport of revision 2024-11-05 at /sse and /message.
 	SSE bool
+	// Pages are served to a GET at their paths, to whoever shows a token.
+	Pages map[string]http.HandlerFunc
+	// Status answer a GET at their paths with whether something is well, and no more, to everybody who may name this
+	// server: without a token, so they have to be cheap.
+	Status map[string]func() bool
 	// Drain is how long calls may go on after shutdown has begun; 0 means one second.
 	Drain time.Duration
 }
@@ -155,6 +160,12 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
+	if page := h.options.Pages[r.URL.Path]; page != nil {
+		if onlyGET(w, r) {
+			page(w, r)
+		}
+		return
+	}
 	switch r.URL.Path {
 	case "/mcp":
 		h.serveMCP(w, r, p)
@@ -168,7 +179,28 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serves tells whether anything is at a path. Clients that are refused look for an authorization server at several;
 // there is none, which needs no token.
 func (h *HTTPHandler) serves(path string) bool {
-	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message")
+	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message") || h.options.Pages[path] != nil
+}
+
+// serveStatus answers without a token, and so ends the connection: it has no place among those that have shown one.
+func (h *HTTPHandler) serveStatus(w http.ResponseWriter, r *http.Request, well func() bool) {
+	w.Header().Set("Connection", "close")
+	w.Header().Set("Cache-Control", "no-store")
+	switch {
+	case !onlyGET(w, r):
+	case well():
+		fmt.Fprintln(w, "ok")
+	default:
+		http.Error(w, "not ok", http.StatusServiceUnavailable)
+	}
+}
+
+func onlyGET(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	methodNotAllowed(w, "GET, HEAD")
+	return false
 }
 
 func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, p *principal) {

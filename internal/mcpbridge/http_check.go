@@ -23,6 +23,10 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
 	if !h.checkOrigin(w, r) {
 		return nil
 	}
+	if well := h.options.Status[r.URL.Path]; well != nil {
+		h.serveStatus(w, r, well)
+		return nil
+	}
 	if !h.serves(r.URL.Path) {
 		h.turnAway(w, "not found: MCP is served at /mcp", http.StatusNotFound)
 		return nil

@@ -19,6 +19,7 @@ type meta struct {
 	canElicit     bool
 	showsApps     bool
 	progressToken json.RawMessage
+	trace         TraceContext
 }
 
 // metaNames are the members of _meta that the protocol has.
@@ -47,6 +48,7 @@ func readMeta(params members) (meta, *rpcError) {
 		return m, errorf(codeInvalidParams, "bad _meta: %v", err)
 	}
 	m.model = readModel(m.raw)
+	m.trace = readTrace(m.raw)
 	m.progressToken = m.raw.get("progressToken")
 	if m.progressToken != nil {
 		if _, err := idKey(m.progressToken); err != nil {
@@ -116,6 +118,23 @@ func readModel(from members) string {
 		}
 	}
 	return ""
+}
+
+// The longest that is taken of a trace context, in bytes: more than W3C Trace Context has in version 00.
+const (
+	maxTraceParent = 128
+	maxTraceState  = 512
+)
+
+// readTrace takes the trace context that _meta carries. Values are not checked; what is too long is none.
+func readTrace(from members) (t TraceContext) {
+	if parent, ok := from.text("traceparent"); ok && len(parent) <= maxTraceParent {
+		t.Parent = parent
+	}
+	if state, ok := from.text("tracestate"); ok && len(state) <= maxTraceState {
+		t.State = state
+	}
+	return t
 }
 
 func shorten(text string) string {

@@ -67,13 +67,13 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 		return nil, errorf(codeInvalidParams, "params of %s, without a tool's arguments, are longer than %d bytes", m.method, maxParams)
 	}
 	if m.method == "tools/call" {
-		return r, s.readCall(r, m.params, declared.model)
+		return r, s.readCall(r, m.params, declared)
 	}
 	return r, nil
 }
 
 // readCall takes the call out of the params of tools/call.
-func (s *Server) readCall(r *request, params members, model string) *rpcError {
+func (s *Server) readCall(r *request, params members, declared meta) *rpcError {
 	name, ok := params.text("name")
 	if !ok {
 		return errorf(codeInvalidParams, `tools/call needs "name", a string`)
@@ -97,7 +97,7 @@ func (s *Server) readCall(r *request, params members, model string) *rpcError {
 		failure.Data = encode(map[string]any{"requiredCapabilities": map[string]any{"elicitation": struct{}{}}})
 		return failure
 	}
-	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: model, Resumed: resumed}
+	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: declared.model, Trace: declared.trace, Resumed: resumed}
 	if err := s.unseal(r); err != nil {
 		return errorf(codeInvalidParams, `bad "requestState": %v; make the call anew, without it`, err)
 	}

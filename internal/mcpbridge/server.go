@@ -153,6 +153,10 @@ type Client struct {
 	Model string
 }
 
+// TraceContext is what the client does at this moment, in the form of W3C Trace Context, as the protocol has it in _meta
+// (traceparent, tracestate); "" where it says nothing. Its baggage is for what a server calls in turn, which is nothing here.
+type TraceContext struct{ Parent, State string }
+
 // inCommon is what two clients behind one connection both call themselves.
 func (c Client) inCommon(other Client) Client {
 	switch {
@@ -194,6 +198,8 @@ type Call struct {
 	// Model is what params._meta says that the client runs, as "model" or "model_id"; "" if it says nothing. It is
 	// unverified.
 	Model string
+	// Trace is what params._meta says that the call is a part of. It is unverified.
+	Trace TraceContext
 	// Progress tells the client how far the call is; while nothing is reported, it is told now and then that the call
 	// still runs. It waits while the client does not read, may be called concurrently and after the end, and does
 	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that do not increase are

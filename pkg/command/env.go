@@ -19,7 +19,7 @@ const reservedPrefix = "ORCHESTRA_"
 func SecretPatterns() []string {
 	return strings.Fields(`*TOKEN* *SECRET* *PASSWORD* *PASSWD* *PASSPHRASE* *CREDENTIAL* *COOKIE*
 		*_PASS *_PWD *_PAT *_KEY *_KEY_* *APIKEY* *_AUTH *_AUTH_* *_DSN *CONNECTION_STRING*
-		*WEBHOOK* DATABASE_URL XAUTHORITY GPG_AGENT_INFO AWS_* AZURE_* VAULT_*`)
+		*WEBHOOK* OTEL_EXPORTER_*HEADERS DATABASE_URL XAUTHORITY GPG_AGENT_INFO AWS_* AZURE_* VAULT_*`)
 }
 
 // shellStartupPatterns are variables that make a shell run other code than the line that was judged. They are always dropped.

@@ -73,6 +73,9 @@ func (r *Runner) Shell() (path, dialect string) { return r.shell, r.dialect }
 // MaxProcesses is how many processes a command can have whose Spec gives no bound.
 func (r *Runner) MaxProcesses() int { return r.maxProcesses }
 
+// Running is how many commands run now.
+func (r *Runner) Running() int { return len(r.running) }
+
 // Run runs one command to its end and returns what became of it. The error is not nil only if nothing was started:
 // ErrInvalidSpec, ErrNotStarted if ctx has ended already, or what the system said.
 func (r *Runner) Run(ctx context.Context, spec Spec) (Result, error) {

@@ -91,6 +91,8 @@ type Call struct {
 	leave    func()
 	judged   *judged
 	request  Request
+	watch    Watch
+	outcome  *Outcome
 	// workspace has the files that changes are judged among; nil for none.
 	workspace *workspace.Workspace
 	limits    mutation.Limits

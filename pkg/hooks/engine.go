@@ -52,6 +52,9 @@ type Options struct {
 	// AddToRefusal sees each refusal before it is recorded and sent, and may add to it; nil adds nothing. Several calls use
 	// it at a time.
 	AddToRefusal func(*refusal.Refusal) *refusal.Refusal
+	// Watch is told of each call before its first step, and gives what sees the rest of it, in the context that the call has
+	// from then on. behind is what saw the call that goes on behind its result; nil for any other. Nil watches nothing.
+	Watch func(ctx context.Context, call *Call, behind Watch) (context.Context, Watch)
 	// HookTimeout bounds a pre-hook that was added, and all post-hooks that were added together; 0 is DefaultHookTimeout.
 	HookTimeout time.Duration
 	// Limits bound how changes are judged; nil is mutation.DefaultLimits.
@@ -149,7 +152,11 @@ func (e *Engine) Spec(name string) (spec Spec, ok bool) {
 func (e *Engine) Do(ctx context.Context, req Request) Result {
 	tool, ok := e.tools[req.Tool]
 	if !ok {
-		return refuse(Destructive, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool))
+		call := &Call{Tool: req.Tool, Class: Destructive, Caller: req.Caller}
+		e.watch(ctx, call)
+		result := refuse(Destructive, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool))
+		call.ended(result, nil)
+		return result
 	}
 	return e.Run(ctx, tool, req)
 }
@@ -157,10 +164,12 @@ func (e *Engine) Do(ctx context.Context, req Request) Result {
 // Run is Do with a tool that no client can name: what the server does by itself goes the way of every call.
 func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 	call := e.newCall(tool.Spec(), req)
+	ctx = e.watch(ctx, call)
 	result, err := e.run(ctx, tool, call, req)
 	if err != nil {
-		return e.refused(ctx, call, err)
+		result = e.refused(ctx, call, err)
 	}
+	call.ended(result, err)
 	return result
 }
 
@@ -189,6 +198,7 @@ func (e *Engine) survive(call *Call, err *error) {
 }
 
 func (e *Engine) after(ctx context.Context, call *Call, outcome *Outcome) {
+	call.enter(PartAfter)
 	whole := context.WithoutCancel(ctx)
 	e.observe(whole, e.Observers, call, outcome)
 	if len(e.added) > 0 { // a timer wakes the thread that waits for the network

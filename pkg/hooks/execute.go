@@ -49,6 +49,7 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 	if err != nil {
 		return Result{}, err
 	}
+	call.outcome = outcome
 	if call.Edited != nil {
 		told := call.Edited.Told()
 		outcome.Edited = &told
@@ -64,10 +65,14 @@ func (e *Engine) execute(ctx context.Context, call *Call, planned Planned) (Resu
 // is journaled, recorded and observed like the call, and under the same intent; it is not judged again. The call must
 // be a Detached one.
 func (e *Engine) Continue(ctx context.Context, call *Call, planned Planned) Result {
+	if call.watch != nil {
+		ctx = e.watch(ctx, call)
+	}
 	result, err := e.carryOn(ctx, call, planned)
 	if err != nil {
-		return e.refused(ctx, call, err)
+		result = e.refused(ctx, call, err)
 	}
+	call.ended(result, err)
 	return result
 }
 
@@ -79,6 +84,7 @@ func (e *Engine) carryOn(ctx context.Context, call *Call, planned Planned) (_ Re
 // begin prepares a call and puts it into the journal. The entry is nil for a call that changes nothing.
 func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepared, Inflight, error) {
 	var err error
+	call.enter(PartPrepare)
 	changes := call.Class != Safe
 	if call.Class == Destructive {
 		// Here, and not where the files are locked, for it looks into others.
@@ -100,6 +106,7 @@ func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepar
 		}
 		e.classify(ctx, call, pending.Outcome)
 		var entry Inflight
+		call.enter(PartJournal)
 		if entry, err = e.Recorder.Begin(ctx, call, pending); err == nil {
 			return prepared, entry, nil
 		}
@@ -136,6 +143,7 @@ func (e *Engine) commit(ctx context.Context, call *Call, prepared Prepared, entr
 	if entry == nil {
 		entry = unwritten{e.Recorder, call}
 	}
+	call.enter(PartExecute)
 	ended := false
 	defer func() {
 		if !ended {
@@ -194,6 +202,7 @@ func (e *Engine) record(ctx context.Context, call *Call, outcome *Outcome, entry
 		outcome.Record = &Note{Kind: noteMutation, Detail: map[string]any{"touches": "no files of the workspace"}}
 	}
 	e.classify(ctx, call, outcome)
+	call.enter(PartLedger)
 	id, err := entry.Record(context.WithoutCancel(ctx), outcome)
 	outcome.RecordID = id
 	return err

@@ -51,6 +51,7 @@ func (e *Engine) judge(ctx context.Context, tool Tool, decoded Decoded, call *Ca
 			e.Asker.Lapse(answered) // of no effect on one that was used
 		}
 		if err == nil && len(asking) > 0 {
+			call.enter(PartApproval)
 			answered, err = e.Asker.Ask(ctx, call, asking)
 		} else if err == nil {
 			return result, nil
@@ -86,7 +87,8 @@ func (e *Engine) stopped(ctx context.Context, call *Call, req Request, asking []
 // renew makes a call as it was when it came, on the state as it is now.
 func (e *Engine) renew(tool Tool, call *Call, req Request) {
 	again := e.newCall(tool.Spec(), req)
-	again.ID, *call = call.ID, *again
+	again.ID, again.watch = call.ID, call.watch
+	*call = *again
 }
 
 func isBusy(err error) bool { return err != nil && refusal.From(err).Code() == refusal.Busy }
@@ -113,6 +115,7 @@ func refusedBy(err error) string {
 
 // do judges a call, and runs it unless the operator has to be asked first. answered is the answer that it comes back with.
 func (e *Engine) do(ctx context.Context, decoded Decoded, call *Call, answered string) (result Result, asking []Question, err error) {
+	call.enter(PartTargets)
 	targeted, err := decoded.Targets(ctx, call)
 	if err != nil {
 		return Result{}, nil, err
@@ -152,6 +155,7 @@ func (e *Engine) stages(ctx context.Context, call *Call, answered string, plan f
 	if err := e.gate(ctx, AtTargets, call, &aside); err != nil {
 		return nil, err
 	}
+	call.enter(PartPlan)
 	if err := plan(); err != nil {
 		return nil, withAside(aside, answered, e.staleFirst(call, err))
 	}
@@ -199,6 +203,7 @@ func (e *Engine) pass(ctx context.Context, call *Call, aside []Question) (bool, 
 
 // gate runs the hooks of one stage. The first refusal stops; an askable failure is put aside where somebody can be asked.
 func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Question) error {
+	call.enter(PartGate)
 	for _, step := range e.Gate {
 		if step.Stage != stage {
 			continue
@@ -207,6 +212,7 @@ func (e *Engine) gate(ctx context.Context, stage Stage, call *Call, aside *[]Que
 		if call.Effects.Preview && d.verdict == asked {
 			d = d.Noted()
 		}
+		call.judgedBy(step, d)
 		switch d.verdict {
 		case allowed:
 			call.Notes = append(call.Notes, d.notes...)

@@ -62,6 +62,9 @@ type Options struct {
 	// Lost, if not nil, is told of each record of [Ledger.AppendSoon] that could not be written, with its id, "" if it
 	// had none yet. It may be called by several goroutines at a time.
 	Lost func(id string)
+	// Written, if not nil, is told of each group of records that got to the file, and how long it took from taking them up to
+	// the end of their flush.
+	Written func(records int, took time.Duration)
 }
 
 // Ledger appends to and reads from the ledger of one workspace. All methods may be called at the same time, and any

@@ -162,6 +162,7 @@ type share struct {
 // one flushes. When another file was put in place meanwhile, the records that it has not are written again: a rotation
 // took them along, git did not.
 func (l *Ledger) commit(group []*request) {
+	begun := time.Now()
 	group, waiters := claim(group)
 	shares := l.divide(group)
 	for attempt := 1; len(shares) > 0; attempt++ {
@@ -176,6 +177,7 @@ func (l *Ledger) commit(group []*request) {
 				s.err = fmt.Errorf("%w: %s is replaced again and again", segment.ErrUnavailable, s.segment.Name)
 				fallthrough
 			default:
+				l.tell(s, begun)
 				l.answer(s)
 			}
 		}
@@ -325,6 +327,18 @@ func (l *Ledger) flushShare(s *share) {
 	if err := s.segment.Flush(); err != nil {
 		s.err = l.poison(err)
 	}
+}
+
+// tell tells who wants to know of what was written.
+func (l *Ledger) tell(s *share, begun time.Time) {
+	if l.opts.Written == nil || s.err != nil {
+		return
+	}
+	records := 0
+	for _, r := range s.requests {
+		records += len(r.bodies)
+	}
+	l.opts.Written(records, time.Since(begun))
 }
 
 func (l *Ledger) answer(s *share) {

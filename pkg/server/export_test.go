@@ -51,3 +51,11 @@ func (o *Options) BoundLayers(bytes int64) { o.layerBytes = bytes }
 
 // HandOverAfter replaces tools.HandOverTime.
 func (o *Options) HandOverAfter(d time.Duration) { o.handOver = d }
+
+// EndTelemetry ends what tells of calls, and returns when all has been sent.
+func (s *Server) EndTelemetry(ctx context.Context) error {
+	if t := s.observed.by.Swap(nil); t != nil {
+		return t.Shutdown(ctx)
+	}
+	return nil
+}

@@ -25,7 +25,7 @@ type HTTPOptions struct {
 	Authenticate func(token string) (principal string, ok bool)
 }
 
-// HTTPHandler serves the protocol at /mcp. The handler must be closed by Serve or by the caller.
+// HTTPHandler serves the protocol at /mcp, metrics at /metrics, and without a token /healthz and /readyz. The handler must be closed by Serve or by the caller.
 func (s *Server) HTTPHandler(o HTTPOptions) (http.Handler, error) { return s.httpHandler(o) }
 
 func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
@@ -36,10 +36,13 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 	if o.Authenticate == nil {
 		o.Authenticate = mcpbridge.StaticToken(o.Token, OperatorPrincipal)
 	}
+	if err := s.observe("tcp", true); err != nil {
+		return nil, err
+	}
 	s.answered()
 	set := s.options.Settings
 	return b.HTTPHandler(mcpbridge.HTTPOptions{
-		Authenticate: o.Authenticate, SSE: o.SSE,
+		Authenticate: o.Authenticate, SSE: o.SSE, Pages: s.pages(), Status: s.status(),
 		AllowedHosts: slices.Concat(o.Names, set.HTTP.AllowedHosts), AllowedOrigins: set.HTTP.AllowedOrigins,
 		MaxBody: int64(set.Limits.RequestSize), RequestsPerSecond: float64(set.Limits.Rate), Burst: 4 * set.Limits.Rate,
 	})

@@ -90,7 +90,7 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
 		client := &Client{call: call, class: spec.Class, leave: turn.Leave}
-		ctx = context.WithValue(ctx, clientKey{}, client)
+		ctx = context.WithValue(s.traced(ctx, call), clientKey{}, client)
 		r := s.engine.Do(ctx, hooks.Request{
 			Tool: call.Tool, Arguments: s.arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),
 		})

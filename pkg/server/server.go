@@ -103,6 +103,8 @@ type Server struct {
 	abandoned  sync.WaitGroup
 	settlement settlement
 	presence   presenceOf
+	observed   observed
+	runner     *command.Runner // nil where commands cannot run
 	engine     *hooks.Engine
 	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
@@ -163,13 +165,13 @@ func (s *Server) open() error {
 	root := s.workspace.Root()
 	s.intents = intent.Open(root).TrustedBy(o.Trusted)
 	s.journal = journal.Open(journal.Options{
-		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log,
+		State: s.workspace.State, Durable: durability == workspace.Full, Logger: s.log, Written: s.journaled,
 	})
 	s.ends = append(s.ends, s.journal.Close)
 	s.ledger, err = ledger.Open(root, ledger.Options{
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Beside: o.Settings.Ledger.Git != settings.Tree, Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
 		Version: o.Version, Clock: o.Clock, Logger: s.log,
-		Lost: func(id string) { s.recorder.Lost(id) },
+		Lost: func(id string) { s.recorder.Lost(id) }, Written: s.recorded,
 	})
 	if err != nil {
 		return err
@@ -244,7 +246,7 @@ func (s *Server) assemble() error {
 		Sessions: s.sessions, Recorder: recorder, Asker: asks, Logger: s.log, Workspace: s.workspace,
 		Gate: slices.Concat(agents.Hooks(false), programs.agent), Stale: fresh.Stale, QuietClass: policy.QuietClass,
 		Observers: []hooks.PostHook{trace.Seen(fresh.Remember), maps, asks}, Programs: programs.post,
-		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits,
+		OnRefusal: programs.refused, AddToRefusal: s.firstRefusal(), Limits: o.limits, Watch: s.watch,
 	})
 	jobs, profiles := command.NewJobs(o.Clock), profile.New(s.workspace.Dir(), os.Environ())
 	families := s.families(recorder, fresh, asks, tools.Commands{
@@ -255,12 +257,12 @@ func (s *Server) assemble() error {
 			return err
 		}
 	}
-	s.recorder, s.asks, s.maps, s.engine, s.jobs, s.profiles, s.tools = recorder, asks, maps, engine, jobs, profiles, families
+	s.runner, s.recorder, s.asks, s.maps, s.engine, s.jobs, s.profiles, s.tools = runner, recorder, asks, maps, engine, jobs, profiles, families
 	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
 	if runner != nil && o.AdoptOrphans {
 		s.abandoned.Go(func() { s.endAbandoned(runner) })
 	}
-	s.ends = append(s.ends, s.endCalls)
+	s.ends = append(s.ends, s.endObserved, s.endCalls) // the calls first: they are told of
 	return nil
 }
 
@@ -352,6 +354,9 @@ func (s *Server) Specs() []hooks.Spec { return s.engine.Specs() }
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	b, err := s.protocol()
 	if err != nil {
+		return err
+	}
+	if err := s.observe("pipe", false); err != nil {
 		return err
 	}
 	s.presence.transport = "stdio"

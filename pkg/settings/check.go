@@ -19,7 +19,7 @@ import (
 func checkOf(name string) func(value any) error {
 	check, known := map[string]func(any) error{
 		"": nil, "token": validToken, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
-		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools,
+		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools, "endpoint": validEndpoint,
 	}[name]
 	if !known {
 		panic("settings: there is no check " + name)
@@ -146,11 +146,23 @@ func (n Notice) Check() error {
 	if n.Command != "" {
 		return nil
 	}
-	u, err := url.Parse(string(n.URL))
+	return n.URL.check()
+}
+
+func validEndpoint(value any) error {
+	if u := value.(URL); u != "" {
+		return u.check()
+	}
+	return nil
+}
+
+// check holds an address to what nobody on the way reads.
+func (u URL) check() error {
+	parsed, err := url.Parse(string(u))
 	switch {
-	case err != nil || u.Host == "" || u.Opaque != "":
+	case err != nil || parsed.Host == "" || parsed.Opaque != "":
 		return errors.New("the url is no address")
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case parsed.Scheme == "https", parsed.Scheme == "http" && isLoopback(parsed.Hostname()):
 		return nil
 	}
 	return errors.New("the url must be https, or http on this machine")

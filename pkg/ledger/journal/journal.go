@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -38,6 +39,8 @@ type Options struct {
 	// Durable says that an entry has to survive a power cut.
 	Durable bool
 	Logger  zerolog.Logger
+	// Written, if not nil, is told of each entry how long it took to write and flush it.
+	Written func(took time.Duration)
 }
 
 // Journal is one process's part of what is in flight in a workspace. Its methods may be called concurrently.
@@ -79,6 +82,7 @@ func (j *Journal) Begin(e Entry) (*Inflight, error) {
 	if err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	if err := j.write(s.file, content); err != nil {
 		return nil, j.lose(s, err)
 	}
@@ -87,6 +91,9 @@ func (j *Journal) Begin(e Entry) (*Inflight, error) {
 		if err := j.flush(s.file); err != nil {
 			return nil, j.lose(s, err)
 		}
+	}
+	if j.opts.Written != nil {
+		j.opts.Written(time.Since(begun))
 	}
 	return &Inflight{j: j, s: s}, nil
 }
@@ -136,6 +143,13 @@ func (j *Journal) take() (*slot, error) {
 	}
 	j.own[s.name] = true
 	return s, nil
+}
+
+// Usable reports as ErrUnavailable or ErrClosed why an entry is not taken now. It changes nothing.
+func (j *Journal) Usable() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.usable()
 }
 
 func (j *Journal) usable() error {
