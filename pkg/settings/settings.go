@@ -84,7 +84,7 @@ type Settings struct {
 		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
 	}
 	Telemetry struct {
-		Endpoint URL  `order:"fixed" check:"endpoint" doc:"Where traces and metrics of the server go, by OTLP over HTTP (https, or http on this machine); /v1/traces and /v1/metrics are added. Without it nothing is sent, whatever the environment says; with it OTEL_EXPORTER_OTLP_HEADERS counts, for the collector's token." example:"\"http://127.0.0.1:4318\""`
+		Endpoint URL  `order:"fixed" check:"endpoint" doc:"Where traces and metrics of the server go, by OTLP over HTTP (https, or http on this machine); /v1/traces and /v1/metrics are added to it, such as http://127.0.0.1:4318. Without it nothing is sent, whatever the environment says; with it OTEL_EXPORTER_OTLP_HEADERS counts, for the collector's token."`
 		Paths    bool `order:"false" doc:"Put the paths of files and the lines of commands into traces. Contents never are."`
 	}
 	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. An exit code other than 0 means problems, and the agent gets the output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
