@@ -186,6 +186,8 @@ func TestMistakes(t *testing.T) {
 		{"- x", `:1:1: want a mapping of settings, not a list`},
 		{"text", `:1:1: want a mapping of settings, not "text"`},
 		{"sandbox: \xff", `not valid YAML`},
+		{"telemetry.endpoint: http://example.com/s3cret", `:1:21: telemetry.endpoint: the url must be https, or http on this machine`},
+		{"telemetry.endpoint: localhost:4318", `:1:21: telemetry.endpoint: the url is no address`},
 		{"auth.token: short", `:1:13: auth.token: has less than 16 characters`},
 		{"http.listen: localhost", `:1:14: http.listen: want ADDRESS:PORT`},
 		{"brain.file: ../x.md", `:1:13: brain.file: want a path relative to the workspace`},
