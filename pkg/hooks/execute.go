@@ -84,13 +84,13 @@ func (e *Engine) carryOn(ctx context.Context, call *Call, planned Planned) (_ Re
 // begin prepares a call and puts it into the journal. The entry is nil for a call that changes nothing.
 func (e *Engine) begin(ctx context.Context, call *Call, planned Planned) (Prepared, Inflight, error) {
 	var err error
-	call.enter(PartPrepare)
 	changes := call.Class != Safe
 	if call.Class == Destructive {
 		// Here, and not where the files are locked, for it looks into others.
 		call.Planned(ctx)
 	}
 	for range prepareAttempts {
+		call.enter(PartPrepare)
 		if changes {
 			if err := e.Recorder.Settle(ctx); err != nil {
 				return nil, nil, unsettled(err)

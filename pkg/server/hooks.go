@@ -37,7 +37,7 @@ func (s *Server) newDesk() *native.Desk {
 // ServeHooks answers the hooks of clients, and the processes that run what these let through, until ctx is done or nobody has
 // come for a while; 0 waits for ever.
 func (s *Server) ServeHooks(ctx context.Context, l *hookdoor.Listener, idle time.Duration) error {
-	if err := s.observe("pipe", false); err != nil {
+	if err := s.observe(false); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

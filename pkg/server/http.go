@@ -36,7 +36,7 @@ func (s *Server) httpHandler(o HTTPOptions) (*mcpbridge.HTTPHandler, error) {
 	if o.Authenticate == nil {
 		o.Authenticate = mcpbridge.StaticToken(o.Token, OperatorPrincipal)
 	}
-	if err := s.observe("tcp", true); err != nil {
+	if err := s.observe(true); err != nil {
 		return nil, err
 	}
 	s.answered()

@@ -356,7 +356,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := s.observe("pipe", false); err != nil {
+	if err := s.observe(false); err != nil {
 		return err
 	}
 	s.presence.transport = "stdio"

@@ -26,7 +26,7 @@ type observed struct {
 const headersVariable = "OTEL_EXPORTER_OTLP_HEADERS"
 
 // observe begins, once, where the settings name an endpoint or somebody can come to read.
-func (s *Server) observe(transport string, scraped bool) error {
+func (s *Server) observe(scraped bool) error {
 	endpoint := string(s.options.Settings.Telemetry.Endpoint)
 	if endpoint == "" && !scraped {
 		return nil
@@ -35,7 +35,7 @@ func (s *Server) observe(transport string, scraped bool) error {
 	s.observed.once.Do(func() {
 		o := telemetry.Options{
 			Endpoint: endpoint, Paths: s.options.Settings.Telemetry.Paths, Version: s.options.Version, Instance: s.presence.id,
-			Transport: transport, Pending: s.pending, Running: s.running, Logger: s.log,
+			Pending: s.pending, Running: s.running, Logger: s.log,
 		}
 		if endpoint != "" {
 			o.Headers = os.Getenv(headersVariable)
@@ -78,8 +78,12 @@ func (s *Server) watch(ctx context.Context, call *hooks.Call, behind hooks.Watch
 // traced gives a client's call the trace that the client says it is a part of.
 func (s *Server) traced(ctx context.Context, call mcpbridge.Call) context.Context {
 	if t := s.observed.by.Load(); t != nil {
+		transport := "pipe"
+		if call.Caller.Principal != "" { // whom no pipe tells
+			transport = "tcp"
+		}
 		return t.Arrived(ctx, telemetry.Incoming{
-			TraceParent: call.Trace.Parent, TraceState: call.Trace.State, Protocol: call.Caller.ProtocolVersion,
+			Transport: transport, TraceParent: call.Trace.Parent, TraceState: call.Trace.State, Protocol: call.Caller.ProtocolVersion,
 		})
 	}
 	return ctx

@@ -406,6 +406,7 @@ func TestMetricsPage(t *testing.T) {
 		"calls":            {get("orchestra_calls_total", "gen_ai_tool_name=write_to_file", "orchestra_outcome=done"), 1},
 		"refused calls":    {get("orchestra_calls_total", "gen_ai_tool_name=write_to_file", "orchestra_outcome=refused"), 1},
 		"durations":        {get("mcp_server_operation_duration_seconds", "gen_ai_tool_name=write_to_file", "mcp_method_name=tools/call"), 2},
+		"only requests":    {get("mcp_server_operation_duration_seconds", "gen_ai_tool_name=_OTHER"), 0},
 		"errors":           {get("mcp_server_operation_duration_seconds", "gen_ai_tool_name=write_to_file", "error_type=tool_error"), 1},
 		"refusals":         {get("orchestra_refusals_total", "orchestra_error_type=APPROVAL_REQUIRED"), 1},
 		"approvals":        {get("orchestra_approvals_pending"), 1},

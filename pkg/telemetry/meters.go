@@ -33,9 +33,9 @@ func flushBuckets() []float64 {
 func (m *meters) make(from metric.Meter, o Options) error {
 	var failed [7]error
 	m.duration, failed[0] = from.Float64Histogram("mcp.server.operation.duration", metric.WithUnit("s"),
-		metric.WithDescription("How long calls of tools took, without their wait in the order of their session."), metric.WithExplicitBucketBoundaries(callBuckets()...))
+		metric.WithDescription("How long requests to call tools took, without their wait in the order of their session."), metric.WithExplicitBucketBoundaries(callBuckets()...))
 	m.calls, failed[1] = from.Int64Counter("orchestra.calls", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls of tools by outcome: done, refused, failed (the tool says so), asked (the client is to ask its user)."))
+		metric.WithDescription("Calls of tools, also of clients' own, by outcome: done, refused, failed (the tool says so), asked (the client is to ask its user)."))
 	m.refusals, failed[2] = from.Int64Counter("orchestra.refusals", metric.WithUnit("{call}"), metric.WithDescription("Refused calls by error_type."))
 	m.records, failed[3] = from.Int64Counter("orchestra.records", metric.WithUnit("{record}"), metric.WithDescription("Lines that this server wrote into the ledger."))
 	m.flushes, failed[4] = from.Float64Histogram("orchestra.flush.duration", metric.WithUnit("s"),
@@ -77,12 +77,17 @@ func outcomeOf(r hooks.Result) string {
 // toolError is what the conventions call a result with isError.
 const toolError = "tool_error"
 
-func (m *meters) called(ctx context.Context, tool string, r hooks.Result, took time.Duration) {
+// took measures a request of the protocol.
+func (m *meters) took(tool string, r hooks.Result, took time.Duration) {
 	about := []attribute.KeyValue{methodName, operationName, attribute.String(keyTool, tool)}
 	if r.IsError {
 		about = append(about, attribute.String(keyError, toolError))
 	}
-	m.duration.Record(ctx, took.Seconds(), metric.WithAttributes(about...))
+	m.duration.Record(context.Background(), took.Seconds(), metric.WithAttributes(about...))
+}
+
+func (m *meters) counted(tool string, r hooks.Result) {
+	ctx := context.Background()
 	m.calls.Add(ctx, 1, metric.WithAttributes(attribute.String(keyTool, tool), attribute.String(keyOutcome, outcomeOf(r))))
 	if r.Refusal != nil {
 		m.refusals.Add(ctx, 1, metric.WithAttributes(attribute.String(keyRefusal, codeOf(r.Refusal))))

@@ -33,8 +33,6 @@ type Options struct {
 	Paths bool
 	// Version is the program's; Instance tells this process from others.
 	Version, Instance string
-	// Transport is "pipe" or "tcp".
-	Transport string
 	// Tools are the names that a call can have; what is none of them is counted as one.
 	Tools []string
 	// Pending counts the requests that wait for an answer of the operator, Running the commands that run. They are asked

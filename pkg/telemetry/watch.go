@@ -26,23 +26,23 @@ var (
 	operationName = attribute.String("gen_ai.operation.name", "execute_tool")
 )
 
-// Incoming is what a transport knows of a call, and the calls do not.
+// Incoming is what the protocol's side knows of a call.
 type Incoming struct {
+	// Transport is "pipe" or "tcp".
+	Transport string
 	// TraceParent and TraceState are of W3C Trace Context, as the client sent them.
 	TraceParent, TraceState string
 	// Protocol is the revision that the client speaks.
 	Protocol string
 }
 
-type protocolKey struct{}
+type incomingKey struct{}
 
-// Arrived gives the context of a call that a client has made. What is wrong with a trace context makes it none.
+// Arrived gives the context of a call that a client has made as a request of the protocol. What is wrong with a trace context
+// makes it none.
 func (t *Telemetry) Arrived(ctx context.Context, in Incoming) context.Context {
-	if t.tracer == nil {
-		return ctx
-	}
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": in.TraceParent, "tracestate": in.TraceState})
-	return context.WithValue(ctx, protocolKey{}, in.Protocol)
+	return context.WithValue(ctx, incomingKey{}, &in)
 }
 
 // watch sees one call.
@@ -53,6 +53,9 @@ type watch struct {
 	began time.Time
 	// within: another call makes this one, or left it to be done.
 	within bool
+	// request is what the call came with; nil for one that is no request of the protocol: within another, of a client's own
+	// tools, or an embedder's.
+	request *Incoming
 
 	ctx  context.Context // with the span
 	span trace.Span      // nil without traces
@@ -71,6 +74,9 @@ func (t *Telemetry) Begin(ctx context.Context, call *hooks.Call, behind hooks.Wa
 	if isBehind {
 		w.within = true
 	}
+	if !w.within {
+		w.request, _ = ctx.Value(incomingKey{}).(*Incoming)
+	}
 	ctx = context.WithValue(ctx, watchKey{}, w)
 	if t.tracer == nil {
 		return ctx, w
@@ -78,15 +84,11 @@ func (t *Telemetry) Begin(ctx context.Context, call *hooks.Call, behind hooks.Wa
 	if isBehind && before.span != nil {
 		ctx = trace.ContextWithSpan(ctx, before.span)
 	}
-	name, kind := "tools/call "+w.tool, trace.SpanKindServer
+	name, kind := "execute_tool "+w.tool, trace.SpanKindInternal
 	about := []attribute.KeyValue{operationName, attribute.String(keyTool, w.tool), attribute.String("orchestra.call.id", call.ID)}
-	if w.within {
-		name, kind = "execute_tool "+w.tool, trace.SpanKindInternal
-	} else {
-		about = append(about, methodName, attribute.String("network.transport", t.options.Transport))
-		if protocol, _ := ctx.Value(protocolKey{}).(string); protocol != "" {
-			about = append(about, attribute.String("mcp.protocol.version", protocol))
-		}
+	if in := w.request; in != nil {
+		name, kind = "tools/call "+w.tool, trace.SpanKindServer
+		about = append(about, methodName, attribute.String("network.transport", in.Transport), attribute.String("mcp.protocol.version", in.Protocol))
 	}
 	ctx, w.span = t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(about...))
 	w.ctx = ctx
@@ -123,7 +125,10 @@ func (w *watch) Judged(step, verdict string) {
 // End implements hooks.Watch.
 func (w *watch) End(result hooks.Result, hook string) {
 	if !w.within {
-		w.called(w.context(), w.tool, result, time.Since(w.began))
+		w.counted(w.tool, result)
+	}
+	if w.request != nil {
+		w.took(w.tool, result, time.Since(w.began))
 	}
 	if w.span == nil {
 		return
@@ -139,13 +144,6 @@ func (w *watch) End(result hooks.Result, hook string) {
 		}
 	}
 	w.span.End()
-}
-
-func (w *watch) context() context.Context {
-	if w.ctx == nil {
-		return context.Background()
-	}
-	return w.ctx
 }
 
 // found are the attributes that are known at the end.
