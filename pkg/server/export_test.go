@@ -59,3 +59,6 @@ func (s *Server) EndTelemetry(ctx context.Context) error {
 	}
 	return nil
 }
+
+// StartTelemetry begins what a transport begins.
+func (s *Server) StartTelemetry() error { return s.observe(false) }

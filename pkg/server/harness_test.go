@@ -261,7 +261,7 @@ func homeIn(dir string) map[string]string {
 }
 
 // benchEngine is a server without flushes on a workspace of its own, and a function that makes calls of one connection.
-func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool string, arguments args) {
+func benchEngine(b *testing.B, files map[string]string, changes ...func(*settings.Settings)) func(b *testing.B, tool string, arguments args) {
 	b.Helper()
 	dir := b.TempDir()
 	for name, text := range files {
@@ -271,8 +271,12 @@ func benchEngine(b *testing.B, files map[string]string) func(b *testing.B, tool 
 	}
 	set := settings.Defaults()
 	set.Durability = settings.OS
+	for _, change := range changes {
+		change(&set)
+	}
 	srv := check.Value(server.New(server.Options{Dir: dir, Settings: set, Logger: zerolog.Nop()}))(b)
 	b.Cleanup(func() { srv.Close() })
+	check.OK(b, srv.StartTelemetry())
 	return func(b *testing.B, tool string, arguments args) {
 		raw := check.Value(json.Marshal(arguments))(b)
 		result := srv.Do(b.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "bench"}})

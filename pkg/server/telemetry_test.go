@@ -493,3 +493,31 @@ func TestReadyIsWhoCanChangeSomething(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkTelemetry is what it costs a call to be watched, for a collector that takes all.
+func BenchmarkTelemetry(b *testing.B) {
+	takes := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	b.Cleanup(takes.Close)
+	for name, endpoint := range map[string]string{"off": "", "on": takes.URL} {
+		b.Run(name, func(b *testing.B) {
+			content := strings.Repeat("a line of sixty-four bytes, with its newline, for the benchmark\n", 64)
+			do := benchEngine(b, map[string]string{".orchestration/active_intents.yaml": intentsYAML, "src/a.txt": content},
+				func(s *settings.Settings) { s.Telemetry.Endpoint = settings.URL(endpoint) })
+			do(b, "select_active_intent", args{"intent_id": "INT-001"})
+			for _, c := range []struct {
+				tool      string
+				arguments args
+			}{
+				{"read_file", args{"path": "src/a.txt"}},
+				{"write_to_file", args{"path": "src/a.txt", "content": content}},
+			} {
+				b.Run(c.tool, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						do(b, c.tool, c.arguments)
+					}
+				})
+			}
+		})
+	}
+}
