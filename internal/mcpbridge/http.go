@@ -184,7 +184,7 @@ func (h *HTTPHandler) serves(path string) bool {
 
 // serveStatus answers without a token, and so ends the connection: it has no place among those that have shown one.
 func (h *HTTPHandler) serveStatus(w http.ResponseWriter, r *http.Request, well func() bool) {
-	w.Header().Set("Connection", "close")
+	h.giveUp(w)
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
 	case !onlyGET(w, r):

@@ -51,12 +51,17 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
 	return p
 }
 
-// turnAway answers a request that has shown no token, and ends its connection. What it announced is not waited for;
-// but an answer is lost where a connection is closed with something unread, so a moment is given.
+// turnAway answers a request that has shown no token, and ends its connection.
 func (h *HTTPHandler) turnAway(w http.ResponseWriter, text string, status int) {
+	h.giveUp(w)
+	http.Error(w, text, status)
+}
+
+// giveUp has the connection end with the answer. What the request announced is not waited for; but an answer is lost where a
+// connection is closed with something unread, so a moment is given.
+func (h *HTTPHandler) giveUp(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(time.Second, h.options.ReadTimeout)))
-	http.Error(w, text, status)
 }
 
 // hostAllowed tells whether a request names this server: by a loopback name, by the address that the client reached,

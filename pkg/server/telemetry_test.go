@@ -275,7 +275,7 @@ func TestWhatACallIsAboutStaysHere(t *testing.T) {
 			b.Call("write_to_file", args{"session": s, "path": "src/" + canary + "refused", "content": canary + "content\n"})
 			b.Call("write_to_file", args{"session": s, "path": canary + "outside/x", "content": canary + "content\n"})
 			b.Call("write_to_file", args{"session": s, "path": "src/byhook", "content": canary + "content\n"})
-			b.Call("execute_command", args{"session": s, "command": "echo " + canary + "command"})
+			b.Call("execute_command", args{"session": s, "command": "GH_TOKEN=" + canary + "secret echo " + canary + "command"})
 			b.Call("read_file", args{"session": canary + "session", "path": canary + "missing"})
 			b.Call("select_active_intent", args{"intent_id": canary + "intent"})
 			c.received(b)
@@ -288,7 +288,7 @@ func TestWhatACallIsAboutStaysHere(t *testing.T) {
 			for _, what := range []string{"path", "command", "outside"} {
 				check.That(t, strings.Contains(sent, canary+what), "%s is missing", what)
 			}
-			for _, what := range []string{"content", "regex", "message", "reason", "note", "hook", "rule", "code", "session", "intent"} {
+			for _, what := range []string{"content", "regex", "message", "reason", "note", "hook", "rule", "code", "session", "intent", "secret"} {
 				check.That(t, !strings.Contains(sent, canary+what), "sent: %q", around(sent, canary+what))
 			}
 		})

@@ -55,7 +55,7 @@ type Telemetry struct {
 
 // What waits to be sent, in spans, and how long it waits. A call has about ten.
 const (
-	maxWaiting  = 8192
+	maxWaiting  = 4096
 	batchSize   = 512
 	batchTime   = 5 * time.Second
 	metricsTime = time.Minute

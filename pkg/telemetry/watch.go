@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 )
 
@@ -199,7 +200,7 @@ func (w *watch) paths() (about []attribute.KeyValue) {
 		about = append(about, attribute.StringSlice("orchestra.paths", paths))
 	}
 	if c := w.call.Effects.Command; c != nil {
-		about = append(about, attribute.String("orchestra.command", text(c.Line)))
+		about = append(about, attribute.String("orchestra.command", text(redact.Text(c.Line))))
 	}
 	return about
 }
