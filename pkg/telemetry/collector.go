@@ -28,6 +28,9 @@ type collector struct {
 	header http.Header
 	client *http.Client
 	log    zerolog.Logger
+	// life ends what is being sent, for the exporters send on for a while after they were shut down.
+	life context.Context
+	end  context.CancelFunc
 
 	mu     sync.Mutex
 	logged time.Time
@@ -54,6 +57,7 @@ func newCollector(endpoint, headers string, log zerolog.Logger) (*collector, err
 	}
 	c.header.Set("Content-Type", "application/x-protobuf")
 	c.header.Set("User-Agent", "orchestra-mcp")
+	c.life, c.end = context.WithCancel(context.Background())
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: 2 * metricsTime}
 	c.client = &http.Client{
 		Transport: transport, Timeout: exportTime,
@@ -92,6 +96,9 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 }
 
 func (c *collector) send(ctx context.Context, name string, m proto.Message) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
 	body, err := proto.Marshal(m)
 	wait := firstWait
 	for attempt := 1; err == nil; attempt++ {

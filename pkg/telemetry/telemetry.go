@@ -46,7 +46,8 @@ type Telemetry struct {
 	options Options
 	tools   map[string]bool
 	steps   map[string]bool
-	tracer  trace.Tracer // nil without an endpoint
+	to      *collector // nil without an endpoint, as the next two
+	tracer  trace.Tracer
 	spans   *sdktrace.TracerProvider
 	metrics *sdkmetric.MeterProvider
 	scraped *sdkmetric.ManualReader
@@ -78,6 +79,7 @@ func Start(o Options) (*Telemetry, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.to = to
 		t.spans = sdktrace.NewTracerProvider(
 			sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())),
 			sdktrace.WithBatcher(otlptrace.NewUnstarted(to), sdktrace.WithMaxQueueSize(maxWaiting), sdktrace.WithMaxExportBatchSize(batchSize),
@@ -99,6 +101,9 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 	}
 	both.Go(func() { metrics = t.metrics.Shutdown(ctx) })
 	both.Wait()
+	if t.to != nil {
+		t.to.end()
+	}
 	return errors.Join(spans, metrics)
 }
 
