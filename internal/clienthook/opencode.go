@@ -1,7 +1,9 @@
 package clienthook
 
 import (
+	"bytes"
 	_ "embed"
+	"encoding/json"
 	"strings"
 )
 
@@ -14,9 +16,32 @@ var plugin string
 //	{"event":"before"|"after"|"idle"|"end","session","call","tool","args":{…},"directory","output":{"exit":number?}}
 //
 // and the answers {"decision":"allow","command":"…"?}, {"decision":"deny","reason":"…"} and, after a call, {"note":"…"?}.
-// Whatever else happens, the call does not.
-func OpenCodePlugin(program string) []byte {
-	return []byte(strings.Replace(plugin, `"{{program}}"`, string(quote(program)), 1))
+// Whatever else happens, the call does not. start is the program, and what stands before `hook`.
+func OpenCodePlugin(start ...string) []byte {
+	before := ""
+	for _, word := range start[1:] {
+		before += string(quote(word)) + ", "
+	}
+	return []byte(strings.NewReplacer(`"{{program}}"`, string(quote(start[0])), openCodeArguments, "["+before+openCodeArguments[1:]).Replace(plugin))
+}
+
+const openCodeArguments = `["hook", "opencode"]`
+
+// OpenCodeProgram gives what a plugin was made of; nil if the text is not one.
+func OpenCodeProgram(text []byte) (start []string) {
+	head, rest, _ := strings.Cut(plugin, `"{{program}}"`)
+	middle, _, _ := strings.Cut(rest, openCodeArguments)
+	after, is := strings.CutPrefix(string(text), head)
+	program, after, _ := strings.Cut(after, "\n")
+	before, _, found := strings.Cut(strings.TrimPrefix("\n"+after, middle), openCodeArguments[1:])
+	if !is || !found || json.Unmarshal([]byte("["+program+", "+strings.TrimPrefix(before, "[")+`""]`), &start) != nil {
+		return nil
+	}
+	start = start[:len(start)-1]
+	if len(start) == 0 || !bytes.Equal(OpenCodePlugin(start...), text) {
+		return nil
+	}
+	return start
 }
 
 // openCodeForm is of that plugin and of the tools of OpenCode 1.18.

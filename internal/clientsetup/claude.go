@@ -96,10 +96,16 @@ func planClaudeCode(p *planner) error {
 	h := hookFiles()["claude-code"]
 	denied := p.undenyStep(h, []string{"Bash", "PowerShell", "Monitor", "Edit", "Write", "NotebookEdit", "EnterWorktree"},
 		[]string{"Read", "Grep", "Glob"}, "permissions", "deny")
-	if err := p.editJSON(p.inWorkspace(h.file), denied, p.hooksStep(h)); err != nil {
-		return err
+	if p.hookless() {
+		if err := p.planHooks(p.inWorkspace(h.file), h, denied); err != nil {
+			return err
+		}
+	} else {
+		if err := p.editJSON(p.inWorkspace(h.file), denied, p.hooksStep(h)); err != nil {
+			return err
+		}
+		p.judges(h, append(p.brokenHooks(h), p.brokenClaudeSettings()...))
 	}
-	p.judges(h, append(p.brokenHooks(h), p.brokenClaudeSettings()...))
 	p.leaves(
 		"A version before 2.1.295 does not know onFailure: there a hook that crashes lets the call pass; much older ones do not give the hook its arguments, and ask nothing. "+
 			"--bare and --safe-mode run no hooks.",

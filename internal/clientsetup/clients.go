@@ -78,6 +78,9 @@ func planManaged(p *planner) error {
 		return fmt.Errorf("%w here: choose one of %s", ErrNotManaged,
 			strings.Join(namesOf(func(c client) bool { return c.managed[p.OS] != "" }), ", "))
 	}
+	if p.hookless() {
+		return fmt.Errorf("a hook does not work out of a container: install the program for all users of the machine")
+	}
 	root := p.SystemRoot
 	if root == "" {
 		root = "/"
@@ -117,11 +120,19 @@ func planCopilot(p *planner) error {
 func planGemini(p *planner) error {
 	tools := []string{"run_shell_command", "write_file", "replace", "read_file", "read_many_files", "list_directory", "glob", "grep_search"}
 	h := hookFiles()["gemini"]
-	err := p.planServer(serverIn{path: p.inWorkspace(h.file), list: "mcpServers"}, p.hooksStep(h), p.denyStep(tools, "tools", "exclude"))
+	hooks := p.hooksStep(h)
+	if p.hookless() {
+		hooks.add = hooks.take
+	}
+	err := p.planServer(serverIn{path: p.inWorkspace(h.file), list: "mcpServers"}, hooks, p.denyStep(tools, "tools", "exclude"))
 	if err != nil {
 		return err
 	}
-	p.judges(h, p.brokenHooks(h))
+	if p.hookless() {
+		p.leavesHooks()
+	} else {
+		p.judges(h, p.brokenHooks(h))
+	}
 	p.tellDenied("Its own shell, writing and reading tools are taken out (tools.exclude): "+strings.Join(tools, ", ")+".", nil)
 	p.plan.Next = "Start `gemini` in the workspace and trust the directory; `/mcp` lists the server " + ServerName + ", `/hooks` the hooks."
 	return nil

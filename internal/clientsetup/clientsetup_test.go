@@ -30,7 +30,7 @@ func newPlace(t *testing.T) *place {
 	for _, dir := range []string{p.workspace, p.home} {
 		check.OK(t, os.Mkdir(dir, 0o755))
 	}
-	p.opts = clientsetup.Options{Workspace: p.workspace, Executable: "/opt/bin/orchestra-mcp", Home: p.home, OS: "linux", UserDir: filepath.Join(base, "user"),
+	p.opts = clientsetup.Options{Workspace: p.workspace, Launch: clientsetup.At("/opt/bin/orchestra-mcp"), Home: p.home, OS: "linux", UserDir: filepath.Join(base, "user"),
 		LookupEnv: func(string) (string, bool) { return "", false }}
 	return p
 }

@@ -42,6 +42,10 @@ func planCodex(p *planner) error {
 	}
 	p.leaves("Flags of its command line (--sandbox) go before the file, and Code Mode's commands do not come to the hook.")
 	next := "Start `codex` in the workspace and trust the directory; "
+	if p.hookless() {
+		p.plan.Next = next + "`/mcp` lists the server " + ServerName + "."
+		return nil
+	}
 	if !p.TrustHooks || p.removing {
 		next += "then open `/hooks` and trust the hooks of orchestra-mcp there: until then they do not run (--trust-hooks says it for you). "
 	}
@@ -50,8 +54,7 @@ func planCodex(p *planner) error {
 }
 
 func (p *planner) addCodex(text []byte) (edited, error) {
-	entry := p.serverEntry("", "")
-	entry.Args = append(entry.Args, allServers(text)[ServerName].own(true)...)
+	entry := p.serverEntry("", "", allServers(text)[ServerName].own(true))
 	after, err := setTOML(text, []string{codexList, ServerName}, [2]any{"command", entry.Command}, [2]any{"args", entry.Args})
 	if err != nil {
 		return edited{}, err

@@ -90,15 +90,56 @@ func hookFiles() map[string]hookFile {
 
 // planHooks plans a file of hooks, and tells what they close.
 func (p *planner) planHooks(path string, h hookFile, more ...step) error {
-	if err := p.editJSON(path, append(more, p.hooksStep(h))...); err != nil {
+	plan := p.editJSON
+	if p.hookless() {
+		plan = func(path string, steps ...step) error { return p.takeBack(path, takeJSON(steps...)) }
+	}
+	if err := plan(path, append(more, p.hooksStep(h))...); err != nil {
 		return err
+	}
+	if p.hookless() {
+		p.leavesHooks()
+		return nil
 	}
 	p.judges(h, p.brokenHooks(h))
 	return nil
 }
 
+// hookless: a container gets no hooks.
+func (p *planner) hookless() bool { return p.Launch.Container() && !p.removing }
+
+// leavesHooks tells why a container gets no hooks: each call would start one, in which neither the paths of the event nor
+// the programs of the command are there, and the server that a hook starts would end with it.
+func (p *planner) leavesHooks() {
+	p.leaves(fmt.Sprintf("%s's own tools are not asked about: a hook does not work out of a container. Install the program (`npm install -g %s`) "+
+		"and run setup again to have them judged.", p.plan.Title, NPMPackage))
+}
+
+// tellNPX tells what it costs that a hook is started by npx.
+func (p *planner) tellNPX() {
+	if p.Launch.NPX() {
+		p.leaves(fmt.Sprintf("npx takes some 0.4 s before each call of a tool, and asks npm's registry: while that does not answer, a hook may come too late. "+
+			"After `npm install -g %s` and another setup the program itself starts, in some 10 ms.", NPMPackage))
+	}
+}
+
+// found keeps what hooks of ours, in the file that was planned last, start as it stands.
+func (p *planner) found(start []string) {
+	name := p.last().Name
+	if !slices.ContainsFunc(p.plan.hooks, func(e Entry) bool { return e.File == name && slices.Equal(e.Launch.own, start) }) {
+		p.plan.hooks = append(p.plan.hooks, Entry{File: name, Launch: always(start...)})
+	}
+}
+
 // judges tells what hooks close, unless something stands in the way.
 func (p *planner) judges(h hookFile, broken []string) {
+	before, _ := parseDocument(p.last().before)
+	for _, hook := range p.hooksOf(before, h) {
+		if start := p.hookStart(h, *before.find(hook.path...)); start != nil {
+			p.found(start)
+		}
+	}
+	p.tellNPX()
 	way := fmt.Sprintf("%s asks this program before each use of one of its own tools, which is then judged as this server's are (%s).", p.plan.Title, p.last().Name)
 	if h.closed {
 		way += " If the hook fails, the call is stopped."
@@ -199,10 +240,10 @@ func nested(value any, path ...string) any {
 // handler is ours for an event.
 func (p *planner) handler(h hookFile, e hookEvent) hookHandler {
 	handler, args := h.handler, []string{"hook", string(h.word)}
-	if handler.Command = p.program(!p.Managed); h.exec {
-		handler.Args = args
+	if words := p.start(!p.Managed); h.exec {
+		handler.Command, handler.Args = words[0], slices.Concat(words[1:], args)
 	} else {
-		handler.Command = p.quoted(handler.Command) + " " + strings.Join(args, " ")
+		handler.Command = p.commandLine(words) + " " + strings.Join(args, " ")
 	}
 	handler.Timeout = cmp.Or(e.seconds, handler.Timeout)
 	if !e.before {
@@ -218,6 +259,15 @@ func (p *planner) quoted(program string) string {
 		return `"` + program + `"`
 	}
 	return quoted
+}
+
+// commandLine is what starts a program, in a shell's command line.
+func (p *planner) commandLine(words []string) string {
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, p.quoted(word))
+	}
+	return strings.Join(quoted, " ")
 }
 
 // hookAt is a handler of ours in a file, and its group, if it is in one; alone tells that the group has no other.
@@ -266,9 +316,31 @@ func (p *planner) runsHook(h hookFile, line string) bool {
 		return true
 	}
 	program, ok := strings.CutSuffix(line, " hook "+string(h.word))
-	return ok && (strings.Contains(program, Program) || slices.ContainsFunc([]string{p.Command, p.server.Command}, func(known string) bool {
-		return known != "" && (program == known || program == p.quoted(known))
+	return ok && (strings.Contains(program, Program) || slices.ContainsFunc([][]string{p.Launch.shared, p.server.start}, func(known []string) bool {
+		return len(known) > 0 && (program == strings.Join(known, " ") || program == p.commandLine(known))
 	}))
+}
+
+// hookStart are the words with which a handler of ours starts this program; nil if they cannot be told.
+func (p *planner) hookStart(h hookFile, handler hujson.Value) []string {
+	var of hookHandler
+	_ = decode(handler, &of)
+	words, whole := []string{of.Command}, true
+	if len(of.Args) == 0 {
+		words, whole = shellword.Split(of.Command)
+	}
+	words = append(words, of.Args...)
+	if n := len(words) - 2; whole && n > 0 && slices.Equal(words[n:], []string{"hook", string(h.word)}) {
+		return words[:n]
+	}
+	return nil
+}
+
+// isLaunch reports whether words start this program, by whatever way.
+func (p *planner) isLaunch(words []string) bool {
+	start, rest := cutLaunch(words)
+	return len(rest) == 0 && len(start) > 0 && (isNPX(start) || strings.Contains(start[0], Program) ||
+		slices.Equal(start, p.Launch.shared) || slices.Equal(start, p.server.start))
 }
 
 // takeHook removes a handler, and its group if that has no other.

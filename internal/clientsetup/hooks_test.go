@@ -56,7 +56,7 @@ func TestOldGuardIsReplaced(t *testing.T) {
 	p.write(".cursor/cli.json", `{"permissions": {"allow": [], "deny": ["Shell(*)", "Write(**)"]}}`)
 	plan := p.apply("cursor")
 	check.That(t, !plan.Weakened() && len(plan.Files) == 3 && plan.Files[2].Action == clientsetup.Removed, "%+v", plan.Warnings)
-	p.opts.Command = "/new place/orchestra-mcp"
+	p.opts.Launch = clientsetup.Named("/new place/orchestra-mcp")
 	p.apply("cursor")
 	hooks := decodeJSON(t, p.read(".cursor/hooks.json"))["hooks"].(map[string]any)
 	list := hooks["preToolUse"].([]any)

@@ -18,11 +18,8 @@ const ServerName = "orchestra"
 type Options struct {
 	// Workspace is the absolute path of the governed directory.
 	Workspace string
-	// Command is the program that the operator wants the client to start; "" is [Program] in files of the workspace, and
-	// Executable in the user's own.
-	Command string
-	// Executable is the absolute path of this binary.
-	Executable string
+	// Launch is how the client starts this program.
+	Launch Launch
 	// Home is the user's home directory, for clients whose configuration is not in the workspace.
 	Home string
 	// OS is the operating system in Go's words (runtime.GOOS): it decides where Claude Desktop looks.
@@ -88,6 +85,7 @@ type Plan struct {
 	Next string
 
 	workspace, userDir string
+	hooks              []Entry
 }
 
 // Weakened reports whether a file was kept that lets more through than what we would have written, or something has
@@ -97,12 +95,16 @@ func (p *Plan) Weakened() bool { return p.keeps() || len(p.Warnings) > 0 }
 // NamesProgram reports whether the client looks for a program of this name to start the server.
 func (p *Plan) NamesProgram(name string) bool {
 	for _, server := range allServers(p.Files[0].Content) {
-		if server.isOurs() && server.Command == name {
+		if server.isOurs() && slices.Equal(server.start, []string{name}) {
 			return true
 		}
 	}
 	return false
 }
+
+// Hooks are what the client's hooks start before the plan is applied: each launch once a file. Of an entry they have the file
+// and the launch.
+func (p *Plan) Hooks() []Entry { return p.hooks }
 
 // ForAllWorkspaces: the client has one list of servers for everything that its user opens.
 func (p *Plan) ForAllWorkspaces() bool { return !p.Files[0].inside }
@@ -142,7 +144,11 @@ func newPlan(name string, opts Options, removing bool) (*Plan, error) {
 	if opts.Managed {
 		make = planManaged
 	}
-	if err := make(p); err != nil {
+	err := make(p)
+	if err == nil && p.ownNamed && !removing {
+		err = opts.Launch.Unfit()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.title, err)
 	}
 	return p.plan, nil
@@ -156,6 +162,7 @@ type planner struct {
 	removing bool
 	server   serverEntry // ours in the client's list as it stands, if wasSetUp
 	wasSetUp bool
+	ownNamed bool // a file of the user's names the program
 }
 
 // closes says what the files close, if they do: unless says what stands in the way.
@@ -183,7 +190,14 @@ func (p *planner) lastDocument() *document {
 	return doc
 }
 
-func (p *planner) leaves(ways ...string) { p.plan.Open = append(p.plan.Open, ways...) }
+func (p *planner) leaves(ways ...string) {
+	for _, way := range ways {
+		if !slices.Contains(p.plan.Open, way) {
+			p.plan.Open = append(p.plan.Open, way)
+		}
+	}
+}
+
 func (p *planner) warn(format string, args ...any) {
 	p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf(format, args...))
 }

@@ -80,7 +80,7 @@ func TestRemovalRestoresEveryByte(t *testing.T) {
 				before := p.snapshot()
 				p.apply(client)
 				p.opts.KeepTools = true
-				p.opts.Command = "/elsewhere/orchestra-mcp"
+				p.opts.Launch = clientsetup.Named("/elsewhere/orchestra-mcp")
 				p.apply(client)
 				plan := p.remove(client)
 				after := p.snapshot()

@@ -2,8 +2,10 @@ package clientsetup
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/clienthook"
+	"github.com/intentgov/orchestra-mcp/internal/shellword"
 )
 
 // Cline: one list of servers for the user, and a script for each event in the workspace.
@@ -17,19 +19,30 @@ func planCline(p *planner) error {
 		return err
 	}
 	p.warnIfNotStandard()
-	line, ending := p.quoted(p.program(true))+" hook "+string(clienthook.Cline), ""
-	script := "#!/bin/sh\nexec " + line + "\n"
+	before, after, ending := "#!/bin/sh\nexec ", " hook "+string(clienthook.Cline)+"\n", ""
 	if p.OS == "windows" {
-		script, ending = "$input | & "+line+"\r\nexit $LASTEXITCODE\r\n", ".ps1"
+		before, after, ending = "$input | & ", strings.TrimSuffix(after, "\n")+"\r\nexit $LASTEXITCODE\r\n", ".ps1"
+	}
+	script := before + p.commandLine(p.start(true)) + after
+	starts := func(text []byte) []string {
+		line, begins := strings.CutPrefix(string(text), before)
+		line, ends := strings.CutSuffix(line, after)
+		if words, whole := shellword.Split(line); begins && ends && whole && p.isLaunch(words) {
+			return words
+		}
+		return nil
 	}
 	kept := false
 	for _, event := range []string{"PreToolUse", "PostToolUse", "TaskComplete", "TaskCancel"} {
-		if err := p.planWhole(p.inWorkspace(".clinerules/hooks/"+event+ending), []byte(script), 0o755, "our hook"); err != nil {
+		if err := p.planWhole(p.inWorkspace(".clinerules/hooks/"+event+ending), []byte(script), 0o755, "our hook", starts); err != nil {
 			return err
 		}
 		kept = kept || p.last().Action == Kept
 	}
-	if !kept {
+	if p.hookless() {
+		p.leavesHooks()
+	} else if !kept {
+		p.tellNPX()
 		p.closes(nil, "Cline asks this program before each use of one of its own tools, which is then judged as this server's are (.clinerules/hooks).")
 	}
 	p.leaves(
@@ -50,10 +63,19 @@ func planOpenCode(p *planner) error {
 	if err := p.planServer(serverIn{path: config, list: "mcp", kind: openCodeType}); err != nil {
 		return err
 	}
-	if err := p.planWhole(p.inWorkspace(".opencode/plugins/orchestra.js"), clienthook.OpenCodePlugin(p.program(true)), 0o644, "our plugin"); err != nil {
+	err := p.planWhole(p.inWorkspace(".opencode/plugins/orchestra.js"), clienthook.OpenCodePlugin(p.start(true)...), 0o644, "our plugin", func(text []byte) []string {
+		if words := clienthook.OpenCodeProgram(text); p.isLaunch(words) {
+			return words
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	if p.last().Action != Kept {
+	if p.hookless() {
+		p.leavesHooks()
+	} else if p.last().Action != Kept {
+		p.tellNPX()
 		p.closes(nil, "OpenCode's plugin asks this program before each use of one of its own tools, which is then judged as this server's are. If the plugin fails, the call is stopped.")
 	}
 	p.leaves("Other plugins and tools of your OpenCode configuration run outside the gate.")

@@ -1,7 +1,6 @@
 package clientsetup
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,6 +16,7 @@ type serverEntry struct {
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 
+	start []string // of one that was read: what starts our program; Args are then the program's own
 	env   []string // NAME=value; setup writes none
 	named bool     // it has our name, whatever its program is called
 }
@@ -38,18 +38,10 @@ func (e serverEntry) form() any {
 // openCodeType is its word for a server that it starts itself.
 const openCodeType = "local"
 
-// Program is the name by which files that people share call this program: each of them has it in a place of its own.
-const Program = "orchestra-mcp"
-
-// program is what a file has the client start. What can be committed carries no machine's path.
-func (p *planner) program(inside bool) string {
-	switch {
-	case p.Command != "":
-		return p.Command
-	case inside:
-		return Program
-	}
-	return p.Executable
+// start is what a file has the client start. What can be committed carries no machine's path.
+func (p *planner) start(shared bool) []string {
+	p.ownNamed = p.ownNamed || !shared
+	return p.Launch.words(shared)
 }
 
 // variable is what an editor puts the directory in place of that it has opened. Clients that have no variable start
@@ -58,13 +50,30 @@ const variable = "${workspaceFolder}"
 
 // serverEntry describes the server; where says how it finds the workspace: a path, a variable, or "" for the directory
 // that the client starts it in.
-func (p *planner) serverEntry(kind, where string) serverEntry {
-	entry := serverEntry{Type: kind, Command: p.program(where != p.Workspace), Args: []string{"serve"}}
+func (p *planner) serverEntry(kind, where string, own []string) serverEntry {
+	words := p.start(where != p.Workspace)
+	if p.Launch.Container() {
+		dir := where
+		switch where {
+		case "":
+			dir = "."
+		case p.Workspace: // which has another path outside
+			dir = hostDir
+			if !slices.Contains(p.plan.Warnings, hostDirToName) {
+				p.warn("%s", hostDirToName)
+			}
+		}
+		words, where = p.Launch.served(dir).own, containerDir
+	}
+	entry := serverEntry{Type: kind, Command: words[0], Args: append(slices.Clone(words[1:]), "serve")}
 	if where != "" {
 		entry.Args = append(entry.Args, "--workspace", where)
 	}
+	entry.Args = append(entry.Args, own...)
 	return entry
 }
+
+const hostDirToName = "write the workspace's own path in the place of " + hostDir + ", which a container does not know"
 
 // serverIn is where a client lists its servers.
 type serverIn struct {
@@ -98,8 +107,8 @@ func (p *planner) lookFor(path string) {
 func (p *planner) serverStep(in serverIn) step {
 	return step{
 		func(doc, _ *document) (string, error) {
-			name, entry := in.named(doc), p.serverEntry(in.kind, in.where)
-			entry.Args = append(entry.Args, doc.servers(in.list)[name].own(in.where == "")...)
+			name := in.named(doc)
+			entry := p.serverEntry(in.kind, in.where, doc.servers(in.list)[name].own(in.where == ""))
 			return "server " + name, doc.merge(map[string]any{in.list: map[string]any{name: entry.form()}})
 		},
 		func(doc, was *document) (string, error) { return p.takeServer(doc, was, in.list, in.named(doc)) },
@@ -201,24 +210,32 @@ func editedJSON(text, before []byte, steps []step, do func(s step, doc, was *doc
 	return edited{content: after, detail: strings.Join(details, "; ")}, nil
 }
 
-// planWhole plans a file that is ours as a whole. One that is there and is not as an earlier setup left it stays.
-func (p *planner) planWhole(path string, content []byte, mode fs.FileMode, what string) error {
+// planWhole plans a file that is ours as a whole. One that is there and is not as an earlier setup left it stays. starts
+// gives what such a file has as its launch; nil for a file that is not as setup writes it.
+func (p *planner) planWhole(path string, content []byte, mode fs.FileMode, what string, starts func(text []byte) []string) error {
 	was := p.recall(path)
+	take := func(text, _ []byte) (edited, error) {
+		if starts(text) != nil {
+			return edited{detail: what + " is gone"}, nil
+		}
+		return edited{}, fmt.Errorf("%w: it is not %s as setup writes it; remove it yourself", errKept, what)
+	}
+	if p.hookless() {
+		return p.takeBack(path, take)
+	}
 	err := p.edit(path,
 		func(text []byte) (edited, error) {
-			if text == nil || bytes.Equal(text, content) || was != nil && was.After == hashOf(text) {
+			if text == nil || starts(text) != nil || was != nil && was.After == hashOf(text) {
 				return edited{content: content, detail: what}, nil
 			}
 			return edited{content: text, kept: true, detail: "it is not " + what + " as this version writes it; remove it, or do in it what --print shows"}, nil
 		},
-		func(text, _ []byte) (edited, error) {
-			if bytes.Equal(text, content) {
-				return edited{detail: what + " is gone"}, nil
-			}
-			return edited{}, fmt.Errorf("%w: it is not %s as setup writes it; remove it yourself", errKept, what)
-		})
+		take)
 	if err == nil {
 		p.plan.Files[len(p.plan.Files)-1].mode = mode
+		if start := starts(p.last().before); start != nil {
+			p.found(start)
+		}
 	}
 	return err
 }
@@ -281,10 +298,12 @@ func decodeServer(member any) serverEntry {
 		entry.Command, _ = line[0].(string)
 		args = line[1:]
 	}
+	line := []string{entry.Command}
 	for _, arg := range args {
 		text, _ := arg.(string)
-		entry.Args = append(entry.Args, text)
+		line = append(line, text)
 	}
+	entry.start, entry.Args = cutLaunch(line)
 	env, ok := fields["env"].(map[string]any)
 	if !ok {
 		env, _ = fields["environment"].(map[string]any) // OpenCode's
@@ -304,24 +323,26 @@ func (e serverEntry) workspace(here string) string {
 	switch {
 	case len(e.Args) == 0 || e.Args[0] != "serve":
 		return ""
+	case isContainer(e.start):
+		if dir := mounted(e.start); dir != "." && dir != variable {
+			return dir
+		}
+		return here
 	case len(e.Args) >= 3 && e.Args[1] == "--workspace" && e.Args[2] == variable:
 		return here
 	case len(e.Args) >= 3 && e.Args[1] == "--workspace":
 		return e.Args[2]
-	case e.named || strings.HasPrefix(baseName(e.Command), Program):
+	case e.named || isNPX(e.start) || strings.HasPrefix(baseName(e.Command), Program):
 		return here
 	}
 	return ""
 }
 
-// baseName is the last element of a path of any system.
-func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
-
 // Entry is a server that a client's configuration, as it stands, starts, and that looks like this one.
 type Entry struct {
 	File      string // the configuration's name for people
 	Server    string // its key in the list
-	Command   string
+	Launch    Launch // how the client starts this program
 	Workspace string // that it serves; empty if the arguments are not those that this package writes
 	// Fixed: the entry stands in the workspace, where it can be committed, and names it by a machine's path.
 	Fixed bool
@@ -341,7 +362,7 @@ func (p *Plan) Entries() []Entry {
 	var found []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if entry := servers[name]; entry.isOurs() || name == ServerName {
-			this := Entry{File: file.Name, Server: name, Command: entry.Command, Workspace: entry.workspace(p.workspace), Environment: entry.env}
+			this := Entry{File: file.Name, Server: name, Launch: always(entry.start...), Workspace: entry.workspace(p.workspace), Environment: entry.env}
 			if this.Workspace != "" {
 				this.Arguments = entry.own(false)
 			}

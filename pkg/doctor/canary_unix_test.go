@@ -24,7 +24,7 @@ func withClient(t *testing.T, name string) (doctor.Options, *os.Root) {
 	t.Helper()
 	opts, root := fresh(t)
 	opts.Hooks = true
-	plan := check.Value(clientsetup.New(name, clientsetup.Options{Workspace: opts.Dir, Executable: opts.Executable, Home: opts.Home, OS: opts.OS,
+	plan := check.Value(clientsetup.New(name, clientsetup.Options{Workspace: opts.Dir, Launch: clientsetup.At(opts.Executable), Home: opts.Home, OS: opts.OS,
 		LookupEnv: func(string) (string, bool) { return "", false }}))(t)
 	check.OK(t, plan.Apply(opts.Dir))
 	return opts, root
