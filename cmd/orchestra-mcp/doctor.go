@@ -53,13 +53,17 @@ func (a *app) doctorOptions(dir string) doctor.Options {
 	environ := a.environ()
 	home, _ := a.home() // what needs it says that it is missing
 	executable, _ := a.executable()
+	launch, _ := a.launch(dir)
 	self := "orchestra-mcp"
+	if launch.NPX() || launch.Container() {
+		self = launch.Line()
+	}
 	if a.workspaceFlag != "" {
 		self += " --workspace " + shellword.Show(dir)
 	}
 	return doctor.Options{
 		Dir: dir, Environ: environ, Home: home, OS: a.os, SystemDir: settings.SystemDir, UserDir: settings.UserDir(environ),
-		Executable: executable, Version: buildinfo.Read().Version, Self: self, Now: a.now,
+		Executable: executable, Launch: launch, Version: buildinfo.Read().Version, Self: self, Now: a.now,
 	}
 }
 

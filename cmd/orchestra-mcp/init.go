@@ -265,19 +265,20 @@ func (a *app) keptSettingsNote(dir string) []string {
 
 // setupLine is the command that connects the client, as it can be pasted from anywhere.
 func (a *app) setupLine(dir, client string) string {
-	program := "orchestra-mcp"
-	if executable, err := a.executable(); err == nil && !isOnPath(program, executable) {
-		program = executable
+	launch, _ := a.launch(dir) // without a path the name is all there is
+	if launch.Container() {
+		return fmt.Sprintf("%s setup %s", launch.Line(), client)
 	}
-	return fmt.Sprintf("%s setup %s --workspace %s", shellword.Show(program), client, shellword.Show(dir))
+	line := clientsetup.Program
+	if executable, pathErr := a.executable(); launch.NPX() {
+		line = launch.Line()
+	} else if pathErr == nil && !isOnPath(line, executable) {
+		line = shellword.Show(cmp.Or(launch.Path(), executable))
+	}
+	return fmt.Sprintf("%s setup %s --workspace %s", line, client, shellword.Show(dir))
 }
 
 func isOnPath(program, executable string) bool {
 	found, err := exec.LookPath(program)
-	if err != nil {
-		return false
-	}
-	left, leftErr := os.Stat(found)
-	right, rightErr := os.Stat(executable)
-	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
+	return err == nil && clientsetup.Same(found, executable)
 }

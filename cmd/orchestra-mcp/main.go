@@ -10,5 +10,6 @@ import (
 )
 
 func main() {
+	leaveNPX()
 	os.Exit(execute(context.Background(), os.Args[1:], systemStreams(), systemEnvironment()))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
@@ -44,13 +45,14 @@ type environment struct {
 	workDir    func() (string, error)
 	home       func() (string, error)
 	executable func() (string, error)
+	imageFile  string // which names, in an image of this program, the image
 	os         string
 	now        func() time.Time
 }
 
 func systemEnvironment() environment {
 	return environment{
-		lookup: os.LookupEnv, environ: os.Environ, workDir: os.Getwd, home: homeDir, executable: os.Executable, os: runtime.GOOS, now: time.Now,
+		lookup: os.LookupEnv, environ: os.Environ, workDir: os.Getwd, home: homeDir, executable: os.Executable, imageFile: clientsetup.ImageFile, os: runtime.GOOS, now: time.Now,
 	}
 }
 

@@ -39,7 +39,7 @@ its own, keeping everything else that stands there. Where a hook that fails lets
 tools are taken away as well, as far as the client lets itself be configured; --keep-tools leaves them.
 It says what stays open. A second run changes nothing; --remove takes out what a setup has put in.
 Files in the workspace can be committed: they start orchestra-mcp from the PATH, in the directory that the
-client has opened.`,
+client has opened. From npx they start npx with this version, from the image docker, and from there without hooks.`,
 		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup --all\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
 		ValidArgs: clientsetup.Names(),
 		Args:      c.oneOrAll,
@@ -146,6 +146,9 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if opts.Launch.Container() && plan.ForAllWorkspaces() {
+		return false, usageErrorf("setup: the files of %s are not in this container: add --print, and put there what it prints", plan.Title)
+	}
 	if err := plan.Apply(opts.Workspace); err != nil {
 		return false, fmt.Errorf("set up %s: %w", plan.Title, err)
 	}
@@ -184,19 +187,25 @@ func (c *setupCommand) plan(client string) (*clientsetup.Plan, clientsetup.Optio
 }
 
 // warnOfPath says so where the client would not find the program that the files name, or another one.
-func (a *app) warnOfPath(plan *clientsetup.Plan, opts clientsetup.Options) {
-	program := cmp.Or(opts.Command, clientsetup.Program)
-	if !plan.NamesProgram(program) || strings.ContainsAny(program, `/\`) || isOnPath(program, opts.Executable) {
+func (c *setupCommand) warnOfPath(plan *clientsetup.Plan, opts clientsetup.Options) {
+	program, executable := cmp.Or(c.program, clientsetup.Program), opts.Launch.Path()
+	if executable == "" { // which has another name, or none that stays
+		executable, _ = c.executable()
+	}
+	if !plan.NamesProgram(program) || strings.ContainsAny(program, `/\`) || isOnPath(program, executable) {
 		return
 	}
 	if found, err := exec.LookPath(program); err == nil {
-		a.tell("warning: the client starts %s, which is %s on your PATH, and not this program, %s", program, found, opts.Executable)
+		c.tell("warning: the client starts %s, which is %s on your PATH, and not this program, %s", program, found, executable)
 		return
 	}
 	mend := fmt.Sprintf("put it there (ln -s %s /usr/local/bin/%s), or name it with --command, which is then this machine's path in a file that others may get",
-		shellword.Show(opts.Executable), program)
-	if a.os == "windows" {
-		mend = fmt.Sprintf("add %s to it", filepath.Dir(opts.Executable))
+		shellword.Show(executable), program)
+	if c.os == "windows" {
+		mend = fmt.Sprintf("add %s to it", filepath.Dir(executable))
+	}
+	if err := opts.Launch.Unfit(); err != nil {
+		mend = err.Error()
 	}
 	plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s is not on your PATH, so the client cannot start it: %s", program, mend))
 }
@@ -220,12 +229,15 @@ func (c *setupCommand) options() (clientsetup.Options, error) {
 	if err != nil {
 		return clientsetup.Options{}, fmt.Errorf("find your home directory: %w; set HOME", err)
 	}
-	executable, err := c.executable()
+	launch, err := c.launch(workspace)
 	if err != nil {
-		return clientsetup.Options{}, fmt.Errorf("find the path of this binary: %w", err)
+		return clientsetup.Options{}, err
+	}
+	if c.program != "" {
+		launch = clientsetup.Named(c.program)
 	}
 	return clientsetup.Options{
-		Workspace: workspace, Command: c.program, Executable: executable, Home: home, OS: c.os, LookupEnv: c.lookup,
+		Workspace: workspace, Launch: launch, Home: home, OS: c.os, LookupEnv: c.lookup,
 		UserDir: settings.UserDir(c.environ()), KeepTools: c.keepTools, TrustHooks: c.trustHooks, Managed: c.managed,
 	}, nil
 }

@@ -68,6 +68,27 @@ func (l Launch) Line() string {
 // Container reports whether clients start a container. What it has is the workspace, and nothing of the client.
 func (l Launch) Container() bool { return isContainer(l.own) }
 
+// Version is the one that npx or an image is asked for; "" if that is not said, or another way has none.
+func (l Launch) Version() string {
+	if !l.NPX() && !l.Container() {
+		return ""
+	}
+	spec := l.own[len(l.own)-1]
+	if _, digest, is := strings.Cut(spec, "@sha256:"); is && digest != "" {
+		return ""
+	}
+	_, version, _ := strings.Cut(spec[strings.LastIndexByte(spec, '/')+1:], map[bool]string{true: "@", false: ":"}[l.NPX()])
+	return version
+}
+
+// Sealed reports whether npx is kept from the workspace's own packages, settings and programs, which agents may change.
+func (l Launch) Sealed() bool {
+	return !slices.ContainsFunc(npxFlags()[2:4], func(flag string) bool { return !slices.Contains(l.own, flag) })
+}
+
+// Words are the launch in files of the user's.
+func (l Launch) Words() []string { return l.words(false) }
+
 // NPX reports whether clients start the program by npx.
 func (l Launch) NPX() bool { return isNPX(l.own) }
 

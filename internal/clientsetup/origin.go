@@ -30,30 +30,48 @@ var temporary = lazy.Regexp(`/go-build[0-9]+/`)
 // Find tells how clients start the program that runs, so that the command will exist: what npx has in its cache, what an
 // upgrade of Homebrew's takes away and what `go run` makes is not named by its path.
 func Find(o Origin) Launch {
-	slashed := filepath.ToSlash(o.Executable)
 	switch image := strings.TrimSpace(o.Image); {
 	case imageName().MatchString(image):
 		return inContainer(image, o.User)
 	case o.Image != "":
 		return unfit("%s does not name an image of this program", ImageFile)
-	case temporary().MatchString(slashed) || !isFile(o.Executable):
-		return unfit("%s will not be there for long; install the program (`go install`), or name it with --command", o.Executable)
-	case extensionOf(o.Executable) != "":
-		return unfit("this program belongs to a client's extension (%s), which that client starts, and replaces with its next version; "+
-			"for others install it (`npm install -g %s`), or name it with --command", extensionOf(o.Executable), NPMPackage)
-	}
-	if dir := npmDir(o.Executable); dir != "" && !isGlobal(o, dir) {
+	case o.inNPMsHands():
 		return byNPX(npmVersionOf(o.Executable, o.Version))
 	}
 	for _, found := range append(o.onPath(), o.linked()...) {
-		if sameFile(found, o.Executable) {
-			return At(found)
+		if at := o; sameFile(found, o.Executable) {
+			if at.Executable = found; at.Passing() == "" {
+				return At(found)
+			}
 		}
 	}
-	if o.cellar() != "" {
-		return unfit("Homebrew's next upgrade removes %s, and nothing else leads to it: run `brew link %s`", o.Executable, Program)
+	if why := o.Passing(); why != "" {
+		return unfit("%s: %s; install the program (as with `npm install -g %s`), or name one with --command", o.Executable, why, NPMPackage)
 	}
 	return At(o.Executable)
+}
+
+// Passing is why the program will not stay at its path; "" if it will.
+func (o Origin) Passing() string {
+	switch extension := extensionOf(o.Executable); {
+	case !isFile(o.Executable):
+		return "it is gone"
+	case temporary().MatchString(filepath.ToSlash(o.Executable)):
+		return "the go command removes it again"
+	case extension != "":
+		return "it belongs to an extension (" + extension + "), which its client starts by itself, and replaces with the next version"
+	case o.inNPMsHands():
+		return "npm may empty the directory"
+	case o.cellar() != "":
+		return "the next upgrade by Homebrew removes it (`brew link " + Program + "` makes a link that stays)"
+	}
+	return ""
+}
+
+// inNPMsHands reports whether the program lies in npx's cache or in a project, and not where npm installs for a user.
+func (o Origin) inNPMsHands() bool {
+	dir := npmDir(o.Executable)
+	return dir != "" && !isGlobal(o, dir)
 }
 
 // onPath are the programs of our name on the PATH, but for those that npx, npm or the workspace have put there.

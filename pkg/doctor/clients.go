@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,6 +52,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 		entries = slices.DeleteFunc(entries, func(entry clientsetup.Entry) bool { return !e.isHere(entry.Workspace) })
 	}
 	if len(entries) == 0 {
+		e.checkStartOfHooks(plan, clientsetup.Launch{})
 		return false, nil
 	}
 	i := slices.IndexFunc(entries, func(entry clientsetup.Entry) bool { return e.isHere(entry.Workspace) })
@@ -61,7 +61,8 @@ func (e *examination) checkClient(name string) (bool, error) {
 		return true, nil
 	}
 	before := len(e.report.Findings)
-	e.checkCommand(plan, entries[i])
+	e.checkLaunch(plan, entries[i].File, entries[i].Launch)
+	e.checkStartOfHooks(plan, entries[i].Launch)
 	e.checkSettingsOf(plan, entries[i])
 	if entries[i].Fixed {
 		e.warn(fmt.Sprintf("%s: the entry %q of %s names the workspace by a path of this machine; in another clone or work tree the server refuses to start, or serves this one.",
@@ -70,7 +71,9 @@ func (e *examination) checkClient(name string) (bool, error) {
 	for _, text := range plan.Warnings {
 		e.warn(sentence(text), "Repair the file.", "")
 	}
-	e.checkOpenWays(plan, opts, entries[i])
+	if len(e.report.Findings) == before { // else a hook that starts something else is told twice
+		e.checkOpenWays(plan, opts, entries[i])
+	}
 	if len(e.report.Findings) == before {
 		e.ok("%s starts this server for this workspace", plan.Title)
 	}
@@ -78,7 +81,15 @@ func (e *examination) checkClient(name string) (bool, error) {
 }
 
 func (e *examination) setupOptions() clientsetup.Options {
-	return clientsetup.Options{Workspace: e.Dir, Executable: e.Executable, Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
+	return clientsetup.Options{Workspace: e.Dir, Launch: e.launch(), Home: e.Home, OS: e.OS, LookupEnv: e.lookup}
+}
+
+// launch is that of the program that runs, where it can be named.
+func (e *examination) launch() clientsetup.Launch {
+	if e.Launch.Unfit() != nil {
+		return clientsetup.Launch{}
+	}
+	return e.Launch
 }
 
 func (e *examination) isHere(workspace string) bool {
@@ -93,50 +104,6 @@ func (e *examination) wrongWorkspace(plan *clientsetup.Plan, entry clientsetup.E
 	}
 	e.fail(fmt.Sprintf("%s: the entry %q of %s serves another workspace, %s.", plan.Title, entry.Server, entry.File, entry.Workspace),
 		"Set the client up for this one.", e.self("setup "+plan.Client))
-}
-
-// checkCommand looks at the program that the client would start, without running it.
-func (e *examination) checkCommand(plan *clientsetup.Plan, entry clientsetup.Entry) {
-	again := e.self("setup " + plan.Client)
-	program := entry.Command
-	if !strings.ContainsAny(program, `/\`) {
-		if program = e.onPath(program); program == "" {
-			text := fmt.Sprintf("%s starts %s, which is not on the PATH.", plan.Title, entry.Command)
-			if entry.Command == clientsetup.Program {
-				e.fail(text, "Put a link to this program, "+e.Executable+", into a directory of your PATH.", "")
-			} else {
-				e.fail(text, "Name the program that is.", again)
-			}
-			return
-		}
-	}
-	switch found, err := exec.LookPath(program); {
-	case program == "" || err != nil:
-		e.fail(fmt.Sprintf("%s starts %s, which is not there or no program.", plan.Title, entry.Command), "Name the program that is.", again)
-		return
-	case !filepath.IsAbs(found):
-		e.warn(fmt.Sprintf("%s starts %s, which depends on the directory in which the client runs.", plan.Title, entry.Command),
-			"Name the program by its whole path.", again)
-		return
-	}
-	if !sameFile(program, e.Executable) {
-		switch version, err := programVersion(program); {
-		case err != nil:
-			e.fail(fmt.Sprintf("%s starts %s: %v.", plan.Title, entry.Command, err), "Name this program.", again)
-			return
-		case version != e.Version:
-			e.warn(fmt.Sprintf("%s starts %s, version %s; this is %s.", plan.Title, entry.Command, version, e.Version),
-				"Name this program, or install the same version there.", again)
-			return
-		}
-	}
-	// What agents may change must not be what governs them.
-	real, realErr := filepath.EvalSymlinks(program)
-	top, topErr := filepath.EvalSymlinks(e.Dir)
-	if rel, err := filepath.Rel(top, real); errors.Join(err, realErr, topErr) == nil && filepath.IsLocal(rel) {
-		e.warn(fmt.Sprintf("%s starts %s, which is inside the workspace, where agents' commands can replace it.", plan.Title, program),
-			"Install the program elsewhere, and run setup from there.", "")
-	}
 }
 
 // checkSettingsOf: a flag and a variable rank as the operator's own, and the entry that gives them can come with a clone.
@@ -157,7 +124,7 @@ func (e *examination) checkSettingsOf(plan *clientsetup.Plan, entry clientsetup.
 func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
 	var open []string
 	if !plan.ForAllWorkspaces() {
-		opts.Command = entry.Command
+		opts.Launch = entry.Launch
 	}
 	for _, keep := range []bool{false, true} { // either is a choice
 		opts.KeepTools = keep

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -37,7 +38,7 @@ func fresh(t *testing.T) (doctor.Options, *os.Root) {
 	executable := check.Value(os.Executable())(t)
 	userDir := filepath.Join(home, ".config", "orchestra-mcp")
 	return doctor.Options{
-		Dir: dir, Home: home, OS: runtime.GOOS, UserDir: userDir, Executable: executable, Version: "devel", Self: "orchestra-mcp",
+		Dir: dir, Home: home, OS: runtime.GOOS, UserDir: userDir, Executable: executable, Launch: clientsetup.At(executable), Version: "devel", Self: "orchestra-mcp",
 		Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, Now: func() time.Time { return now },
 	}, root
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	build "github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/internal/shellword"
@@ -42,10 +43,11 @@ func (e *examination) checkProgram() string {
 func (e *examination) checkSearchPath() {
 	found, here := e.onPath(programName), shellword.Show(filepath.Dir(e.Executable))
 	switch {
+	case e.Launch.NPX() || e.Launch.Container(): // messages name it as it was started
 	case found == "":
 		e.warn("orchestra-mcp is not on your PATH, so the commands in messages do not work as they stand.",
 			"Put its directory on the PATH.", `export PATH="$PATH:"`+here)
-	case !sameFile(found, e.Executable):
+	case !clientsetup.Same(found, e.Executable):
 		which, err := programVersion(found)
 		if which = "version " + which; err != nil {
 			which = err.Error()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -57,6 +58,8 @@ type Options struct {
 	SystemDir  string   // of the system's settings
 	UserDir    string   // of the user's settings, empty if unknown
 	Executable string   // the absolute path of this program
+	// Launch is how clients start this program.
+	Launch clientsetup.Launch
 	Version    string   // of this program
 	// Self begins the commands of remedies: how a shell calls this program for this workspace.
 	Self string
@@ -84,6 +87,7 @@ type examination struct {
 	sandbox     sandbox.Want
 	carried     settings.Choice // how the ledger travels with git
 	beside      bool            // the ledger stands beside the tree, or will
+	hooksSeen   map[string]bool // which hooks of a file were looked at
 }
 
 // Run looks at everything. The checks that a new user needs come first.
