@@ -157,9 +157,17 @@ func mounted(words []string) string {
 
 // shellLine is a command line for a POSIX shell.
 func shellLine(words []string) string {
+	return joined(words, shellword.Show)
+}
+
+// joined makes a line of words. Flags stay as they are, as far as a shell leaves them so.
+func joined(words []string, quote func(string) string) string {
 	var quoted []string
 	for _, word := range words {
-		quoted = append(quoted, shellword.Show(word))
+		if plain := "x" + strings.Replace(word, "=", "", 1); !strings.HasPrefix(word, "-") || quote(plain) != plain {
+			word = quote(word)
+		}
+		quoted = append(quoted, word)
 	}
 	return strings.Join(quoted, " ")
 }

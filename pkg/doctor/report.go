@@ -59,8 +59,8 @@ type Options struct {
 	UserDir    string   // of the user's settings, empty if unknown
 	Executable string   // the absolute path of this program
 	// Launch is how clients start this program.
-	Launch clientsetup.Launch
-	Version    string   // of this program
+	Launch  clientsetup.Launch
+	Version string // of this program
 	// Self begins the commands of remedies: how a shell calls this program for this workspace.
 	Self string
 	Now  func() time.Time
