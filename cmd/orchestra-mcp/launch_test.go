@@ -87,6 +87,9 @@ func TestSetupOfEachInstallation(t *testing.T) {
 				})
 			}
 			check.That(t, len(worried()) == 0, "after setup: %+v", worried())
+			if own := p.sh(program + " doctor || :"); test.fine != "" {
+				check.That(t, !strings.Contains(own, test.fine), "it warns of itself: %s", own)
+			}
 			if test.upgrade != "" {
 				p.sh(in + test.upgrade)
 				check.That(t, len(worried()) == 0, "after an upgrade: %+v", worried())

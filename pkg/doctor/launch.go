@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -72,8 +73,9 @@ func (e *examination) failName(text string, launch clientsetup.Launch, again str
 
 // checkFetched looks at the version of a package or an image.
 func (e *examination) checkFetched(starts string, launch clientsetup.Launch, again string) {
-	if version := launch.Version(); version != "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(e.Version, "v") {
-		e.warn(fmt.Sprintf("%s with version %s; this is %s.", starts, version, e.Version), "Name this version.", again)
+	mine := cmp.Or(e.Launch.Version(), strings.TrimPrefix(e.Version, "v")) // a package can have another word for it than the build
+	if version := launch.Version(); version != "" && strings.TrimPrefix(version, "v") != mine {
+		e.warn(fmt.Sprintf("%s with version %s; this is %s.", starts, version, mine), "Name this version.", again)
 	} else if launch.NPX() && !launch.Sealed() {
 		e.warn(starts+", which takes packages and settings from the workspace first, where agents' commands can replace them.",
 			"Have setup write it, which keeps npx from there.", again)
