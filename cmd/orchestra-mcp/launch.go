@@ -20,7 +20,7 @@ func (a *app) launch(workspace string) (clientsetup.Launch, error) {
 		return clientsetup.Launch{}, fmt.Errorf("find the path of this binary: %w", err)
 	}
 	image, err := durable.ReadRegular(a.imageFile, 4<<10)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) && len(image) == 0 {
 		image = []byte("?") // there is one, and it says nothing
 	}
 	path, _ := a.lookup("PATH")

@@ -180,6 +180,12 @@ func TestSetupInAnImage(t *testing.T) {
 	out, _ = inImage("doctor")
 	check.That(t, strings.Contains(out, "from inside a container it is not seen"), "%s", out)
 
+	env := systemEnvironment()
+	p.write("../image", "")
+	env.imageFile = image
+	launch := check.Value((&app{environment: env}).launch(p.dir))(t)
+	check.That(t, launch.Unfit() != nil, "an image that does not say its name starts %q", launch.Words())
+
 	p.setPath(filepath.Join(p.base, "bin") + ":" + p.tools())
 	says := func(status doctor.Status, text string) {
 		t.Helper()

@@ -58,7 +58,7 @@ client has opened. From npx they start npx with this version, from the image doc
 	flags.BoolVar(&c.keepTools, "keep-tools", false, "leave the client its own tools, though its hooks cannot stop a call when they fail")
 	flags.BoolVar(&c.trustHooks, "trust-hooks", false, "say for you in Codex that it may run the hooks, in your own configuration")
 	flags.StringVar(&c.program, "command", "",
-		"the `PROGRAM` that the client starts (default: orchestra-mcp on the PATH; in files of your home, this binary)")
+		"the `PROGRAM` that the client starts (default: by how this one was installed)")
 	cmd.MarkFlagsMutuallyExclusive("print", "remove")
 	cmd.MarkFlagsMutuallyExclusive("all", "managed")
 	return cmd

@@ -62,7 +62,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 	}
 	before := len(e.report.Findings)
 	e.checkLaunch(plan, entries[i].File, entries[i].Launch)
-	e.checkStartOfHooks(plan, entries[i].Launch)
+	hooksStart := e.checkStartOfHooks(plan, entries[i].Launch)
 	e.checkSettingsOf(plan, entries[i])
 	if entries[i].Fixed {
 		e.warn(fmt.Sprintf("%s: the entry %q of %s names the workspace by a path of this machine; in another clone or work tree the server refuses to start, or serves this one.",
@@ -71,7 +71,7 @@ func (e *examination) checkClient(name string) (bool, error) {
 	for _, text := range plan.Warnings {
 		e.warn(sentence(text), "Repair the file.", "")
 	}
-	if len(e.report.Findings) == before { // else a hook that starts something else is told twice
+	if hooksStart { // else what they start instead is told twice
 		e.checkOpenWays(plan, opts, entries[i])
 	}
 	if len(e.report.Findings) == before {

@@ -12,8 +12,10 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
-// checkStartOfHooks looks at what the hooks of a client start, where that is not what the client's entry starts.
-func (e *examination) checkStartOfHooks(plan *clientsetup.Plan, server clientsetup.Launch) {
+// checkStartOfHooks looks at what the hooks of a client start, where that is not what the client's entry starts; fine tells that
+// nothing was to be said of them.
+func (e *examination) checkStartOfHooks(plan *clientsetup.Plan, server clientsetup.Launch) (fine bool) {
+	before := len(e.report.Findings)
 	for _, hook := range plan.Hooks() {
 		key := strings.Join(append([]string{hook.File}, hook.Launch.Words()...), "\x00")
 		if e.hooksSeen[key] || slices.Equal(hook.Launch.Words(), server.Words()) {
@@ -25,6 +27,7 @@ func (e *examination) checkStartOfHooks(plan *clientsetup.Plan, server clientset
 		e.hooksSeen[key] = true // VS Code and Copilot have one file
 		e.checkLaunch(plan, "a hook in "+hook.File, hook.Launch)
 	}
+	return len(e.report.Findings) == before
 }
 
 // checkLaunch looks at what the client would start, without running it. where is the file that says so.
@@ -73,7 +76,8 @@ func (e *examination) failName(text string, launch clientsetup.Launch, again str
 
 // checkFetched looks at the version of a package or an image.
 func (e *examination) checkFetched(starts string, launch clientsetup.Launch, again string) {
-	mine := cmp.Or(e.Launch.Version(), strings.TrimPrefix(e.Version, "v")) // a package can have another word for it than the build
+	// A package writes a build's version without v, and a dot for its plus sign.
+	mine := cmp.Or(e.Launch.Version(), strings.ReplaceAll(strings.TrimPrefix(e.Version, "v"), "+", "."))
 	if version := launch.Version(); version != "" && strings.TrimPrefix(version, "v") != mine {
 		e.warn(fmt.Sprintf("%s with version %s; this is %s.", starts, version, mine), "Name this version.", again)
 	} else if launch.NPX() && !launch.Sealed() {
