@@ -150,16 +150,49 @@ func (a *app) serveOn(ctx context.Context, srv *server.Server, dir string, s set
 		return err
 	}
 	defer listener.Close()
+	base := baseURL(s.HTTP, listener.Addr(), names)
+	resource, err := resourceURL(s, listener.Addr(), base)
+	if err != nil {
+		return err
+	}
 	token, err := a.bearerToken(dir, s)
 	if err != nil {
 		return err
 	}
-	base := baseURL(s.HTTP, listener.Addr(), names)
+	a.tellOfTokens(s, resource)
 	a.tell("listening on %s/mcp", base)
 	if s.Transport == settings.TransportSSE {
 		a.tell("for older clients, with server-sent events: %s/sse", base)
 	}
-	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, SSE: s.Transport == settings.TransportSSE, Names: names})
+	return srv.ServeHTTP(ctx, listener, server.HTTPOptions{Token: token, Resource: resource, SSE: s.Transport == settings.TransportSSE, Names: names})
+}
+
+// resourceURL is whom access tokens have to be for. What only this machine reaches has one address; clients of SSE take
+// none that is not above theirs.
+func resourceURL(s settings.Settings, at net.Addr, base string) (string, error) {
+	switch address, ok := at.(*net.TCPAddr); {
+	case s.Auth.Resource != "" || s.Auth.Issuer == "":
+		return s.Auth.Resource, nil
+	case !ok || !address.IP.IsLoopback():
+		return "", usageErrorf("auth.issuer needs auth.resource, the address of /mcp by which other machines know this server, such as https://mcp.example.com/mcp")
+	case s.Transport == settings.TransportSSE:
+		return base, nil
+	}
+	return base + "/mcp", nil
+}
+
+// tellOfTokens says who is let in beside, or in place of, whom bearerToken speaks of.
+func (a *app) tellOfTokens(s settings.Settings, resource string) {
+	var names []string
+	for _, t := range s.Auth.Tokens {
+		names = append(names, t.Name)
+	}
+	if len(names) > 0 {
+		a.tell("tokens of auth.tokens are taken: %s", strings.Join(names, ", "))
+	}
+	if s.Auth.Issuer != "" {
+		a.tell("access tokens of %s for %s are taken", s.Auth.Issuer, resource)
+	}
 }
 
 // listen refuses to put an unencrypted server where other machines reach it. The names are those by which clients may
@@ -237,9 +270,10 @@ const (
 	minToken = 16
 )
 
-// bearerToken is what clients have to show, made now if there is none. It is shown, unless the operator chose it.
+// bearerToken is what clients have to show, made now if there is none. It is shown, unless the operator chose it. Who has
+// said which tokens are good gets no further one that is good for everything.
 func (a *app) bearerToken(workspace string, s settings.Settings) (string, error) {
-	if s.Auth.Token != "" {
+	if s.Auth.Token != "" || len(s.Auth.Tokens) > 0 || s.Auth.Issuer != "" {
 		return s.Auth.Token, nil
 	}
 	name, err := a.tokenFile(workspace)

@@ -35,7 +35,7 @@ func layers() [][]string {
 		{"pkg/change"},
 		{"pkg/mutation/internal/verdict", "pkg/mutation/internal/treesitter"},
 		{"pkg/mutation/internal"},
-		{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/command/sandbox/internal/helper/kernel", "pkg/ledger/record", "pkg/ledger/internal"},
+		{"pkg/auth", "pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/brain", "pkg/rule", "pkg/command/shell", "pkg/command/sandbox/internal/helper/kernel", "pkg/ledger/record", "pkg/ledger/internal"},
 		{"pkg/ledger/internal/segment"},
 		{"pkg/ledger/internal/index", "pkg/ledger/internal/live", "pkg/ledger/internal/rotation"},
 		{"pkg/ledger/internal/query", "pkg/ledger/internal/union"},
@@ -60,7 +60,7 @@ func programs() []string { return []string{"cmd", "examples", "bench", "e2e"} }
 
 // isolated packages import nothing of ours but what is below them, what a change is, and what puts off the start.
 func isolated() []string {
-	return []string{"pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/change", bridge}
+	return []string{"pkg/auth", "pkg/edit", "pkg/refusal", "pkg/mutation", "pkg/change", bridge}
 }
 
 // graph has the imports of each package directory, relative to the module for

@@ -32,12 +32,11 @@ const (
 // conn is a connection over which messages go both ways: the standard streams or an SSE stream. Its receive is called
 // by one goroutine at a time.
 type conn struct {
-	server    *Server
-	peer      *peer
-	principal string
-	ctx       context.Context // of everything in flight
-	cancel    context.CancelFunc
-	pools     [4]*pool // by what each is for
+	server *Server
+	peer   *peer
+	ctx    context.Context // of everything in flight
+	cancel context.CancelFunc
+	pools  [4]*pool // by what each is for
 
 	readMu  sync.Mutex // of who receives messages on several goroutines
 	writeMu sync.Mutex
@@ -49,8 +48,8 @@ type conn struct {
 var errStopped = errors.New("the connection has been stopped")
 
 // newConn makes a connection. heldBytes bounds the messages that are in flight at a time.
-func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, write func([]byte) error) *conn {
-	c := &conn{server: s, peer: newPeer(), principal: principal, write: write, broken: make(chan struct{})}
+func (s *Server) newConn(ctx context.Context, heldBytes int, write func([]byte) error) *conn {
+	c := &conn{server: s, peer: newPeer(), write: write, broken: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads} {
 		limit := poolLimit{running: running, places: maxReserved, bytes: heldBytes / heldMessages, away: maxQuestions, spare: maxSpare}
@@ -62,8 +61,8 @@ func (s *Server) newConn(ctx context.Context, principal string, heldBytes int, w
 	return c
 }
 
-// receive takes one message. It does not wait for what the message starts, except for initialize, which nothing may overtake.
-func (c *conn) receive(raw []byte) {
+// receive takes one message of somebody. It does not wait for what the message starts, except for initialize, which nothing may overtake.
+func (c *conn) receive(raw []byte, who Identity) {
 	m, failure := parseMessage(raw)
 	if failure != nil {
 		c.send(encodeError(m.id, failure))
@@ -75,22 +74,24 @@ func (c *conn) receive(raw []byte) {
 			c.peer.cancelled(m)
 		}
 	case requestMessage:
-		c.request(m, len(raw))
+		c.request(m, len(raw), who)
 	case responseMessage:
-		c.peer.answered(m)
+		if !who.Unasked {
+			c.peer.answered(m)
+		}
 	}
 }
 
-func (c *conn) request(m message, size int) {
+func (c *conn) request(m message, size int, who Identity) {
 	if m.method == "initialize" {
-		answer, _ := c.server.initialize(c.ctx, m, c.peer, c.principal)
+		answer, _ := c.server.initialize(c.ctx, m, c.peer, who)
 		c.send(answer)
 		return
 	}
 	declared, failure := readMeta(m.params)
 	var r *request
 	if failure == nil {
-		r, failure = c.server.admit(m, declared, c.peer, c.principal)
+		r, failure = c.server.admit(m, declared, c.peer, who)
 	}
 	if failure == nil {
 		failure = c.begin(r, size)

@@ -23,7 +23,7 @@ func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok 
 	if failure != nil {
 		return nil, nil, "", false
 	}
-	r, failure := s.admit(m, declared, p, "")
+	r, failure := s.admit(m, declared, p, Identity{})
 	if failure != nil {
 		return nil, nil, "", false
 	}
@@ -60,6 +60,8 @@ func LimitsAsDocumented() []string {
 	return []string{
 		fmt.Sprintf("| line, body | %d MiB |", defaultMaxMessage/mib),
 		fmt.Sprintf("| messages in flight: one HTTP principal | %d × that |", heldMessages),
+		fmt.Sprintf("| messages in flight: all HTTP principals | %d × that |", principalsHeld*heldMessages),
+		fmt.Sprintf("| HTTP principals | %s; the one idle longest makes room", grouped(o.MaxPrincipals)),
 		fmt.Sprintf("stdio or SSE connection | %d × that for calls that change files", heldMessages),
 		fmt.Sprintf("of commands %d run, of tools that only read %d, of the others %d; of each kind %s run or wait |",
 			maxRunningOutside, maxRunningReads, maxRunning, grouped(maxReserved)),

@@ -224,14 +224,14 @@ func (m message) elicited() (json.RawMessage, error) {
 
 // initialize runs the handshake of the initialize era. It is a barrier: the caller reads nothing further from the
 // peer until it is done. A further one on the same connection is another client behind the same bridge.
-func (s *Server) initialize(ctx context.Context, m message, from *peer, principal string) (answer []byte, ok bool) {
+func (s *Server) initialize(ctx context.Context, m message, from *peer, who Identity) (answer []byte, ok bool) {
 	declared, failure := readMeta(m.params)
 	if failure == nil && declared.modern {
 		failure = errorf(codeMethodNotFound, "initialize is not part of revision %s; send requests as they are", declared.version)
 	}
 	var r *request
 	if failure == nil {
-		r, failure = s.admit(m, declared, from, principal)
+		r, failure = s.admit(m, declared, from, who)
 	}
 	var agreed *mcp.InitializeResult
 	if failure == nil {

@@ -3,8 +3,6 @@ package mcpbridge
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"math"
@@ -19,9 +17,15 @@ import (
 
 // HTTPOptions say who may speak to an HTTP server, and how much.
 type HTTPOptions struct {
-	// Authenticate tells whom a bearer token belongs to, by a name that is not empty. It is required; a fixed token
-	// is checked by [StaticToken]. What one principal began, nobody else can use, read or cancel.
-	Authenticate func(token string) (principal string, ok bool)
+	// Authenticate tells whom a bearer token belongs to, "" where a request has none. It is required; a fixed token is
+	// checked by [StaticToken]. What one principal began, nobody else can use, read or cancel. An error that is no
+	// [Denial] is one of 401 that says nothing.
+	Authenticate func(ctx context.Context, token string) (Identity, error)
+	// Protected tells clients where to get a token; nil: nowhere.
+	Protected *Protected
+	// MaxPrincipals bounds those who are known at a time; 0 means 1,024. Who has nothing in use makes room, the one idle
+	// longest first, and its sessions end.
+	MaxPrincipals int
 	// AllowedHosts are the Host headers that are served beside the loopback names and the address that the client
 	// reached: a name or address, with or without a port.
 	AllowedHosts []string
@@ -68,7 +72,10 @@ const (
 	defaultSessionIdle = 24 * time.Hour
 	defaultReadTimeout = 5 * time.Second
 	defaultConnections = 1024
+	defaultPrincipals  = 1024
 
+	// principalsHeld is how much the messages of all principals may hold, as a multiple of what those of one may.
+	principalsHeld = 8
 	// bodyRate is what a client has to send of a body, in bytes a second.
 	bodyRate = 64 << 10
 	// writeTimeout is how long a client may leave what was sent unread.
@@ -83,6 +90,7 @@ const (
 func (o HTTPOptions) withDefaults() HTTPOptions {
 	o.ReadTimeout = orDefault(o.ReadTimeout, defaultReadTimeout)
 	o.MaxConnections = orDefault(o.MaxConnections, defaultConnections)
+	o.MaxPrincipals = orDefault(o.MaxPrincipals, defaultPrincipals)
 	o.MaxBody = orDefault(o.MaxBody, defaultMaxMessage)
 	o.RequestsPerSecond = orDefault(o.RequestsPerSecond, defaultRate)
 	o.Burst = orDefault(o.Burst, defaultBurst)
@@ -102,15 +110,6 @@ func orDefault[T cmp.Ordered](given, otherwise T) T {
 	return otherwise
 }
 
-// StaticToken accepts one token, for one principal. The comparison takes the same time whatever is sent.
-func StaticToken(token, principal string) func(string) (string, bool) {
-	want := sha256.Sum256([]byte(token))
-	return func(got string) (string, bool) {
-		sum := sha256.Sum256([]byte(got))
-		return principal, token != "" && subtle.ConstantTimeCompare(sum[:], want[:]) == 1
-	}
-}
-
 // HTTPHandler serves MCP over HTTP: Streamable HTTP of both eras at /mcp, and the SSE transport at /sse and /message
 // if that was asked for. It checks every request itself, whatever is in front of it.
 type HTTPHandler struct {
@@ -120,6 +119,7 @@ type HTTPHandler struct {
 
 	mu         sync.Mutex
 	principals map[string]*principal
+	tick       uint64 // of the last use of any
 
 	// calls is done when calls are to end, streams when streams without a call are.
 	calls, streams       context.Context
@@ -127,6 +127,8 @@ type HTTPHandler struct {
 	closed               atomic.Bool
 	// running has a place for each request that runs; calls can outlive the connection that brought them.
 	running *pool
+	// bodies has the messages of all principals.
+	bodies *pool
 }
 
 var _ http.Handler = (*HTTPHandler)(nil)
@@ -139,6 +141,7 @@ func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 	h := &HTTPHandler{server: s, options: options.withDefaults(), principals: make(map[string]*principal)}
 	h.conns = newConnTable(h.options.MaxConnections)
 	h.running = newPool(poolLimit{places: math.MaxInt, bytes: math.MaxInt})
+	h.bodies = newPool(poolLimit{places: math.MaxInt, bytes: principalsHeld * heldMessages * int(h.options.MaxBody)})
 	h.calls, h.stopCalls = context.WithCancel(context.Background())
 	h.streams, h.endStream = context.WithCancel(context.Background())
 	return h, nil
@@ -156,10 +159,11 @@ func (h *HTTPHandler) Close() {
 
 // ServeHTTP checks the request and passes it to its transport.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := h.check(w, r)
-	if p == nil {
+	from, ok := h.check(w, r)
+	if !ok {
 		return
 	}
+	defer h.done(from.principal)
 	if page := h.options.Pages[r.URL.Path]; page != nil {
 		if onlyGET(w, r) {
 			page(w, r)
@@ -168,16 +172,16 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.URL.Path {
 	case "/mcp":
-		h.serveMCP(w, r, p)
+		h.serveMCP(w, r, from)
 	case "/sse":
-		h.serveSSE(w, r, p)
+		h.serveSSE(w, r, from)
 	case "/message":
-		h.serveMessage(w, r, p)
+		h.serveMessage(w, r, from)
 	}
 }
 
-// serves tells whether anything is at a path. Clients that are refused look for an authorization server at several;
-// there is none, which needs no token.
+// serves tells whether anything is at a path. Clients that are refused look for an authorization server at several,
+// which needs no token: we are none.
 func (h *HTTPHandler) serves(path string) bool {
 	return path == "/mcp" || h.options.SSE && (path == "/sse" || path == "/message") || h.options.Pages[path] != nil
 }
@@ -203,16 +207,16 @@ func onlyGET(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, p *principal) {
+func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request, from sender) {
 	switch modern := mcp.IsModernProtocol(r.Header.Get(headerVersion)); {
 	case r.Method == http.MethodPost:
-		h.servePost(w, r, p)
+		h.servePost(w, r, from)
 	case modern: // which has no sessions
 		methodNotAllowed(w, "POST")
 	case r.Method == http.MethodGet:
-		h.serveStream(w, r, p)
+		h.serveStream(w, r, from.principal)
 	case r.Method == http.MethodDelete:
-		h.serveDelete(w, r, p)
+		h.serveDelete(w, r, from.principal)
 	default:
 		methodNotAllowed(w, "GET, POST, DELETE")
 	}

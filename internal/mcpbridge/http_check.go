@@ -15,13 +15,17 @@ import (
 
 // check lets a request through and says whose it is, or answers it. The order matters: a page that rebound its name to
 // us, or a foreign origin, learns nothing but 403, and nothing of the body is read for who is not known.
-func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
+func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (from sender, ok bool) {
 	if !h.hostAllowed(r) {
 		h.turnAway(w, "forbidden: this Host is not served; add it to http.allowed_hosts in the settings", http.StatusForbidden)
-		return nil
+		return from, false
 	}
 	if !h.checkOrigin(w, r) {
-		return nil
+		return from, false
+	}
+	if h.options.Protected.serves(r.URL.Path) {
+		h.serveMetadata(w, r)
+		return from, false
 	}
 	if well := h.options.Status[r.URL.Path]; well != nil {
 		h.serveStatus(w, r, well)
@@ -29,26 +33,35 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) *principal {
 	}
 	if !h.serves(r.URL.Path) {
 		h.turnAway(w, "not found: MCP is served at /mcp", http.StatusNotFound)
-		return nil
+		return from, false
 	}
-	name, ok := h.options.Authenticate(bearerToken(r))
-	if !ok || name == "" {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="orchestra-mcp"`)
-		h.turnAway(w, "unauthorized: send Authorization: Bearer with the token that the server shows at its start", http.StatusUnauthorized)
-		return nil
+	who, ok := h.authenticate(w, r)
+	if !ok {
+		return from, false
 	}
 	h.conns.know(r.Context())
 	if r.ContentLength == 0 {
 		// What is left of the deadline would be taken for the client's leaving.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	p := h.of(name)
+	p, ok := h.of(who.Principal)
+	if !ok {
+		tooMuch(w)
+		return from, false
+	}
 	if !p.rateOf(p.clientOf(r)).Allow() || !p.rate.Allow() {
+		h.done(p)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many requests; wait a second", http.StatusTooManyRequests)
-		return nil
+		return from, false
 	}
-	return p
+	return sender{p, who}, true
+}
+
+// sender is a principal as it sends one request: another token of the same may give another role.
+type sender struct {
+	*principal
+	who Identity
 }
 
 // turnAway answers a request that has shown no token, and ends its connection.
@@ -115,7 +128,7 @@ func (h *HTTPHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", origins[0])
-	header.Set("Access-Control-Expose-Headers", headerSession)
+	header.Set("Access-Control-Expose-Headers", headerSession+", WWW-Authenticate")
 	header.Add("Vary", "Origin")
 	if r.Method != http.MethodOptions {
 		return true
@@ -155,6 +168,9 @@ func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request, p *princi
 		tooLarge(w)
 	default:
 		if held, ok = p.places.reserve(int(announced)); !ok {
+			tooMuch(w)
+		} else if held, ok = held.within(h.bodies); !ok {
+			held.release()
 			tooMuch(w)
 		} else if body, ok = h.readAll(w, r); !ok {
 			held.release()

@@ -144,12 +144,12 @@ func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-c
 
 // serveSSE serves the stream of the 2024-11-05 transport: it tells the client where to post its messages, and carries
 // all answers.
-func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, p *principal) {
+func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, p sender) {
 	if r.Method != http.MethodGet {
 		methodNotAllowed(w, "GET")
 		return
 	}
-	c := h.server.newConn(h.calls, p.name, heldMessages*int(h.options.MaxBody), func(message []byte) error {
+	c := h.server.newConn(h.calls, heldMessages*int(h.options.MaxBody), func(message []byte) error {
 		return writeNow(w, encodeEvent("", "message", message))
 	})
 	s, ok := p.open(c.peer, c)
@@ -180,12 +180,12 @@ func (p *principal) endSSE(s *session) {
 }
 
 // serveMessage takes a message for an SSE stream of the same principal.
-func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, p *principal) {
+func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, p sender) {
 	if r.Method != http.MethodPost {
 		methodNotAllowed(w, "POST")
 		return
 	}
-	body, held, ok := h.readBody(w, r, p)
+	body, held, ok := h.readBody(w, r, p.principal)
 	if !ok {
 		return
 	}
@@ -198,6 +198,6 @@ func (h *HTTPHandler) serveMessage(w http.ResponseWriter, r *http.Request, p *pr
 	defer p.leave(s)
 	s.conn.readMu.Lock()
 	defer s.conn.readMu.Unlock()
-	s.conn.receive(body)
+	s.conn.receive(body, p.who)
 	w.WriteHeader(http.StatusAccepted)
 }

@@ -18,13 +18,13 @@ const (
 )
 
 // servePost serves a POST to the MCP endpoint: one message, answered on the response.
-func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, p *principal) {
-	body, held, ok := h.readBody(w, r, p)
+func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, from sender) {
+	body, held, ok := h.readBody(w, r, from.principal)
 	if !ok {
 		return
 	}
 	held = held.shrink(len(body)) // what is not announced was reserved in full
-	post := &post{principal: p, w: w, r: r, held: held}
+	post := &post{sender: from, w: w, r: r, held: held}
 	defer post.release()
 	m, failure := parseMessage(body)
 	var declared meta
@@ -47,7 +47,7 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request, p *princ
 
 // post is one POST, with what it holds until it is answered, or until the call that it began has ended.
 type post struct {
-	*principal
+	sender
 	w     http.ResponseWriter
 	r     *http.Request
 	held  place
@@ -146,7 +146,9 @@ func (p *post) legacy(m message, declared meta) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	case responseMessage:
-		s.peer.answered(m)
+		if !p.who.Unasked {
+			s.peer.answered(m)
+		}
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		s.worked.Store(true)
@@ -155,9 +157,9 @@ func (p *post) legacy(m message, declared meta) {
 }
 
 // initialize opens a session.
-func (p *principal) initialize(w http.ResponseWriter, m message) {
+func (p *post) initialize(w http.ResponseWriter, m message) {
 	from := newPeer()
-	answer, ok := p.h.server.initialize(p.h.calls, m, from, p.name)
+	answer, ok := p.h.server.initialize(p.h.calls, m, from, p.who)
 	if !ok {
 		writeJSON(w, http.StatusBadRequest, answer)
 		return
@@ -201,7 +203,7 @@ func (p *post) answer(from *peer, m message, declared meta) {
 		http.Error(p.w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	req, failure := p.h.server.admit(m, declared, from, p.name)
+	req, failure := p.h.server.admit(m, declared, from, p.who)
 	if failure == nil && !p.join(req) {
 		tooMuch(p.w)
 		return

@@ -24,6 +24,8 @@ const (
 type principal struct {
 	h      *HTTPHandler
 	name   string
+	using  int    // requests that are here; guarded by the handler's mutex, as is used
+	used   uint64 // when it last sent one, in ticks
 	rate   *rate.Limiter
 	places *pool // only its places: requests run on goroutines of their own
 	kept   keptStreams
@@ -54,28 +56,78 @@ type session struct {
 	holds    int // requests that have it, and what they began
 }
 
-// of gives a principal. They are as many as have authenticated, whatever is sent.
-func (h *HTTPHandler) of(name string) *principal {
+// of gives a principal, which stays until done is called for it. It is not ok where there are as many as may be, and each has
+// something in use.
+func (h *HTTPHandler) of(name string) (_ *principal, ok bool) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	p, ok := h.principals[name]
-	if !ok {
-		o := h.options
-		p = &principal{
-			h: h, name: name, rate: rate.NewLimiter(rate.Limit(clientsRate*o.RequestsPerSecond), clientsRate*o.Burst),
-			places: newPool(poolLimit{
-				running: math.MaxInt,
-				places:  clientsInFlight * o.MaxInFlight,
-				bytes:   heldMessages * int(o.MaxBody),
-				away:    clientsInFlight * maxQuestions,
-			}),
-			kept:     keptStreams{byID: make(map[string]*callStream)},
-			rates:    make(map[string]*clientRate),
-			sessions: make(map[string]*session),
+	var pushedOut *principal
+	if !ok && len(h.principals) >= h.options.MaxPrincipals {
+		if pushedOut = h.spare(); pushedOut == nil {
+			h.mu.Unlock()
+			return nil, false
 		}
+		delete(h.principals, pushedOut.name)
+	}
+	if !ok {
+		p = h.newPrincipal(name)
 		h.principals[name] = p
 	}
-	return p
+	h.tick++
+	p.using, p.used = p.using+1, h.tick
+	h.mu.Unlock()
+	if pushedOut != nil {
+		pushedOut.close()
+	}
+	return p, true
+}
+
+// done says that a request of a principal has been served. What it began holds the principal by itself.
+func (h *HTTPHandler) done(p *principal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p.using--
+}
+
+// spare is the principal idle longest of those that have nothing in use, nil for none. It needs the lock.
+func (h *HTTPHandler) spare() (spare *principal) {
+	for _, p := range h.principals {
+		if p.using == 0 && (spare == nil || p.used < spare.used) && p.idle() {
+			spare = p
+		}
+	}
+	return spare
+}
+
+// idle tells whether nothing of a principal runs, or waits for it.
+func (p *principal) idle() bool {
+	p.places.mu.Lock()
+	unused := p.places.all.places+p.places.all.away == 0
+	p.places.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.sessions {
+		if p.inUse(s) {
+			return false
+		}
+	}
+	return unused
+}
+
+func (h *HTTPHandler) newPrincipal(name string) *principal {
+	o := h.options
+	return &principal{
+		h: h, name: name, rate: rate.NewLimiter(rate.Limit(clientsRate*o.RequestsPerSecond), clientsRate*o.Burst),
+		places: newPool(poolLimit{
+			running: math.MaxInt,
+			places:  clientsInFlight * o.MaxInFlight,
+			bytes:   heldMessages * int(o.MaxBody),
+			away:    clientsInFlight * maxQuestions,
+		}),
+		kept:     keptStreams{byID: make(map[string]*callStream)},
+		rates:    make(map[string]*clientRate),
+		sessions: make(map[string]*session),
+	}
 }
 
 // all are the principals that there are.

@@ -20,15 +20,11 @@ const (
 	bobToken   = "bob-secret"
 )
 
-func authenticate(token string) (string, bool) {
-	for _, known := range []func(string) (string, bool){
-		mcpbridge.StaticToken(aliceToken, "alice"), mcpbridge.StaticToken(bobToken, "bob"),
-	} {
-		if principal, ok := known(token); ok {
-			return principal, true
-		}
+func authenticate(ctx context.Context, token string) (mcpbridge.Identity, error) {
+	if who, err := mcpbridge.StaticToken(aliceToken, "alice")(ctx, token); err == nil {
+		return who, nil
 	}
-	return "", false
+	return mcpbridge.StaticToken(bobToken, "bob")(ctx, token)
 }
 
 // web is a server with its address.
@@ -256,8 +252,8 @@ func TestSSEOffUnlessAsked(t *testing.T) {
 func TestHTTPNeedsAuthentication(t *testing.T) {
 	_, err := newServer(t, newHandler(t)).HTTPHandler(mcpbridge.HTTPOptions{})
 	check.That(t, err != nil, "a handler without authentication was made")
-	_, ok := mcpbridge.StaticToken("", "x")("")
-	check.That(t, !ok, "an empty token was accepted")
+	_, err = mcpbridge.StaticToken("", "x")(t.Context(), "")
+	check.That(t, err != nil, "an empty token was accepted")
 }
 
 func TestHTTPRateLimitIsPerPrincipal(t *testing.T) {

@@ -47,6 +47,7 @@ type place struct {
 	pool   *pool
 	size   int
 	client string
+	whole  *place // in another pool, given back with this one; nil for none
 }
 
 // reserve takes a place for a message. It is not ok when the pool is full or closed. One of any size always fits.
@@ -59,6 +60,15 @@ func (p *pool) reserve(size int) (held place, ok bool) {
 	}
 	held.count(1, 0)
 	return held, true
+}
+
+// within also takes a place in the pool of all. It is not ok when that is full; the place is still to be released then.
+func (h place) within(all *pool) (place, bool) {
+	whole, ok := all.reserve(h.size)
+	if ok {
+		h.whole = &whole
+	}
+	return h, ok
 }
 
 // count adds to what is used, and needs the pool's lock.
@@ -97,6 +107,10 @@ func (h place) join(client string, most int) (place, bool) {
 
 // shrink keeps what a message takes of what was reserved for it.
 func (h place) shrink(size int) place {
+	if h.whole != nil {
+		whole := h.whole.shrink(size)
+		h.whole = &whole
+	}
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	h.pool.all.bytes -= h.size - size
@@ -105,6 +119,9 @@ func (h place) shrink(size int) place {
 }
 
 func (h place) release() {
+	if h.whole != nil {
+		h.whole.release()
+	}
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	h.count(-1, 0)

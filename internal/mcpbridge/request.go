@@ -42,7 +42,7 @@ var servedParams = map[string][]string{
 var uninitialized = []string{"initialize", "ping", "server/discover"}
 
 // admit turns a message into a request, or says why not. Nothing has been run then.
-func (s *Server) admit(m message, declared meta, from *peer, principal string) (*request, *rpcError) {
+func (s *Server) admit(m message, declared meta, from *peer, who Identity) (*request, *rpcError) {
 	names, served := servedParams[m.method]
 	if !served {
 		return nil, errorf(codeMethodNotFound, "method %.100q is not served here", m.method)
@@ -56,7 +56,7 @@ func (s *Server) admit(m message, declared meta, from *peer, principal string) (
 			return nil, errorf(codeInvalidRequest, "the connection is not initialized; send initialize first")
 		}
 	}
-	r.caller.Principal = principal
+	r.caller.Principal, r.caller.Role = who.Principal, who.Role
 	if err := m.params.checkNames(slices.Concat(names, []string{"_meta", "arguments", "inputResponses", "requestState"})); err != nil {
 		return nil, errorf(codeInvalidParams, "bad params: %v", err)
 	}

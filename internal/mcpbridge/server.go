@@ -178,6 +178,8 @@ type Caller struct {
 	Modern bool
 	// Principal is who the HTTP bearer token belongs to; empty on stdio.
 	Principal string
+	// Role is what that may do: [Identity.Role].
+	Role string
 	// Client is what the client calls itself; empty where clients of different names share a connection.
 	Client Client
 	// CanElicit is true if the client declared that it can show its user a form, in a revision that has forms.

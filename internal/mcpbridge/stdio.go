@@ -34,7 +34,7 @@ const (
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, options StdioOptions) error {
 	options = StdioOptions{MaxLine: orDefault(options.MaxLine, defaultMaxMessage), Drain: orDefault(options.Drain, defaultDrain)}
 	// Calls outlive ctx by the drain time.
-	c := s.newConn(context.WithoutCancel(ctx), "", heldMessages*options.MaxLine, lineWriter(out))
+	c := s.newConn(context.WithoutCancel(ctx), heldMessages*options.MaxLine, lineWriter(out))
 	defer c.cancel()
 	defer s.config.Disconnected(c.peer.connection)
 
@@ -73,7 +73,7 @@ func (c *conn) readLines(in io.Reader, maxLine int) error {
 		case err != nil:
 			return fmt.Errorf("stdio: read from the client: %w", err)
 		case len(bytes.TrimSpace(line)) > 0:
-			c.receive(line)
+			c.receive(line, Identity{})
 			// What was started runs now, on this thread; the next read blocks it, and another thread would first have
 			// to be woken.
 			runtime.Gosched()

@@ -190,6 +190,8 @@ type Ways struct {
 	Return bool
 	// Asks: the client asks its user by itself about what a hook says of the call.
 	Asks bool
+	// Elsewhere: the client could show a form, and may not answer for the operator. What would be asked there goes to the inbox.
+	Elsewhere bool
 	// Resumed is the answer that the call brings along; nil if it has none.
 	Resumed *Resumed
 	// Aside runs wait, which waits for a person, while the call's place among those that run is free for others. With

@@ -175,6 +175,10 @@ func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 
 func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (_ Result, err error) {
 	defer e.survive(call, &err)
+	if spec := tool.Spec(); !req.Caller.Role.Changes() && !(call.Class == Safe && spec.ReadOnly) {
+		return Result{}, &hookRefusal{"role", refusal.Newf(refusal.RoleForbidden,
+			"%s can change something, and a caller with the role %s may only read. Nothing was run.", spec.Name, req.Caller.Role).With("role", string(req.Caller.Role))}
+	}
 	decoded, err := tool.Decode(req.Arguments)
 	if err != nil {
 		return Result{}, err

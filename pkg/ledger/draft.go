@@ -47,6 +47,9 @@ func (l *Ledger) Redraft(d *Draft, r record.Record) (*Draft, error) {
 }
 
 func (l *Ledger) draft(e record.Entry) (*Draft, error) {
+	if e.Principal == "" && l.opts.Principal != nil {
+		e.Principal = l.opts.Principal()
+	}
 	bodies, err := l.encode(e)
 	if err != nil {
 		return nil, err

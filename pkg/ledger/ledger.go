@@ -50,6 +50,8 @@ type Options struct {
 	Beside     bool
 	Durability Durability // default DurabilityFull
 	Version    string     // of the program, for the line's tool.version
+	// Principal names who is at the machine, for records that say no other; nil leaves it out. It is asked when a record is drafted.
+	Principal func() string
 	// SegmentSize is the length in bytes beyond which a file's lines are moved into archives, but for the last eighth of
 	// it; default 16 MiB, negative for never.
 	SegmentSize int64

@@ -31,6 +31,7 @@ func Fields(e record.Entry, names map[string]string) []Field {
 	fs.add("intent", strings.TrimSpace(e.IntentID+"  "+names[e.IntentID]))
 	fs.add("class", classOf(e))
 	fs.add("who", contributorOf(e))
+	fs.add("principal", e.Principal)
 	fs.add("session", e.Session)
 	fs.add("commit", e.Revision)
 	if c := e.Command; c != nil {

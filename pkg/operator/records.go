@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/brief"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -33,8 +34,17 @@ func (a *Ambiguous) Error() string {
 // NameOf is what Find takes to find a record: its id, else the hash of its line.
 func NameOf(e record.Entry) string { return cmp.Or(e.ID, e.Hash) }
 
-// Who names who made a record: a human, the model without its provider, else the client.
+// Who names who made a record: a human, the model without its provider, else the client; and for whom, if that came over a
+// transport that has authenticated them.
 func Who(e record.Entry) string {
+	who := maker(e)
+	if e.Principal == "" || strings.HasPrefix(e.Principal, auth.LocalPrefix) {
+		return who
+	}
+	return strings.TrimSpace(who + " (" + e.Principal + ")")
+}
+
+func maker(e record.Entry) string {
 	switch c := e.Contributor; {
 	case c.Type == record.ContributorHuman:
 		return c.Type

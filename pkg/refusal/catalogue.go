@@ -6,6 +6,8 @@ type Code string
 
 // The codes, in the order of the gate, then what tools and the server add. Catalogue says when each occurs.
 const (
+	RoleForbidden Code = "ROLE_FORBIDDEN"
+
 	MissingOrInvalidIntent Code = "MISSING_OR_INVALID_INTENT"
 	IntentNotActive        Code = "INTENT_NOT_ACTIVE"
 	IntentIgnored          Code = "INTENT_IGNORED"
@@ -81,6 +83,7 @@ type Entry struct {
 func Catalogue() []Entry {
 	selectNext := "Call list_intents, then select_active_intent with the id of the intent that covers this work, and pass the returned `session` on each call."
 	return []Entry{
+		{RoleForbidden, HintAskUser, false, "the token of the client has a role that may only read", "Go on with tools that only read, or ask the user for a token of another role."},
 		{MissingOrInvalidIntent, HintSelectIntent, true, "no intent is selected, or the intent is unknown", selectNext},
 		{IntentNotActive, HintSelectIntent, true, "the intent is BLOCKED or DONE", "Select an intent that is TODO or IN_PROGRESS (list_intents shows them)."},
 		{IntentIgnored, HintSelectIntent, true, "an `intent:` line of .intentignore forbids the intent", "Select another intent (list_intents shows them)."},

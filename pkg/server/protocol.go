@@ -10,6 +10,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/session"
@@ -232,6 +233,9 @@ func (s *Server) complete(argument, value string) (ids []string) {
 
 // waysOf is how the operator can be asked while a call is made.
 func waysOf(call mcpbridge.Call) hooks.Ways {
+	if !auth.Role(call.Caller.Role).Answers() {
+		return hooks.Ways{Aside: call.Aside, Elsewhere: call.Caller.CanElicit}
+	}
 	ways := hooks.Ways{Aside: call.Aside, Return: call.Caller.Modern && call.Caller.CanElicit}
 	if elicit := call.Elicit; elicit != nil {
 		ways.Elicit = func(ctx context.Context, f hooks.Form) (hooks.Reply, error) {
@@ -273,7 +277,7 @@ func replyOf(a mcpbridge.Answer) hooks.Reply {
 // callerOf is who makes a call, with the model that the call, the client or its environment names.
 func (s *Server) callerOf(call mcpbridge.Call) session.Caller {
 	c := call.Caller
-	caller := session.Caller{Connection: c.Connection, Principal: c.Principal, ClientName: c.Client.Name, ClientVersion: c.Client.Version}
+	caller := session.Caller{Connection: c.Connection, Principal: c.Principal, Role: auth.Role(c.Role), ClientName: c.Client.Name, ClientVersion: c.Client.Version}
 	switch {
 	case call.Model != "":
 		caller.ModelID, caller.ModelSource = call.Model, session.ModelOfMeta

@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/internal/presence"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -170,7 +171,7 @@ func (s *Server) open() error {
 	s.ends = append(s.ends, s.journal.Close)
 	s.ledger, err = ledger.Open(root, ledger.Options{
 		Layout: ledger.Layout(o.Settings.Ledger.Layout), Beside: o.Settings.Ledger.Git != settings.Tree, Durability: ledgerDurability, SegmentSize: int64(o.Settings.Ledger.SegmentSize),
-		Version: o.Version, Clock: o.Clock, Logger: s.log,
+		Version: o.Version, Principal: auth.Local, Clock: o.Clock, Logger: s.log,
 		Lost: func(id string) { s.recorder.Lost(id) }, Written: s.recorded,
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package session
 import (
 	"maps"
 	"slices"
+
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 )
 
 // Caller is who makes a call, as the transport knows it.
@@ -12,6 +14,8 @@ type Caller struct {
 	Connection string
 	// Principal is who the transport authenticated; "" where it authenticates nobody.
 	Principal string
+	// Role is what that may do; "" where it authenticates nobody.
+	Role auth.Role
 	// ClientName and ClientVersion are the client's own word.
 	ClientName, ClientVersion string
 	// ModelID is the model that the client runs, by its own word; "" where it is not known.

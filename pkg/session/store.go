@@ -20,6 +20,7 @@ const (
 	renewEvery     = time.Minute // how often a use is noted on disk
 	maxLoaded      = 1_024       // sessions in memory, per principal
 	maxConnections = 1_024       // per principal
+	principalsHeld = 16          // as many times that of all principals
 	maxSelections  = 64          // per connection
 )
 
@@ -143,23 +144,35 @@ func (s *Store) keep(sess *Session) *Session {
 	return sess
 }
 
-// makeRoom takes out the longest unused of a principal's, where there are too many. used gives when something was last
-// used, and whether it is the principal's.
+// makeRoom takes out the longest unused of a principal's, where there are too many, and of all where these are. used gives
+// when something was last used, and whether it is the principal's.
 func makeRoom[K comparable, V any](all map[K]V, limit int, used func(K, V) (at int64, counts bool)) {
-	var oldest K
-	var first int64
-	count := 0
+	var own, any oldest[K]
 	for key, value := range all {
 		at, counts := used(key, value)
-		if !counts {
-			continue
-		}
-		if count++; count == 1 || at < first {
-			oldest, first = key, at
+		any.see(key, at)
+		if counts {
+			own.see(key, at)
 		}
 	}
-	if count >= limit {
-		delete(all, oldest)
+	switch {
+	case own.count >= limit:
+		delete(all, own.key)
+	case any.count >= principalsHeld*limit:
+		delete(all, any.key)
+	}
+}
+
+// oldest is the longest unused of those that it has seen.
+type oldest[K comparable] struct {
+	key   K
+	at    int64
+	count int
+}
+
+func (o *oldest[K]) see(key K, at int64) {
+	if o.count++; o.count == 1 || at < o.at {
+		o.key, o.at = key, at
 	}
 }
 

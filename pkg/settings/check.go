@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/pathglob"
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 )
 
 // checkOf is what the tag check names, nil for nothing.
 func checkOf(name string) func(value any) error {
 	check, known := map[string]func(any) error{
-		"": nil, "token": validToken, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
+		"": nil, "token": validToken, "tokens": validTokens, "identifier": validIdentifier, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
 		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools, "endpoint": validEndpoint,
 	}[name]
 	if !known {
@@ -41,6 +42,32 @@ func validToken(value any) error {
 		}
 	}
 	return nil
+}
+
+// validTokens names tokens by their names, and shows none.
+func validTokens(value any) error {
+	var all []auth.Token
+	for i, t := range value.([]AuthToken) {
+		if err := auth.CheckName(t.Name); err != nil {
+			return fmt.Errorf("token %d: %v", i+1, err)
+		}
+		if err := validToken(t.Token); err != nil || t.Token == "" {
+			return fmt.Errorf("the token of %s needs 16 characters or more, letters, digits and punctuation alone", t.Name)
+		}
+		if t.Role != "" && !slices.Contains(auth.Roles(), auth.Role(t.Role)) {
+			return fmt.Errorf("the role of %s must be agent, operator or auditor", t.Name)
+		}
+		all = append(all, t.Auth())
+	}
+	_, err := auth.NewTokens(all, nil)
+	return err
+}
+
+func validIdentifier(value any) error {
+	if value.(string) == "" {
+		return nil
+	}
+	return auth.CheckURL(value.(string))
 }
 
 func validListen(value any) error {
@@ -162,13 +189,8 @@ func (u URL) check() error {
 	switch {
 	case err != nil || parsed.Host == "" || parsed.Opaque != "":
 		return errors.New("the url is no address")
-	case parsed.Scheme == "https", parsed.Scheme == "http" && isLoopback(parsed.Hostname()):
+	case parsed.Scheme == "https", parsed.Scheme == "http" && auth.IsLoopback(parsed.Hostname()):
 		return nil
 	}
 	return errors.New("the url must be https, or http on this machine")
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -49,6 +50,9 @@ func formOf(t reflect.Type) form {
 		return formed("text", "!!str", func(text string) (Choice, error) { return Choice(text), nil }, func(c Choice) string { return string(c) }, nil)
 	case URL:
 		return formed("text", "!!str", func(text string) (URL, error) { return URL(text), nil }, func(u URL) string { return strconv.Quote(u.String()) }, schema{"type": "string"})
+	case Expiry:
+		return formed("a date such as 2030-01-01, or a time such as 2030-01-01T12:00:00Z", "!!timestamp !!str", parseExpiry,
+			func(e Expiry) string { return strconv.Quote(string(e)) }, schema{"type": "string"})
 	case string:
 		return formed("text", "!!str", func(text string) (string, error) { return text, nil }, strconv.Quote, schema{"type": "string"})
 	}
@@ -85,6 +89,13 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration; write it as 30s, 5m or 24h", text)
 	}
 	return d, nil
+}
+
+func parseExpiry(text string) (Expiry, error) {
+	if _, err := Expiry(text).Time(); err != nil || text == "" {
+		return "", errors.New("it expires at no date; write it as 2030-01-01 or 2030-01-01T12:00:00Z")
+	}
+	return Expiry(text), nil
 }
 
 // String is the address without what may be a secret.

@@ -1,8 +1,10 @@
 package settings
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/rule"
@@ -68,7 +70,10 @@ type Settings struct {
 	Lessons   Lessons
 	Transport Choice `default:"stdio" choices:"stdio, http, sse" order:"fixed" doc:"How clients connect. sse is for older clients."`
 	Auth      struct {
-		Token string `order:"fixed" check:"token" secret:"true" doc:"The bearer token of the HTTP transports, at least 16 characters. Without one, one is made, kept in the file token beside your settings, and shown on standard error at each start."`
+		Token    string      `order:"fixed" check:"token" secret:"true" doc:"The operator's bearer token for the HTTP transports, at least 16 characters. Without one, auth.tokens and auth.issuer, one is made, kept in the file token beside your settings, and shown on standard error at each start."`
+		Tokens   []AuthToken `order:"grants" check:"tokens" secret:"true" doc:"More bearer tokens, by name. role is agent, operator or auditor, agent if left out (docs/transports.md); expires is a date, from whose begin in UTC on the token is refused, or a time." example:"{name: ci, token: \"0123456789abcdef\", role: agent, expires: \"2030-01-01\"}"`
+		Issuer   string      `order:"fixed" check:"identifier" doc:"The OAuth authorization server whose access tokens are taken, exactly as its metadata names it: https, or http on this machine."`
+		Resource string      `order:"fixed" check:"identifier" doc:"The address of /mcp by which clients know this server, for auth.issuer: the audience of its tokens. Without one it is that at which it listens, if that is loopback (with sse, without /mcp)."`
 	}
 	HTTP    HTTP
 	Session struct {
@@ -226,6 +231,34 @@ func (r Rule) Compile() (*rule.Rule, error) {
 type Check struct {
 	Paths   string `required:"true"` // a scope glob
 	Command string `required:"true"` // a shell line
+}
+
+// AuthToken is a bearer token of somebody.
+type AuthToken struct {
+	Name    string `required:"true"`
+	Token   string `required:"true"`
+	Role    Choice `choices:"agent, operator, auditor"`
+	Expires Expiry
+}
+
+// Auth is the token as it is compared.
+func (t AuthToken) Auth() auth.Token {
+	expires, _ := t.Expires.Time() // which the form has read
+	return auth.Token{Name: t.Name, Token: t.Token, Role: cmp.Or(auth.Role(t.Role), auth.Agent), Expires: expires}
+}
+
+// Expiry is a date, as 2030-01-01, or a time, as 2030-01-01T12:00:00Z; "" is never.
+type Expiry string
+
+// Time is the beginning of a date in UTC; the zero time is never.
+func (e Expiry) Time() (time.Time, error) {
+	if e == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, string(e)); err == nil {
+		return day, nil
+	}
+	return time.Parse(time.RFC3339, string(e))
 }
 
 // Notice is who is told of a request: a program or a webhook.

@@ -65,7 +65,7 @@ func (s *Service) CanAsk(call *hooks.Call, q hooks.Question) bool {
 	case hooks.PolicyAsk:
 		return true
 	case hooks.PolicyElicit:
-		if call.Ways.Elicit != nil || call.Ways.Return {
+		if call.Ways.Elicit != nil || call.Ways.Return || call.Ways.Elsewhere {
 			return true
 		}
 		// The operator may have let it through where the client could be asked.

@@ -31,6 +31,7 @@ func base(call *hooks.Call) record.Record {
 		Call:        call.Tool,
 		Contributor: record.Contributor{Type: record.ContributorAI},
 		Client:      record.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
+		Principal:   call.Caller.Principal,
 	}
 	model, source := call.Model()
 	rec.Contributor.ModelID, rec.Contributor.ModelSource = model, string(source)

@@ -34,13 +34,16 @@
 //	related         the intent: type specification, value, url urn:orchestra:intent:<id>
 //
 // The value of metadata.orchestra-mcp has kind, call, changes, class, session, contributor (where files is empty),
-// client, model_source, decision, command, violations, policy, judged, part and detail; what is empty is left out. The fields are those of the Go
+// client, model_source, principal, decision, command, violations, policy, judged, part and detail; what is empty is left out. The fields are those of the Go
 // types [Record], [Change], [Decision], [Command], [Judged] under their JSON names. A hunk is four numbers: old start, old
 // lines, new start, new lines, as in a unified diff without context. before_mode and after_mode are the file's permissions
 // in octal, as "0755"; after_mode is left out where it is the same. marks has a [LineMark] for each line that the hunks
 // added, eight characters each, so that one line that somebody edits does not hide the others of its range; the mark says
 // too whether the line stood in the file more than once. anchors has line and mark of the nearest lines above and below those
 // hunks of which no line stood in the file once: of two equal blocks they tell which one it was.
+//
+// principal is who made the call: over HTTP the name of the token or SUBJECT@ISSUER, visible ASCII, at most 512 bytes; else
+// "local:" and the user of the machine on which the record was made. Records of earlier versions have none.
 //
 // policy is the digest of what the call was judged by: intents, rules, settings, kept beside the ledger by package policies.
 // judged is what it was judged on and no other field says, so that it can be judged again (package backtest): of a write that

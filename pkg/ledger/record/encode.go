@@ -85,6 +85,7 @@ type oursJSON struct {
 	Contributor *contributorJSON `json:"contributor,omitzero"` // only where no file carries it
 	Client      Client           `json:"client,omitzero"`
 	ModelSource string           `json:"model_source,omitzero"`
+	Principal   string           `json:"principal,omitzero"`
 	Decision    *Decision        `json:"decision,omitzero"`
 	Command     *Command         `json:"command,omitzero"`
 	Violations  []Violation      `json:"violations,omitempty"`
@@ -206,7 +207,7 @@ func contributorOf(c Contributor) contributorJSON {
 
 func oursOf(r Record) *oursJSON {
 	ours := &oursJSON{
-		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, ModelSource: r.Contributor.ModelSource, Decision: r.Decision,
+		Kind: r.Kind, Call: r.Call, Class: r.Class, Session: r.Session, Client: r.Client, ModelSource: r.Contributor.ModelSource, Principal: r.Principal, Decision: r.Decision,
 		Command: r.Command, Violations: r.Violations, Policy: r.Policy, Judged: r.Judged, Part: r.Part, Detail: r.Detail,
 	}
 	carried := false

@@ -71,7 +71,7 @@ func recordOf(line *lineJSON) Record {
 	}
 	r.Kind, r.Call, r.Class, r.Session, r.Client = ours.Kind, ours.Call, ours.Class, ours.Session, ours.Client
 	r.Decision, r.Command, r.Violations, r.Part, r.Detail = ours.Decision, ours.Command, ours.Violations, ours.Part, ours.Detail
-	r.Policy, r.Judged = ours.Policy, ours.Judged
+	r.Policy, r.Judged, r.Principal = ours.Policy, ours.Judged, ours.Principal
 	for i := range ours.Changes {
 		c := &ours.Changes[i]
 		r.Changes = append(r.Changes, Change{

@@ -61,9 +61,11 @@ type Record struct {
 	Session       string // the session's public id, a lower-case UUID; never its handle
 	Contributor   Contributor
 	Client        Client
-	Decision      *Decision
-	Command       *Command
-	Violations    []Violation
+	// Principal is who made the call, or who is at the machine where no transport has authenticated anybody.
+	Principal  string
+	Decision   *Decision
+	Command    *Command
+	Violations []Violation
 	// Policy is the digest of what the call was judged by, 64 hex digits; see package policies.
 	Policy string
 	// Judged is what it was judged on, as far as the other fields do not say it.
@@ -194,6 +196,9 @@ type Entry struct {
 	Offset  int64  // of the line's first byte in the segment
 }
 
+// maxPrincipal bounds a principal, in bytes.
+const maxPrincipal = 512
+
 // Check reports as ErrInvalidRecord what would make Append refuse the record. A tool calls it before it changes
 // anything, so that no change is made that could not be recorded.
 func (r Record) Check() error {
@@ -202,6 +207,9 @@ func (r Record) Check() error {
 	}
 	if r.Session != "" && !isPublicID(r.Session) {
 		return fmt.Errorf("%w: the session's public id must be a lower-case UUID", ErrInvalidRecord)
+	}
+	if len(r.Principal) > maxPrincipal || strings.ContainsFunc(r.Principal, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return fmt.Errorf("%w: a principal has at most %d visible ASCII characters", ErrInvalidRecord, maxPrincipal)
 	}
 	switch r.Contributor.Type {
 	case "", ContributorAI, ContributorHuman, ContributorMixed, ContributorUnknown:
