@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -75,6 +76,14 @@ type endpoint struct{ url, token string }
 // serveHTTP starts the program and takes from its standard error where it listens and for which token.
 func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
 	w.t.Helper()
+	e, _ := w.serveTo(transport, env...)
+	check.Must(w.t, e.token != "", "the server did not say which token it wants")
+	return e
+}
+
+// serveTo is serveHTTP for one that may have no token of its own; log is what it has said since, and has an end with the test.
+func (w *workspace) serveTo(transport string, env ...string) (e endpoint, log func() string) {
+	w.t.Helper()
 	cmd := exec.Command(program, "serve", "--workspace", w.dir, "--transport", transport, "--listen", "127.0.0.1:0")
 	cmd.Env = w.env(env...)
 	said := &announcement{ready: make(chan endpoint, 1)}
@@ -86,21 +95,29 @@ func (w *workspace) serveHTTP(transport string, env ...string) endpoint {
 	})
 	select {
 	case e := <-said.ready:
-		check.Must(w.t, e.token != "", "the server did not say which token it wants")
-		return e
+		return e, said.all
 	case <-time.After(patience):
-		w.t.Fatal("the server did not say where it listens")
+		w.t.Fatalf("the server did not say where it listens: %s", said.all())
 	}
-	return endpoint{}
+	return endpoint{}, nil
 }
 
 // announcement is a server's standard error.
 type announcement struct {
 	ready chan endpoint
+	mu    sync.Mutex
 	text  bytes.Buffer
 }
 
+func (a *announcement) all() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.text.String()
+}
+
 func (a *announcement) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.text.Write(p)
 	var e endpoint
 	for line := range strings.Lines(a.text.String()) {

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
@@ -88,8 +89,12 @@ func (w *workspace) embed(change func(*server.Options)) endpoint {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- srv.ServeHTTP(ctx, listener, server.HTTPOptions{Authenticate: func(token string) (string, bool) {
-			return strings.CutPrefix(token, "token of ")
+		done <- srv.ServeHTTP(ctx, listener, server.HTTPOptions{Authenticate: func(_ context.Context, token string) (auth.Principal, error) {
+			name, ok := strings.CutPrefix(token, "token of ")
+			if !ok {
+				return auth.Principal{}, auth.ErrUnknown
+			}
+			return auth.Principal{Name: name}, nil
 		}})
 	}()
 	w.t.Cleanup(func() {

@@ -113,6 +113,12 @@ type typescript struct {
 		ProtocolVersion string                         `json:"protocolVersion"`
 		Server          struct{ Name, Version string } `json:"server"`
 		Instructions    string                         `json:"instructions"`
+		OAuth           struct {
+			Steps   []string
+			Asked   map[string]string
+			Token   string
+			IDToken string `json:"id_token"`
+		} `json:"oauth"`
 	}
 	gone chan struct{} // closed with the connection
 

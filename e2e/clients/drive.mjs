@@ -8,6 +8,9 @@
 // of that id. {"client": 1, "close": true} closes the connection, and is answered by {"client": 1, "closed": true}. {"client": 1,
 // "log": "…"} is what a server on stdio says on standard error. The end of the input ends the driver.
 //
+// With "oauth": {} in "connect", the client gets its token by the OAuth flow of the SDK (oauth.mjs), of the "scope" that stands there
+// in place of what the server asks for, as the "client" that the issuer knows, or as one that it registers.
+//
 // With "apps": true in "connect", the client shows apps.
 //
 // With "elicitation" in "connect", a capability such as {"form": {}}, the client shows forms: {"form": 1, "message": …, "schema": {…}}
@@ -15,6 +18,8 @@
 // "withdrawn": true} says that nobody waits any more. These lines have the client's number too.
 
 import { createInterface } from 'node:readline';
+
+import { Application } from './oauth.mjs';
 
 function failure(error) {
   return { error: { code: error.code ?? 0, message: String(error.message ?? error) } };
@@ -46,14 +51,14 @@ async function sdk2(config, capabilities, show) {
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
 
-function transport(sdk, config, report) {
+function transport(sdk, config, report, application) {
   if (config.transport === 'stdio') {
     const { command, args, env } = config;
     const stdio = new sdk.StdioClientTransport({ command, args, env, stderr: 'pipe' });
     stdio.stderr.on('data', (chunk) => report({ log: String(chunk) }));
     return stdio;
   }
-  const options = { requestInit: { headers: { Authorization: `Bearer ${config.token}` } } };
+  const options = application ? { authProvider: application } : { requestInit: { headers: { Authorization: `Bearer ${config.token}` } } };
   const Transport = config.transport === 'sse' ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
   return new Transport(new URL(config.url), options);
 }
@@ -108,9 +113,23 @@ async function connected(config, report) {
     }
   }
 
-  await client.connect(transport(sdk, config, report));
+  const application = config.oauth ? new Application(config.oauth) : undefined;
+  let over = transport(sdk, config, report, application);
+  try {
+    await client.connect(over);
+  } catch (error) {
+    if (!application?.answer) {
+      throw error;
+    }
+    // The user has approved: the code that came back is exchanged, and the connection made with the token.
+    await (config.sdk === 2 ? over.finishAuth(application.answer) : over.finishAuth(application.answer.get('code')));
+    await client.close();
+    over = transport(sdk, config, report, application);
+    await client.connect(over);
+  }
   report({
     result: {
+      oauth: application && { steps: application.steps, asked: application.asked, token: application.kept?.access_token, id_token: application.kept?.id_token },
       protocolVersion: client.getNegotiatedProtocolVersion?.() ?? client.transport?.protocolVersion ?? '',
       server: client.getServerVersion(),
       capabilities: client.getServerCapabilities(),

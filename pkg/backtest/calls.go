@@ -97,9 +97,9 @@ func isCall(e record.Entry) bool {
 	return e.Detail["ungoverned"] == nil
 }
 
-// endings are why a call came to no decision.
+// endings are why a call came to no decision, or to one that no policy makes.
 func endings() []string {
-	return []string{string(refusal.Busy), string(refusal.Cancelled), string(refusal.InternalError)}
+	return []string{string(refusal.Busy), string(refusal.Cancelled), string(refusal.InternalError), string(refusal.RoleForbidden)}
 }
 
 // questionOf is the question that a record is all that is told of, "" for none.
