@@ -54,7 +54,9 @@ func TestChallenges(t *testing.T) {
 	}
 	// An error that says nothing, and a principal without a name, are no token.
 	for _, authenticate := range []func(context.Context, string) (mcpbridge.Identity, error){
-		func(context.Context, string) (mcpbridge.Identity, error) { return mcpbridge.Identity{Principal: "x"}, fmt.Errorf("secret") },
+		func(context.Context, string) (mcpbridge.Identity, error) {
+			return mcpbridge.Identity{Principal: "x"}, fmt.Errorf("secret")
+		},
 		func(context.Context, string) (mcpbridge.Identity, error) { return mcpbridge.Identity{}, nil },
 	} {
 		w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{Authenticate: authenticate})

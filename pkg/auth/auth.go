@@ -7,7 +7,10 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"net/url"
 	"os"
 	"os/user"
 	"strconv"
@@ -85,6 +88,21 @@ func named(name string) bool { return name != "" && len(name) <= MaxSubject && P
 
 // MaxSubject bounds a subject and a user's name, in bytes: what OpenID Connect allows.
 const MaxSubject = 255
+
+// maxRecorded bounds the name of a principal in a record, in bytes.
+const maxRecorded = 512
+
+// Recorded is a principal's name as records have it: an embedder's can be any text, and is escaped as in a URL where it is
+// not printable, and a hash where it is too long.
+func Recorded(name string) string {
+	if !Printable(name) {
+		name = url.PathEscape(name)
+	}
+	if len(name) > maxRecorded {
+		name = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name)))
+	}
+	return name
+}
 
 // Printable reports whether a text has visible ASCII characters alone.
 func Printable(text string) bool {

@@ -83,6 +83,14 @@ func TestNamesOfTokens(t *testing.T) {
 	check.That(t, strings.HasPrefix(auth.Local(), auth.LocalPrefix) && auth.Printable(auth.Local()), "%q", auth.Local())
 }
 
+func TestRecordedNames(t *testing.T) {
+	for name, want := range map[string]string{"": "", "ci": "ci", "a@b/c": "a@b/c", "Ada L": "Ada%20L", "a\nb": "a%0Ab", "\xff": "%FF"} {
+		check.Equal(t, auth.Recorded(name), want)
+	}
+	long := auth.Recorded(strings.Repeat("é", 200))
+	check.That(t, strings.HasPrefix(long, "sha256:") && len(long) == 71 && long != auth.Recorded(strings.Repeat("è", 200)), "%s", long)
+}
+
 func TestURLs(t *testing.T) {
 	for _, url := range []string{
 		"https://auth.example.com", "https://tenant.example.com/", "https://a.example/realms/x", "http://127.0.0.1:3000", "http://[::1]:1/mcp", "http://localhost:3000",

@@ -138,7 +138,7 @@ func (c *Console) record(r *http.Request, p *place) (page, error) {
 		Output     string
 	}{Entry: found.First()}
 	if c := data.Entry.Command; c != nil && c.Artifact != "" {
-		data.Output = p.Output(c.Artifact)
+		data.Output = p.Output(c.Artifact, data.Entry.Principal)
 	}
 	data.Fields = append(operator.Fields(data.Entry, p.intentNames()), operator.Details(data.Entry.Detail)...)
 	data.Fields = append(data.Fields, operator.Field{Name: "hash", Text: data.Entry.Hash})

@@ -8,11 +8,11 @@ import (
 // maxTail bounds the output that Output gives, in bytes.
 const maxTail = 16 << 10
 
-// Output is the end of what a command has printed so far, by the id of its output. It is "" where nothing is kept, and for
-// callers whom only an embedder's server knows.
-func (w *Workspace) Output(id string) string {
+// Output is the end of what a command of a principal has printed so far, by the id of its output; of one that is not known, ""
+// finds the operator's and what was not made over HTTP. It is "" where nothing is kept.
+func (w *Workspace) Output(id, principal string) string {
 	kept := command.NewArtifacts(w.Root, server.OutputDir, 0)
-	for _, owner := range []string{"", server.OperatorPrincipal} {
+	for _, owner := range []string{"", server.OperatorPrincipal, principal} {
 		whole, err := kept.For(owner).ReadBytes(id, 0, 1)
 		if err != nil {
 			continue

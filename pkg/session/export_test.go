@@ -11,7 +11,14 @@ const (
 	MaxSeenFiles  = maxSeenFiles
 	MaxLoaded     = maxLoaded
 	MaxSelections = maxSelections
+
+	PrincipalsHeld = principalsHeld
 )
+
+// MakeRoom keeps at most limit of one principal's, by the times at which they were last used.
+func MakeRoom(used map[string]int64, principalOf func(string) string, principal string, limit int) {
+	makeRoom(used, limit, func(key string, at int64) (int64, bool) { return at, principalOf(key) == principal })
+}
 
 // ReencodeSelection and ReencodeViews are encode(parse(data)).
 func ReencodeSelection(data []byte) ([]byte, error) {

@@ -119,7 +119,7 @@ type Commands struct {
 // HTTP is how the HTTP transports listen.
 type HTTP struct {
 	Listen         string   `default:"127.0.0.1:7428" order:"fixed" check:"listen" doc:"Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."`
-	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address reached, and the names in http.listen and the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
+	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address reached, and the names in http.listen, auth.resource and the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
 	AllowedOrigins []string `order:"grants" doc:"Origins of web pages that may connect, beside those of the server itself." example:"\"https://app.example.com\""`
 	TLSCert        string   `order:"fixed" doc:"File with the certificate chain in PEM form; with http.tls_key it turns on TLS."`
 	TLSKey         string   `order:"fixed" doc:"File with the private key in PEM form."`

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/intentgov/orchestra-mcp/pkg/auth"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/command/redact"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
@@ -31,7 +32,7 @@ func base(call *hooks.Call) record.Record {
 		Call:        call.Tool,
 		Contributor: record.Contributor{Type: record.ContributorAI},
 		Client:      record.Client{Name: call.Caller.ClientName, Version: call.Caller.ClientVersion},
-		Principal:   call.Caller.Principal,
+		Principal:   auth.Recorded(call.Caller.Principal),
 	}
 	model, source := call.Model()
 	rec.Contributor.ModelID, rec.Contributor.ModelSource = model, string(source)
