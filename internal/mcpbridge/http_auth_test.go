@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -152,4 +153,40 @@ func TestTheUnaskedDoNotAnswer(t *testing.T) {
 			check.Equal(t, d.next().text(t), "decline", "the answer of one that answers nothing counted")
 		})
 	}
+}
+
+// Who has a command that runs makes no room, and who makes room loses its sessions.
+func TestWhoMakesRoom(t *testing.T) {
+	config := bridgeConfig(newHandler(t))
+	var busy atomic.Bool
+	config.Busy = func(string) bool { return busy.Load() }
+	w := startWebWith(t, config, mcpbridge.HTTPOptions{Authenticate: by(nil), MaxPrincipals: 1})
+	id := w.initialize(as("alice"))
+	use := func() int {
+		return w.do(w.request(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, session(id), as("alice"))).status
+	}
+	list := func() int { return w.do(w.request(listTools, modern("tools/list", ""), as("bob"))).status }
+	busy.Store(true)
+	check.Equal(t, list(), 503, "while alice's session is busy")
+	check.Equal(t, use(), 200, "alice's session")
+	busy.Store(false)
+	eventually(t, "alice makes room", func() bool { return list() == 200 })
+	eventually(t, "bob makes room", func() bool { return use() != 503 })
+	check.Equal(t, use(), 404, "alice's session after that")
+}
+
+// What all principals send at a time is bounded, whoever they are.
+func TestBodiesOfAllPrincipals(t *testing.T) {
+	const size, many = 64 << 10, 32
+	w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{Authenticate: by(nil), MaxBody: size})
+	list := func(token string) int { return w.do(w.request(listTools, modern("tools/list", ""), as(token))).status }
+	var held []net.Conn
+	for n := range many {
+		held = append(held, w.dial(post+withToken(fmt.Sprint("principal-", n/4))+fmt.Sprintf("Content-Length: %d\r\n\r\n", size)))
+	}
+	eventually(t, "nothing more fits", func() bool { return list("another") == 503 })
+	for _, conn := range held {
+		conn.Close()
+	}
+	eventually(t, "all is given back", func() bool { return list("another") == 200 })
 }

@@ -26,7 +26,7 @@ const resource = "https://mcp.example.com/mcp"
 
 // issuer is an authorization server, as far as a resource server sees one.
 type issuer struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 
 	mu       sync.Mutex
@@ -38,7 +38,7 @@ type issuer struct {
 	requests int
 }
 
-func newIssuer(t *testing.T) *issuer {
+func newIssuer(t testing.TB) *issuer {
 	i := &issuer{t: t, now: time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC), answers: map[string]http.HandlerFunc{}}
 	server := httptest.NewServer(i)
 	t.Cleanup(server.Close)
@@ -114,7 +114,7 @@ var rsaKeys = sync.OnceValue(func() (keys [2]*rsa.PrivateKey) {
 
 func rsaSigner(n int, kid string) signer { return signer{kid, jose.RS256, rsaKeys()[n]} }
 
-func ecSigner(t *testing.T, kid string) signer {
+func ecSigner(t testing.TB, kid string) signer {
 	return signer{kid, jose.ES256, check.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)}
 }
 

@@ -97,6 +97,8 @@ func TestRefusedTokens(t *testing.T) {
 		"an end that is a text":            {changed(object{"exp": "2099"}), auth.ErrUnknown},
 		"an end beyond all":                {changed(object{"exp": 1e300}), auth.ErrUnknown},
 		"not yet valid":                    {changed(object{"nbf": now.Add(oauth.Leeway + time.Second).Unix()}), auth.ErrUnknown},
+		"valid beyond all":                 {changed(object{"nbf": 1e300}), auth.ErrUnknown},
+		"valid before all":                 {changed(object{"iat": -1e300}), auth.ErrUnknown},
 		"issued later":                     {changed(object{"iat": now.Add(time.Hour).Unix()}), auth.ErrUnknown},
 		"an ID token by its nonce":         {i.sign(known, "JWT", i.claims(object{"nonce": "n"})), auth.ErrUnknown},
 		"an ID token by its at_hash":       {i.sign(known, "", i.claims(object{"at_hash": "h"})), auth.ErrUnknown},
@@ -149,5 +151,24 @@ func TestAudienceOfAHost(t *testing.T) {
 		}
 		_, err := v.Authenticate(t.Context(), i.sign(s, "at+jwt", i.claims(nil)))
 		check.That(t, err != nil, "%s takes a token for %s", ours, resource)
+	}
+}
+
+func BenchmarkAuthenticate(b *testing.B) {
+	for _, algorithm := range []string{"RS256", "ES256"} {
+		b.Run(algorithm, func(b *testing.B) {
+			i := newIssuer(b)
+			s := rsaSigner(0, "k")
+			if algorithm == "ES256" {
+				s = ecSigner(b, "k")
+			}
+			i.publish(s)
+			v, token := i.verifier(), i.sign(s, "at+jwt", i.claims(nil))
+			for b.Loop() {
+				if _, err := v.Authenticate(b.Context(), token); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
