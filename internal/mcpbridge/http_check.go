@@ -29,7 +29,7 @@ func (h *HTTPHandler) check(w http.ResponseWriter, r *http.Request) (from sender
 	}
 	if well := h.options.Status[r.URL.Path]; well != nil {
 		h.serveStatus(w, r, well)
-		return nil
+		return from, false
 	}
 	if !h.serves(r.URL.Path) {
 		h.turnAway(w, "not found: MCP is served at /mcp", http.StatusNotFound)
