@@ -123,6 +123,10 @@ func (e *examination) checkSandbox() string {
 			e.warn(fmt.Sprintf("Agents' commands have no Unix sockets on this machine but connected pairs, so programs that talk to each other by them "+
 				"do not work there: %v.", ability.NoUnix), "Let the machine allow what is named, or live without: nothing is less safe by it.", "")
 		}
+	case level == sandbox.Seatbelt:
+		e.warn("Agents' commands run at sandbox level seatbelt: a trial on this machine found that macOS holds them to what their intent allows. "+
+			"Apple documents neither the rules nor what they hold, so what a command changed is looked for as if nothing had held it, and lines that hide what they run are asked about.",
+			"`sandbox: require` refuses commands below the level full. A program that makes a sandbox of its own (swift build, browsers) fails there.", "")
 	case level == sandbox.Landlock:
 		lacking := ability.Lacks() // what an older kernel leaves open
 		if lacking != "" {
@@ -132,8 +136,11 @@ func (e *examination) checkSandbox() string {
 			"change modes and times, and reach daemons that listen on the network; of what is secret they can read what lies in a directory that they may write.%s There is no level full: %s.", ability.ABI, lacking, whyNot(ability)),
 			"See docs/threat-model.md for what each level holds; `sandbox: require` refuses commands below the level full.", "")
 	default:
-		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".",
-			"Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed.", "")
+		hint := "Set `sandbox: require` in your own settings, which refuses every command, or look at the record of what they changed."
+		if e.OS == "darwin" && ability.NoSeatbelt == nil {
+			hint = "Set `commands.seatbelt: true` in your own settings, to have them held where a trial finds that it works. " + hint
+		}
+		e.warn("Agents' commands are not confined on this machine: a command can read and write whatever you can. "+whyNot(ability)+".", hint, "")
 	}
 	return ""
 }
@@ -162,6 +169,9 @@ func (e *examination) checkLayers() {
 func whyNot(a sandbox.Ability) string {
 	if a.NoLandlock != nil && a.NoFull != nil && a.NoFull.Error() != a.NoLandlock.Error() {
 		return fmt.Sprintf("level full: %v; level landlock: %v", a.NoFull, a.NoLandlock)
+	}
+	if a.NoSeatbelt != nil {
+		return "level seatbelt: " + a.NoSeatbelt.Error()
 	}
 	if a.NoFull != nil {
 		return a.NoFull.Error()

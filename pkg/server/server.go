@@ -136,6 +136,7 @@ func New(o Options) (*Server, error) {
 	if o.UserDir == "" {
 		o.UserDir = settings.UserDir(os.Environ())
 	}
+	o.Ability = o.Settings.Ability(o.Ability)
 	s := &Server{options: o, log: o.Logger}
 	s.presence.id = presence.NewID()
 	err := s.open()
@@ -287,15 +288,12 @@ func (s *Server) endCalls() error {
 
 // recording is how calls are recorded, and the changes of commands found.
 func (s *Server) recording() trace.Options {
-	o, ability := s.options.Settings, s.options.Ability
-	if ability == nil {
-		ability = sandbox.Probe
-	}
+	o := s.options.Settings
 	s.policies = policies.NewKeeper(policies.Book{
 		Root: s.workspace.Root(), Beside: o.Ledger.Git != settings.Tree, Durable: o.Durability != settings.OS,
 	}, policies.Of(o), s.options.Version, s.intents.Texts)
 	return trace.Options{
-		Policy: s.policies.Digest, Sandbox: ability,
+		Policy: s.policies.Digest, Sandbox: s.options.Ability,
 		Ledger: s.ledger, Journal: s.journal, Workspace: s.workspace, Logger: s.log, Contents: s.contents, Ignore: s.intents.Ignore,
 		MarkLines: o.Ledger.Marks == settings.On && !slices.Contains(o.Ledger.Withhold, "marks"),
 		Await:     s.abandoned.Wait, Elsewhere: history.Elsewhere(s.workspace.Root()), Bring: s.bringRecords,

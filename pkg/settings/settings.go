@@ -112,6 +112,7 @@ type Commands struct {
 	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
 	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
 	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them. Those of known toolchains are found." example:"\"build/\""`
+	Seatbelt         bool          `order:"fixed" doc:"On macOS, hold commands by Seatbelt, at level seatbelt, where a trial on the machine finds that it holds. It satisfies no sandbox: require."`
 	RevertViolations bool          `order:"true" doc:"Undo what a command changed out of scope. It is recorded either way."`
 	Env              []string      `order:"grants" doc:"Environment variables, or globs of them, that commands get although they look like secrets." example:"\"NPM_TOKEN\""`
 }
@@ -141,7 +142,7 @@ type Undo struct {
 
 // Confinement is what the settings want of the sandbox, of a machine with the ability; nil is this one.
 func (s Settings) Confinement(ability func() sandbox.Ability) sandbox.Want {
-	want := sandbox.Want{Off: s.Sandbox == Off, AtLeast: sandbox.None, Ability: ability}
+	want := sandbox.Want{Off: s.Sandbox == Off, AtLeast: sandbox.None, Ability: s.Ability(ability)}
 	switch s.Sandbox {
 	case Require:
 		want.AtLeast = sandbox.Full
@@ -149,6 +150,17 @@ func (s Settings) Confinement(ability func() sandbox.Ability) sandbox.Want {
 		want.AtLeast = sandbox.Landlock
 	}
 	return want
+}
+
+// Ability is what commands can be held with: an ability that is given, or that of this machine, with Seatbelt only where it is wanted.
+func (s Settings) Ability(given func() sandbox.Ability) func() sandbox.Ability {
+	switch {
+	case given != nil:
+		return given
+	case s.Commands.Seatbelt && s.Sandbox != Off:
+		return sandbox.WithSeatbelt(sandbox.Probe, sandbox.ProbeSeatbelt)
+	}
+	return sandbox.Probe
 }
 
 // Choice is a value of a fixed set; which ones a key takes stands in Keys.

@@ -90,7 +90,11 @@ var (
 
 func (l *denials) explain() (denial, bool) {
 	kind, held, full := l.said.Kind, l.profile, l.profile.Level == sandbox.Full
-	looked := held.Level == sandbox.Landlock && l.exitCode != notExecutable && l.exitCode != notFound
+	refused, looked := complaint.Permission, held.Level == sandbox.Landlock
+	if held.Level == sandbox.Seatbelt {
+		refused, looked = complaint.Rights, true // macOS says EPERM
+	}
+	looked = looked && l.exitCode != notExecutable && l.exitCode != notFound
 	at := "" // the place that the complaint is about, as far as one of its names can be one of a kind
 	is := func(of complaint.Kind, where bool, closed func(string) bool) bool {
 		if kind != of || !where {
@@ -107,13 +111,13 @@ func (l *denials) explain() (denial, bool) {
 	}
 	closed := func(at string) bool { return !held.Writes(at) && exists(filepath.Dir(at)) }
 	switch {
-	case is(complaint.Permission, true, held.Hides):
+	case is(refused, true, held.Hides):
 		return l.denied("read", at, refusal.HintChooseFile, "it is out of reach for every tool (secret: of .intentignore, or the operator's own)", "Work without it, or ask the user."), true
 	case is(complaint.ReadOnly, full, func(at string) bool { return closed(at) && !readOnlyDisk(at) }),
-		is(complaint.Permission, looked, func(at string) bool { return closed(at) && permits(at) }):
+		is(refused, looked, func(at string) bool { return closed(at) && permits(at) }):
 		return l.write(at), true
 	case is(complaint.ReadOnly, full, held.Pins), is(complaint.Busy, true, held.Pins),
-		is(complaint.Permission, looked, func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }):
+		is(refused, looked, func(at string) bool { return held.Pins(at) && permits(filepath.Dir(at)) }):
 		return l.pinned(at), true
 	case is(complaint.Missing, full, func(at string) bool { return held.Covers(at) && exists(at) }):
 		return l.denied("read", at, refusal.HintAskUser, "commands see a private directory in the place of /tmp, and nothing of /run",

@@ -160,6 +160,8 @@ func heldText(level string) string {
 	switch sandbox.Level(level) {
 	case sandbox.None:
 		return "none (nothing held it; of what is outside of the workspace only a list of places was looked at)"
+	case sandbox.Seatbelt:
+		return "seatbelt (macOS's Seatbelt, which a trial found to hold; what it changed was looked for as if nothing had held it)"
 	case sandbox.Landlock:
 		return "landlock (permissions, times and attributes were not held; reading was only of what is secret)"
 	}

@@ -79,7 +79,7 @@ func (c *commandCall) holdNames(linked *snapshot.Links) {
 			names[i] = profile.Name(l)
 		}
 	}
-	if c.profile.Level == sandbox.Full {
+	if c.profile.Level.Freezes() {
 		c.profile.CloseShared(names, more)
 	}
 	c.profile.HideNames(names)

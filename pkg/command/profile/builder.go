@@ -148,7 +148,7 @@ func (m *Builder) openCaches(r *Profile) {
 
 // shape finds what of the scope may be written, in the way of the level.
 func shape(r *Profile, s *survey) {
-	if s.Level == sandbox.Full {
+	if s.Level.Freezes() {
 		m := &masked{survey: s}
 		if m.visit(".", s.start(), false) {
 			r.addScope(m.writable)

@@ -50,7 +50,7 @@ func (m *Builder) openGit(r *Profile, req Request) {
 	case why != "":
 		r.warn("The command cannot write .git: %s.", why)
 	case repo == nil:
-	case req.Level == sandbox.Full:
+	case req.Level.Freezes():
 		m.openRepository(r, repo)
 	case req.Git == GitTrusted:
 		r.Sandbox.Writable = append(r.Sandbox.Writable, repo.dirs()...)
@@ -99,7 +99,7 @@ func (m *Builder) operatorsGit(r *Profile, req Request, place string) {
 		}
 	}
 	large := m.privateAsFarAsPossible(r, place)
-	if req.Level == sandbox.Full {
+	if req.Level.Freezes() {
 		r.closeInGit(place, large[:min(len(large), maxPacks)])
 	}
 }

@@ -9,3 +9,5 @@ func ownedByUs(fs.FileInfo) bool { return false }
 
 // passable is not asked here: there is no sandbox.
 func passable(fs.FileInfo) bool { return true }
+
+func names(fs.FileInfo) uint64 { return 0 }

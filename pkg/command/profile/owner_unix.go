@@ -14,6 +14,14 @@ func ownedByUs(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
+// names is how many names a file has (hard links), 0 where that is unknown.
+func names(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 0
+}
+
 // passable reports whether a directory can be gone through by who has no rights but those of its mode, as a command and
 // what lays its masks: this user owns it and has closed it, or is root and others have.
 func passable(info fs.FileInfo) bool {

@@ -31,7 +31,7 @@ func (n *Name) inode() inode { return inode{n.Dev, n.Inode} }
 
 // CloseShared closes files that have a name which the command may not write, in the workspace or elsewhere, or one that
 // nobody found: who writes one name writes all. more are directories with further such files that nobody counted; they
-// are closed whole. It is for the level full, which can.
+// are closed whole. It is for a level that freezes.
 //
 // What the operator named as writable stays so.
 func (r *Profile) CloseShared(names []Name, more []string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/probes"
 )
 
 // nobody is an ordinary user.
@@ -21,6 +22,7 @@ const nobody = 65534
 // TestMain makes the test binary the program of the attacks where it is called
 // by that name, and puts it under that name on PATH.
 func TestMain(m *testing.M) {
+	probes.Main()
 	if filepath.Base(os.Args[0]) == "attack" && len(os.Args) > 1 {
 		attack(os.Args[1], os.Args[2:])
 		return

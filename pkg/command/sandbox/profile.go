@@ -16,6 +16,9 @@ type Level string
 const (
 	// None holds nothing.
 	None Level = "none"
+	// Seatbelt is macOS's, where the operator wants it and a trial found that it holds (ProbeSeatbelt). It holds what Full does of
+	// files, and is below Landlock because nobody knows what Apple changes in it.
+	Seatbelt Level = "seatbelt"
 	// Landlock restricts what can be written, with the kernel's Landlock alone.
 	Landlock Level = "landlock"
 	// Full has namespaces of its own, read-only masks, Landlock and seccomp.
@@ -25,7 +28,10 @@ const (
 // AtLeast reports whether l holds what the level other holds.
 func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
 
-func (l Level) rank() int { return max(0, slices.Index([]Level{None, Landlock, Full}, l)) }
+func (l Level) rank() int { return max(0, slices.Index([]Level{None, Seatbelt, Landlock, Full}, l)) }
+
+// Freezes reports whether l can hold what is Frozen or Hidden inside of what is Writable.
+func (l Level) Freezes() bool { return l == Full || l == Seatbelt }
 
 // Profile is what one command may reach. Paths are absolute, clean and free of
 // links; each is named once. What is neither Hidden nor Emptied can be read.
@@ -42,7 +48,7 @@ type Profile struct {
 	Writable []string
 	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come into being.
 	// Neither they nor a directory between them and what is Writable above can be renamed or removed; nor can what is Writable
-	// itself. Only Full can hold them: for Landlock a Profile has no Writable above one. None of the existing ones is a link.
+	// itself. Landlock cannot hold them: for it a Profile has no Writable above one. None of the existing ones is a link.
 	Frozen []Frozen
 	// Hidden are files and directories that cannot be read, and at Full not listed, under any name that the mounts give
 	// them. What of them a level cannot hold, Exposed says.
@@ -119,6 +125,8 @@ type Ability struct {
 	Level Level
 	// NoFull and NoLandlock say why a level does not work; nil is that it does.
 	NoFull, NoLandlock error
+	// NoSeatbelt says why the level Seatbelt is not used although it was asked for (WithSeatbelt).
+	NoSeatbelt error
 	// NoUnix says why a command at Full has no Unix sockets but connected pairs; nil
 	// is that it has, and reaches those of its own processes only.
 	NoUnix error
@@ -131,7 +139,21 @@ type Ability struct {
 }
 
 // DeniesNetwork reports whether the level can keep a command from the network.
-func (a Ability) DeniesNetwork() bool { return a.Level == Full || a.Level == Landlock && a.Sockets }
+func (a Ability) DeniesNetwork() bool { return a.Level.Freezes() || a.Level == Landlock && a.Sockets }
+
+// WithSeatbelt is an ability for an operator who wants Seatbelt where there is nothing else: it is tried when that is first asked.
+func WithSeatbelt(ability func() Ability, try func() error) func() Ability {
+	return func() Ability {
+		a := ability()
+		if a.Level != None {
+			return a
+		}
+		if a.NoSeatbelt = try(); a.NoSeatbelt == nil {
+			a.Level = Seatbelt
+		}
+		return a
+	}
+}
 
 // Lacks is what this machine's kernel does not hold at the level Landlock, beside what it holds nowhere; "" is nothing.
 func (a Ability) Lacks() string {

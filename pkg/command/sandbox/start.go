@@ -23,7 +23,7 @@ func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, 
 const HelperName = "orchestra-mcp sandbox"
 
 // Start starts cmd, complete but for its boundary, and returns when it runs inside the profile or does not run at all.
-// With None, or no level, the profile may be nil.
+// With None, or no level, the profile may be nil. Whether Seatbelt holds here is for the caller to have asked (ProbeSeatbelt).
 //
 // It must be called inside of Go, and the function given to Go must not return while the command lives: at Landlock the thread itself
 // is restricted, for good. Start changes cmd (Path, Args, Env, ExtraFiles, SysProcAttr) as the level needs; cmd.Process is then what
@@ -35,6 +35,11 @@ func Start(cmd *exec.Cmd, level Level, profile *Profile) (*Held, error) {
 	switch level {
 	case None, "":
 		return nil, cmd.Start()
+	case Seatbelt:
+		if seatbeltProgram == "" {
+			return nil, errNoSeatbelt
+		}
+		return startSeatbelt(cmd, profile, seatbeltProgram)
 	case Landlock:
 		return startLandlock(cmd, profile, Probe().ABI)
 	case Full:

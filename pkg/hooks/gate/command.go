@@ -70,7 +70,8 @@ func judge(c *hooks.Call, p Policy) policy.Verdict {
 	if c.Intent != nil {
 		all.Sources = append(all.Sources[:len(all.Sources):len(all.Sources)], intentRules(c))
 	}
-	if level, err := p.Sandbox.Level(); p.UnjudgedAuto && err == nil && level != sandbox.None {
+	// Below landlock nothing counts as enforced: who turns seatbelt on is asked as before.
+	if level, err := p.Sandbox.Level(); p.UnjudgedAuto && err == nil && level.AtLeast(sandbox.Landlock) {
 		all.Unjudged, all.Doubtful = policy.Allow, policy.Ask
 		if all.Restricts() { // what hides a program could hide one that a rule names
 			all.Unjudged = policy.Ask

@@ -60,8 +60,8 @@ func (j *Judge) Allows(path string) bool { return j.Forbids(path) == "" }
 // held reports whether the kernel lets nothing out of scope be changed, not even its metadata.
 func (j *Judge) held() bool { return j.Level == sandbox.Full }
 
-// free reports whether the level lets everything be changed.
-func (j *Judge) free() bool { return j.Level == sandbox.None || j.Level == "" }
+// free reports whether everything can have been changed: at none nothing holds it, and that seatbelt does is not relied on.
+func (j *Judge) free() bool { return !j.Level.AtLeast(sandbox.Landlock) }
 
 // Wanted are those of some paths that a scope would have to own besides, to let a command change them all; nil if no scope can.
 func (j *Judge) Wanted(paths ...string) (wanted []string) {

@@ -1,0 +1,57 @@
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func exchange(a, b string) error { return unix.RenamexNp(a, b, unix.RENAME_SWAP) }
+
+func kill(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// The numbers of sysctl(3) for the arguments and the environment of a process. They have no name that could be asked for.
+const (
+	ctlKern       = 1
+	kernProcArgs2 = 49
+)
+
+func environment(pid int) ([]byte, error) {
+	mib := [3]int32{ctlKern, kernProcArgs2, int32(pid)}
+	content := make([]byte, 1<<20)
+	size := uintptr(len(content))
+	_, _, errno := syscall.Syscall6(syscall.SYS___SYSCTL, uintptr(unsafe.Pointer(&mib[0])), uintptr(len(mib)),
+		uintptr(unsafe.Pointer(&content[0])), uintptr(unsafe.Pointer(&size)), 0, 0)
+	if errno != 0 {
+		return nil, errno
+	}
+	return content[:min(size, uintptr(len(content)))], nil
+}
+
+// daemons are those that start programs for whoever asks them. Launch Services and Apple events are not tried: where they
+// answered, something would open on the screen.
+func daemons() []Probe {
+	return []Probe{
+		mustNot("have launchd run a program", func(w *World) error {
+			launchctl := func(arguments ...string) error {
+				out, err := exec.Command("/bin/launchctl", arguments...).CombinedOutput()
+				if err != nil {
+					err = fmt.Errorf("%w: %.200s", err, out)
+				}
+				return err
+			}
+			if err := launchctl("submit", "-l", job(), "--", "/usr/bin/touch", filepath.Join(w.Out, "launched")); err != nil {
+				return err
+			}
+			if err := launchctl("remove", job()); err != nil {
+				return errors.Join(errors.New("it took a job"), err)
+			}
+			return nil
+		}),
+	}
+}
