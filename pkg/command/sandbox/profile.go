@@ -48,7 +48,8 @@ type Profile struct {
 	Writable []string
 	// Frozen are paths below Writable that must stay as they are, also those that do not exist and then may not come into being.
 	// Neither they nor a directory between them and what is Writable above can be renamed or removed; nor can what is Writable
-	// itself. Landlock cannot hold them: for it a Profile has no Writable above one. None of the existing ones is a link.
+	// itself (Seatbelt lets that be moved where it lies in something Writable). Landlock cannot hold them: for it a Profile has no
+	// Writable above one. None of the existing ones is a link.
 	Frozen []Frozen
 	// Hidden are files and directories that cannot be read, and at Full not listed, under any name that the mounts give
 	// them. What of them a level cannot hold, Exposed says.

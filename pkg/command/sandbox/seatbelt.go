@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
+	"syscall"
 
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/probes"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox/internal/seatbelt"
 )
 
@@ -45,12 +42,12 @@ func startSeatbelt(cmd *exec.Cmd, profile *Profile, program string) (*Held, erro
 
 // seatbeltPolicy is what a profile says, as the files are now.
 func seatbeltPolicy(b *Profile) (seatbelt.Policy, error) {
-	d := &disk{spelled: map[string]error{}}
+	d := newDisk()
 	policy := seatbelt.Policy{Temp: b.Temp, Network: !b.DenyNetwork}
 	for _, path := range slices.Concat(b.Hidden, b.Emptied) {
 		if _, err := d.lstat(path); err == nil {
 			policy.Hidden = append(policy.Hidden, path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		} else if !isMissing(err) {
 			return policy, fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
@@ -59,12 +56,16 @@ func seatbeltPolicy(b *Profile) (seatbelt.Policy, error) {
 		switch _, err := d.lstat(frozen.Path); {
 		case err == nil:
 			closed = append(closed, frozen.Path)
-		case errors.Is(err, fs.ErrNotExist):
-			first, err := d.missing(frozen.Path)
-			if err != nil {
+		case isMissing(err):
+			first, file, err := d.missing(frozen.Path)
+			switch {
+			case err != nil:
 				return policy, fmt.Errorf("freeze %s: %w", frozen.Path, err)
+			case file:
+				closed = append(closed, first)
+			default:
+				absent = append(absent, first)
 			}
-			absent = append(absent, first)
 		default:
 			return policy, fmt.Errorf("freeze %s: %w", frozen.Path, err)
 		}
@@ -75,7 +76,7 @@ func seatbeltPolicy(b *Profile) (seatbelt.Policy, error) {
 		}
 		info, err := d.lstat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case isMissing(err):
 			return policy, fmt.Errorf("%w: %w", ErrMoved, err)
 		case err != nil:
 			return policy, fmt.Errorf("write %s: %w", path, err)
@@ -126,14 +127,19 @@ func beneath(dir, path string) bool { return path == dir || strings.HasPrefix(pa
 // disk answers what is at paths, and only where they are those that the kernel would name.
 type disk struct {
 	spelled map[string]error // of directories: nil where they are what their paths say
+
+	stat func(path string) (fs.FileInfo, error)
+	list func(dir string) ([]fs.DirEntry, error)
 }
+
+func newDisk() *disk { return &disk{spelled: map[string]error{}, stat: os.Lstat, list: os.ReadDir} }
 
 // lstat describes what is at a path. A link on the way, or another letter case, is an error.
 func (d *disk) lstat(path string) (fs.FileInfo, error) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return nil, unavailable(fmt.Errorf("the path %q is not absolute and clean", path))
 	}
-	info, err := os.Lstat(path)
+	info, err := d.stat(path)
 	if err == nil {
 		err = d.check(path, info)
 	}
@@ -155,7 +161,7 @@ func (d *disk) check(path string, info fs.FileInfo) error {
 	if err == nil {
 		above := filepath.Dir(path)
 		var dir fs.FileInfo
-		if dir, err = os.Lstat(above); err == nil {
+		if dir, err = d.stat(above); err == nil {
 			err = d.check(above, dir)
 		}
 	}
@@ -170,12 +176,12 @@ func (d *disk) check(path string, info fs.FileInfo) error {
 func (d *disk) entry(path string, info fs.FileInfo) error {
 	name, above := filepath.Base(path), filepath.Dir(path)
 	if other, ascii := otherCase(name); ascii {
-		named, err := os.Lstat(filepath.Join(above, other))
+		named, err := d.stat(filepath.Join(above, other))
 		if other == name || err != nil || !os.SameFile(info, named) {
 			return nil
 		}
 	} // else it has other forms, which cannot all be tried
-	entries, err := os.ReadDir(above)
+	entries, err := d.list(above)
 	if err != nil {
 		return unavailable(fmt.Errorf("see how %q is spelled on the disk: %w", path, err))
 	}
@@ -199,97 +205,23 @@ func otherCase(name string) (other string, ascii bool) {
 	return string(flipped), true
 }
 
-// missing is the first part of a path that does not exist.
-func (d *disk) missing(path string) (string, error) {
+// missing is the first part of a path that does not exist, or the file in the way, which must not become a directory.
+func (d *disk) missing(path string) (first string, file bool, err error) {
 	for {
 		above := filepath.Dir(path)
 		info, err := d.lstat(above)
 		switch {
 		case err == nil && info.IsDir():
-			return path, nil
+			return path, false, nil
 		case err == nil:
-			return above, nil // a file, below which nothing can be
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
+			return above, true, nil
+		case !isMissing(err):
+			return "", false, err
 		}
 		path = above
 	}
 }
 
-var errNoSeatbelt = fmt.Errorf("%w: only macOS has Seatbelt", ErrUnavailable)
-
-// ProbeSeatbelt tries whether macOS's Seatbelt holds a command here, once in the life of the process. Nil is that every probe went as
-// it had to; the error says all that did not. It takes some hundred milliseconds the first time.
-func ProbeSeatbelt() error { return probeSeatbelt() }
-
-var probeSeatbelt = sync.OnceValue(func() error {
-	if seatbeltProgram == "" {
-		return errNoSeatbelt
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return unavailable(err)
-	}
-	if err := trySeatbelt(program, seatbeltProgram); err != nil {
-		return fmt.Errorf("%w: Seatbelt does not hold as it has to: %w", ErrUnavailable, err)
-	}
-	return nil
-})
-
-// trySeatbelt runs the probes without the network, and with it.
-func trySeatbelt(program, sandboxExec string) error {
-	for _, network := range []bool{false, true} {
-		if err := tryWorld(network, nil, func(w *probes.World, cmd *exec.Cmd) (*Held, error) {
-			return startSeatbelt(cmd, worldProfile(w), sandboxExec)
-		}, program); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tryWorld runs some of the probes, or all, in a world of their own, by a program that is started in a sandbox.
-func tryWorld(network bool, only []string, start func(*probes.World, *exec.Cmd) (*Held, error), program string) error {
-	base, err := os.MkdirTemp("", "orchestra-try-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(base)
-	base, err = filepath.EvalSymlinks(base)
-	if err != nil {
-		return err
-	}
-	w, err := probes.Make(base)
-	if err != nil {
-		return err
-	}
-	w.Network, w.Only = network, only
-	return w.Judge(program, func(environ []string) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, program)
-		cmd.Dir, cmd.Env = w.In("src"), environ
-		var held *Held
-		report, err := probes.Output(cmd, func() (err error) {
-			held, err = start(&w, cmd)
-			return err
-		})
-		held.Close()
-		return report, err
-	})
-}
-
-// probeTime is how long the probes may take.
-const probeTime = time.Minute
-
-// worldProfile is the profile of which the probes know what it holds.
-func worldProfile(w *probes.World) *Profile {
-	p := &Profile{Workspace: w.Root, Writable: w.Writable(), Hidden: w.Hidden(), Emptied: w.Emptied(), Temp: w.Temp, DenyNetwork: !w.Network}
-	for _, path := range append(w.Frozen(), w.Absent()...) {
-		p.Frozen = append(p.Frozen, Frozen{Path: path})
-	}
-	for _, path := range w.AbsentDirs() {
-		p.Frozen = append(p.Frozen, Frozen{Path: path, Directory: true})
-	}
-	return p
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Policy is what a command may do. All paths are absolute, clean, free of links, and exist, in the letter case of the disk.
@@ -172,6 +173,9 @@ func (w *writer) patterns(a Absent) (patterns []string) {
 		patterns = append(patterns, above+w.anyCase(name)+"(/|$)")
 	}
 	patterns = append(patterns, above+lead+"[^/]*[^ -~/]")
+	if strings.ContainsFunc(a.Dir, unicode.IsControl) { // of a line's end each dialect of patterns has its own opinion
+		w.fail(fmt.Errorf("%w: in %q nothing can be kept absent", ErrName, a.Dir))
+	}
 	for _, pattern := range patterns {
 		if len(pattern) > maxPattern {
 			w.fail(fmt.Errorf("%w: %q lies too deep for a name in it to be kept absent", ErrName, a.Dir))
