@@ -116,6 +116,11 @@ func TestSandbox(t *testing.T) {
 		}
 		return func() sandbox.Ability { return a }
 	}
+	noSeatbelt := func() sandbox.Ability {
+		a := machine(sandbox.None)()
+		a.NoSeatbelt = errors.New("a command could rename a hidden file")
+		return a
+	}
 	for _, test := range []struct {
 		ability func() sandbox.Ability
 		setting string
@@ -128,6 +133,9 @@ func TestSandbox(t *testing.T) {
 		{machine(sandbox.Landlock), "best", doctor.Warn, "a command can signal the server"},
 		{machine(sandbox.Landlock), "best", doctor.Warn, "signal your other programs"},
 		{machine(sandbox.None), "best", doctor.Warn, "not confined on this machine"},
+		{machine(sandbox.Seatbelt), "best", doctor.Warn, "level seatbelt: a trial"},
+		{machine(sandbox.Seatbelt), "require-landlock", doctor.Warn, "this machine has seatbelt, so no command"},
+		{noSeatbelt, "best", doctor.Warn, "level seatbelt: a command could rename a hidden file"},
 		{machine(sandbox.Full), "off", doctor.Warn, "turn the sandbox off"},
 		{machine(sandbox.Landlock), "require", doctor.Warn, "no command of an agent runs: no namespaces"},
 		{machine(sandbox.None), "require-landlock", doctor.Warn, "no command of an agent runs: level full: no namespaces; level landlock: no Landlock"},

@@ -167,11 +167,12 @@ func (e *examination) checkLayers() {
 
 // whyNot is why there is no higher level.
 func whyNot(a sandbox.Ability) string {
+	if no := a.NoSeatbelt; no != nil { // which was asked for
+		a.NoSeatbelt = nil
+		return fmt.Sprintf("%s; level seatbelt: %v", whyNot(a), no)
+	}
 	if a.NoLandlock != nil && a.NoFull != nil && a.NoFull.Error() != a.NoLandlock.Error() {
 		return fmt.Sprintf("level full: %v; level landlock: %v", a.NoFull, a.NoLandlock)
-	}
-	if a.NoSeatbelt != nil {
-		return "level seatbelt: " + a.NoSeatbelt.Error()
 	}
 	if a.NoFull != nil {
 		return a.NoFull.Error()

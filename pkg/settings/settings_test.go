@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 )
 
@@ -295,5 +297,31 @@ func TestUserDir(t *testing.T) {
 	} {
 		got := settings.UserDir(test.environ)
 		check.That(t, got == test.want, "%v: %q, want %q", test.environ, got, test.want)
+	}
+}
+
+// TestSeatbeltIsTheOperators: what is held by it need not be held as a workspace's file thinks, and without it nothing is held, so no
+// such file turns it on or off.
+func TestSeatbeltIsTheOperators(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		m := newMachine(t)
+		m.setUser(fmt.Sprintf("commands.seatbelt: %v\n", wanted))
+		m.setWorkspace(fmt.Sprintf("commands.seatbelt: %v\n", !wanted))
+		loaded := m.load()
+		check.That(t, loaded.Settings.Commands.Seatbelt == wanted && withheld(loaded) == "commands.seatbelt", "%v: %v %s", wanted, loaded.Settings.Commands.Seatbelt, withheld(loaded))
+		m.trust()
+		check.That(t, m.load().Settings.Commands.Seatbelt == !wanted, "%v: what is trusted has no effect", wanted)
+	}
+	given := func() sandbox.Ability { return sandbox.Ability{Level: sandbox.None} }
+	for _, c := range []struct{ seatbelt, off bool }{{false, false}, {true, false}, {true, true}} {
+		s := settings.Defaults()
+		s.Commands.Seatbelt = c.seatbelt
+		if c.off {
+			s.Sandbox = settings.Off
+		}
+		check.That(t, s.Ability(given)().NoSeatbelt == nil, "%+v: another's ability is changed", c)
+		a := s.Ability(nil)()
+		tried := a.Level == sandbox.Seatbelt || a.NoSeatbelt != nil
+		check.That(t, tried == (c.seatbelt && !c.off && sandbox.Probe().Level == sandbox.None), "%+v: %+v", c, a)
 	}
 }

@@ -106,7 +106,7 @@ func TestScopes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, test.tree...)
-			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
+			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Seatbelt: test.full, sandbox.Landlock: test.landlock} {
 				got, _ := reached(t, root, profile.Request{Level: level, Scope: test.scope})
 				check.Equal(t, got, sorted(want), "%v", level)
 			}
@@ -138,7 +138,7 @@ func TestOpened(t *testing.T) {
 		{"program configuration by name", ".vscode/s src/a", profile.Request{Scope: []string{"src/**"}, Named: []string{".vscode/s", ".mcp.json"}}, ". .vscode/s -.claude/ -.cursor/ -.envrc -.git/ -.intentignore -.orchestration/ -.roo/ -.roomodes -.vscode/", ".vscode/s src", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Landlock: test.landlock} {
+			for level, want := range map[sandbox.Level]string{sandbox.Full: test.full, sandbox.Seatbelt: test.full, sandbox.Landlock: test.landlock} {
 				root := tree(t, strings.Fields(test.tree)...)
 				test.req.Level = level
 				got, r := reached(t, root, test.req)
@@ -228,6 +228,8 @@ func TestGit(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			root := tree(t, test.tree...)
 			got, _ := reached(t, root, profile.Request{Level: sandbox.Full, Scope: []string{"src/**"}, Git: test.git})
+			alike, _ := reached(t, root, profile.Request{Level: sandbox.Seatbelt, Scope: []string{"src/**"}, Git: test.git})
+			check.Equal(t, alike, got, "at the level seatbelt")
 			check.Equal(t, got, sorted(test.full))
 			got, r := reached(t, root, profile.Request{Level: sandbox.Landlock, Scope: []string{"src/**"}, Git: test.git})
 			check.Equal(t, got, sorted(test.landlock))

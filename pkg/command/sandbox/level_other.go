@@ -9,7 +9,7 @@ import (
 )
 
 func unsupported() error {
-	return fmt.Errorf("%w: commands are not held on %s in this version", ErrUnavailable, runtime.GOOS)
+	return fmt.Errorf("%w: only Linux has it, and this is %s", ErrUnavailable, runtime.GOOS)
 }
 
 func tryLandlock() (abi int, err error) { return 0, unsupported() }

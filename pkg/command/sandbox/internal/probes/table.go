@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Probe is one thing to try, from inside.
@@ -224,7 +226,7 @@ func write(path, content string) error {
 }
 
 func read(path, want string) error {
-	content, err := os.ReadFile(path)
+	content, err := durable.ReadRegular(path, maxReport)
 	if err == nil && string(content) != want {
 		err = errDiffers
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // Variable is the environment variable that has a program run the probes: its value is a World.
@@ -147,7 +149,7 @@ func (w *World) State() map[string]string {
 			}
 			state[path] = info.Mode().String()
 			if info.Mode().IsRegular() {
-				content, err := os.ReadFile(path)
+				content, err := durable.ReadRegular(path, maxReport)
 				state[path] += fmt.Sprintf(" %s %q %v", info.ModTime(), content, err)
 			}
 			return nil
