@@ -99,7 +99,7 @@ type Settings struct {
 // Commands is what execute_command may do.
 type Commands struct {
 	Default          Choice        `default:"allow" choices:"allow, ask, deny" order:"allow<ask<deny" doc:"What happens to a command that no rule names."`
-	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command that hides what it runs or writes. auto allows it at an enforced sandbox level where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
+	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command that hides what it runs or writes. auto allows it at level landlock or full where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
 	Allow            []CommandRule `order:"grants" check:"commands" doc:"Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded." example:"{prefix: \"go test\", match: [\"go test ./...\"], not_match: [\"go run .\"]}"`
 	Ask              []CommandRule `order:"restricts" check:"commands" doc:"Commands that the operator is asked about. The strictest of all matching rules holds." example:"\"npm install\""`
 	Deny             []CommandRule `order:"restricts" check:"commands" doc:"Commands that are refused." example:"\"git push\""`

@@ -28,6 +28,9 @@ func (c *commandCall) confine(ctx context.Context) (*profile.Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confine the command: %w", err)
 	}
+	if why := c.Want.NoSeatbelt(); why != nil {
+		made.Warnings = append(made.Warnings, fmt.Sprintf("Nothing held the command, though the settings want level seatbelt: %v.", why))
+	}
 	if made.Crowded {
 		r := c.typed(refusal.Newf(refusal.CommandBlocked, "%s touches so many directories that the rest of what is out of the scope cannot be closed.", c.git.First))
 		return nil, errors.Join(r, made.Close())

@@ -110,6 +110,15 @@ func (w Want) Level() (Level, error) {
 	return a.Level, fmt.Errorf("%w: the settings require the level %s, and there is %s", ErrUnavailable, w.AtLeast, a.Level)
 }
 
+// NoSeatbelt says why the level Seatbelt is not used although it was asked for and nothing else holds commands; nil is that there is
+// nothing to say.
+func (w Want) NoSeatbelt() error {
+	if w.Off {
+		return nil
+	}
+	return w.ability().NoSeatbelt
+}
+
 // DeniesNetwork reports whether commands can be kept from the network.
 func (w Want) DeniesNetwork() bool { return !w.Off && w.ability().DeniesNetwork() }
 
@@ -146,7 +155,7 @@ func (a Ability) DeniesNetwork() bool { return a.Level.Freezes() || a.Level == L
 func WithSeatbelt(ability func() Ability, try func() error) func() Ability {
 	return func() Ability {
 		a := ability()
-		if a.Level != None {
+		if a.Level.AtLeast(Seatbelt) {
 			return a
 		}
 		if a.NoSeatbelt = try(); a.NoSeatbelt == nil {

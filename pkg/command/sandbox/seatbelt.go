@@ -21,8 +21,11 @@ func startSeatbelt(cmd *exec.Cmd, profile *Profile, program string) (*Held, erro
 		return nil, unavailable(errors.Join(cmd.Err, errors.New("there is no profile")))
 	}
 	policy, err := seatbeltPolicy(profile)
-	if err != nil {
+	if errors.Is(err, ErrMoved) || errors.Is(err, ErrUnavailable) {
 		return nil, err
+	}
+	if err != nil {
+		return nil, unavailable(err)
 	}
 	text, parameters, err := policy.Profile()
 	if err != nil {
@@ -138,6 +141,10 @@ func newDisk() *disk { return &disk{spelled: map[string]error{}, stat: os.Lstat,
 func (d *disk) lstat(path string) (fs.FileInfo, error) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return nil, unavailable(fmt.Errorf("the path %q is not absolute and clean", path))
+	}
+	// The same files have shorter names, by which the kernel calls them: macOS shows its data volume twice, and has ways by number.
+	if folded := strings.ToLower(path); strings.HasPrefix(folded, "/system/volumes/") || strings.HasPrefix(folded, "/.") {
+		return nil, unavailable(fmt.Errorf("the path %q is another name of something; use the usual one", path))
 	}
 	info, err := d.stat(path)
 	if err == nil {

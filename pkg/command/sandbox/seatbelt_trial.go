@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,10 +28,14 @@ var probeSeatbelt = sync.OnceValue(func() error {
 		return unavailable(err)
 	}
 	if err := trySeatbelt(program, seatbeltProgram); err != nil {
-		return fmt.Errorf("%w: Seatbelt does not hold as it has to: %w", ErrUnavailable, err)
+		said := strings.ReplaceAll(err.Error(), "\n", "; ")
+		return fmt.Errorf("%w: Seatbelt does not hold as it has to: %s", ErrUnavailable, said[:min(len(said), maxSaid)])
 	}
 	return nil
 })
+
+// maxSaid bounds what is said of a trial: the first surprises tell enough.
+const maxSaid = 1000
 
 // trySeatbelt runs the probes without the network, and with it.
 func trySeatbelt(program, sandboxExec string) error {

@@ -99,6 +99,8 @@ func TestSeatbeltRefuses(t *testing.T) {
 		"a frozen link":        {Writable: []string{root}, Frozen: []sandbox.Frozen{{Path: at("link")}}, Temp: temp},
 		"absent and not ASCII": {Writable: []string{root}, Frozen: []sandbox.Frozen{{Path: at("ü")}}, Temp: temp},
 		"gone":                 {Writable: []string{at("gone")}, Temp: temp},
+		"the data volume":      {Writable: []string{"/System/Volumes/Data/Users"}, Temp: temp},
+		"a way by number":      {Hidden: []string{"/.vol/1/2"}, Temp: temp},
 		"relative":             {Writable: []string{"real"}, Temp: temp},
 		"without a temp":       {Writable: []string{root}},
 		"nil":                  nil,

@@ -57,6 +57,9 @@ func unenforceable(c *hooks.Call, p Policy) *refusal.Refusal {
 			"%s denies the network to commands, and at sandbox level %s nothing keeps them from it, so no command runs under it.", in.ID, level).
 			With("intent_id", in.ID)
 	}
+	if why := p.Sandbox.NoSeatbelt(); why != nil {
+		r = r.With("seatbelt", why.Error())
+	}
 	return r.With("sandbox", level)
 }
 

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/policy"
@@ -48,6 +49,9 @@ func TestCommandStep(t *testing.T) {
 	}
 	table(t, func(*world) {},
 		row{"OFFLINE", "$ true", "PASSED", "", seatbelt(sandbox.None)},
+		row{"OFFLINE", "$ true", "COMMAND_BLOCKED", "a command could kill", func(w *world) {
+			w.p.Sandbox.Ability = sandbox.WithSeatbelt(w.p.Sandbox.Ability, func() error { return errors.New("a command could kill") })
+		}},
 		row{"INT-001", "$ X=echo && $X one", "ask command", "", seatbelt(sandbox.None)},
 		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Landlock)},
 		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Full)},

@@ -62,7 +62,7 @@ type JudgedCommand struct {
 	Background bool   `json:"background,omitzero"`
 	// Dialect is what the line was read in; "" is bash.
 	Dialect string `json:"dialect,omitzero"`
-	// Sandbox is the level that the machine has, full, landlock or none, where the record's Command has another one or there
+	// Sandbox is the level that the machine has, full, landlock, seatbelt or none, where the record's Command has another one or there
 	// is none. Network: at landlock commands can be kept from it.
 	Sandbox string `json:"sandbox,omitzero"`
 	Network bool   `json:"network,omitzero"`

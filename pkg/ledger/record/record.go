@@ -147,7 +147,7 @@ type Command struct {
 	TimedOut   bool     `json:"timed_out,omitzero"`
 	OutputHash string   `json:"output_hash,omitzero"`
 	Artifact   string   `json:"artifact,omitzero"`
-	Sandbox    string   `json:"sandbox,omitzero"` // the level in force: full, landlock, none
+	Sandbox    string   `json:"sandbox,omitzero"` // the level in force: full, landlock, seatbelt, none
 	Background bool     `json:"background,omitzero"`
 	Job        string   `json:"job,omitzero"`      // the background command's id, in the records of its start and its end
 	Started    bool     `json:"started,omitzero"`  // the record of the start: nothing is known of the end
