@@ -1,10 +1,12 @@
 package sandbox_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -60,7 +62,9 @@ func TestSeatbeltRunsTools(t *testing.T) {
 		"sandbox-exec -p '(version 1)(allow default)' /usr/bin/true":             false,
 		"security find-generic-password -a nobody -s nothing || security show-keychain-info login.keychain-db": false,
 	} {
-		cmd := exec.Command("/bin/bash", "-c", line)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is let through could wait for somebody at the screen
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "/bin/bash", "-c", line)
 		cmd.Dir = root
 		cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin:" + filepath.Dir(goroot), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temp, "GOCACHE=" + temp + "/go", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local"}
 		output := &tail{}
