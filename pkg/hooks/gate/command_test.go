@@ -41,21 +41,6 @@ func TestCommandStep(t *testing.T) {
 		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", "", func(w *world) { w.p.Sandbox.AtLeast = sandbox.Landlock }},
 		row{"INT-001", "create src/a", "PASSED", "", func(w *world) { w.p.Sandbox.AtLeast = sandbox.Full }},
 	)
-	// Seatbelt keeps commands from the network; to nothing else here does it count as a level that holds.
-	seatbelt := func(least sandbox.Level) func(*world) {
-		return func(w *world) {
-			w.p.Sandbox.AtLeast, w.p.Sandbox.Ability = least, func() sandbox.Ability { return sandbox.Ability{Level: sandbox.Seatbelt} }
-		}
-	}
-	table(t, func(*world) {},
-		row{"OFFLINE", "$ true", "PASSED", "", seatbelt(sandbox.None)},
-		row{"OFFLINE", "$ true", "COMMAND_BLOCKED", "a command could kill", func(w *world) {
-			w.p.Sandbox.Ability = sandbox.WithSeatbelt(w.p.Sandbox.Ability, func() error { return errors.New("a command could kill") })
-		}},
-		row{"INT-001", "$ X=echo && $X one", "ask command", "", seatbelt(sandbox.None)},
-		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Landlock)},
-		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Full)},
-	)
 	closed := func(w *world) {
 		settings(policy.Source{Allow: rules("cat")})(w)
 		w.p.Commands.Default, w.p.Commands.Unjudged, w.p.UnjudgedAuto = policy.Deny, policy.Deny, false
@@ -100,4 +85,22 @@ func TestCommandStep(t *testing.T) {
 	}
 	decide(t, row{"INT-001", `$ cd "$X" && ./deploy`, "ask command", "", places})
 	decide(t, row{"INT-001", "$ env true && cat src/a.txt", "PASSED", "", places})
+}
+
+// TestSeatbeltIsNoEnforcedLevel: it keeps commands from the network, and to nothing else of the gate does it count as a level that holds.
+func TestSeatbeltIsNoEnforcedLevel(t *testing.T) {
+	seatbelt := func(least sandbox.Level) func(*world) {
+		return func(w *world) {
+			w.p.Sandbox.AtLeast, w.p.Sandbox.Ability = least, func() sandbox.Ability { return sandbox.Ability{Level: sandbox.Seatbelt} }
+		}
+	}
+	table(t, func(*world) {},
+		row{"OFFLINE", "$ true", "PASSED", "", seatbelt(sandbox.None)},
+		row{"OFFLINE", "$ true", "COMMAND_BLOCKED", "a command could kill", func(w *world) {
+			w.p.Sandbox.Ability = sandbox.WithSeatbelt(w.p.Sandbox.Ability, func() error { return errors.New("a command could kill") })
+		}},
+		row{"INT-001", "$ X=echo && $X one", "ask command", "", seatbelt(sandbox.None)},
+		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Landlock)},
+		row{"INT-001", "$ true", "SANDBOX_UNAVAILABLE", `"sandbox":"seatbelt"`, seatbelt(sandbox.Full)},
+	)
 }
