@@ -270,18 +270,16 @@ func TestDocumentedNamesExist(t *testing.T) {
 	check.That(t, slices.Min(checked) != 0, "names of the forms were found so often: %v; are they still written so?", checked)
 }
 
-// owned is a row of the table of files in docs/architecture.md, but for its head.
+// owned is a row of the table of files in internal/orchdir/README.md, but for its head.
 var owned = regexp.MustCompile("^\\| (.*) \\| (.*`.*) \\|$")
 
-// TestOwnersWriteTheirFiles holds the table of files in docs/architecture.md to the packages that it names: one of them
+// TestOwnersWriteTheirFiles holds the table of files in internal/orchdir/README.md to the packages that it names: one of them
 // has the file's name in its code.
 func TestOwnersWriteTheirFiles(t *testing.T) {
 	src := check.Value(readSources())(t)
-	content := check.Value(os.ReadFile(filepath.Join(repository, "docs/architecture.md")))(t)
-	_, table, _ := strings.Cut(string(content), "## Who owns which file")
-	table, _, _ = strings.Cut(table, "\n## ")
+	content := check.Value(os.ReadFile(filepath.Join(repository, "internal/orchdir/README.md")))(t)
 	rows := 0
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(string(content)) {
 		row := owned.FindStringSubmatch(strings.TrimSpace(line))
 		if row == nil {
 			continue
@@ -297,7 +295,7 @@ func TestOwnersWriteTheirFiles(t *testing.T) {
 			rows++
 			name := fixedPart(match[1])
 			check.That(t, packages != 0 && strings.Contains(text, name),
-				"architecture.md: `%s` is said to be written by %s, which does not have %q", match[1], row[2], name)
+				"internal/orchdir/README.md: `%s` is said to be written by %s, which does not have %q", match[1], row[2], name)
 		}
 	}
 	check.That(t, rows >= 20, "only %d files were found: is the table still written so?", rows)
