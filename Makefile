@@ -1,6 +1,6 @@
 # Targets for people who work on orchestra-mcp. Users need none of them.
 
-.PHONY: build test long race lint bench fuzz-short machines clients grammars grammars-check rename-module
+.PHONY: build test long race lint bench fuzz-short machines clients packages grammars grammars-check rename-module
 
 build:
 	go build -o bin/orchestra-mcp ./cmd/orchestra-mcp
@@ -44,6 +44,12 @@ clients:
 	npm --prefix e2e/clients ci
 	npm --prefix e2e/agents ci
 	npm --prefix e2e/conformance ci
+	npm --prefix e2e/packages ci
+
+# Every package of the commit that is checked out, in dist/ (packaging/). It takes mmdebstrap, and the first time minutes to
+# build goreleaser. Variables of the environment, such as SOURCE_DATE_EPOCH, go in.
+packages:
+	go run ./packaging
 
 # The parsers of pkg/mutation, from C to WebAssembly (README.md beside build.sh).
 GRAMMARS = pkg/mutation/internal/treesitter/build/build.sh

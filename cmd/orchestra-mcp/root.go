@@ -153,7 +153,7 @@ func newRootCommand(a *app) *cobra.Command {
 		}},
 		{"Check", []*cobra.Command{a.newVerifyCommand(), a.newGateCommand(), a.newReplayCommand(), a.newAttestCommand(), a.newClassifyCommand()}},
 		{"Keep the ledger", []*cobra.Command{a.newSealCommand(), a.newSyncCommand(), a.newLedgerCommand(), a.newGitCommand()}},
-		{"More", []*cobra.Command{a.newHookCommand(), a.newExecCommand(), a.newSchemaCommand(), a.newVersionCommand()}},
+		{"More", []*cobra.Command{a.newHookCommand(), a.newExecCommand(), a.newSchemaCommand(), newManCommand(a), a.newVersionCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
 		for _, command := range group.commands {
