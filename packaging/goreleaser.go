@@ -14,12 +14,12 @@ const goreleaser = "github.com/goreleaser/goreleaser/v2@v2.14.0"
 // runGoreleaser makes binaries, archives, deb and rpm. It is always a "snapshot" of its: the version comes from the program,
 // not from a tag that must exist, and nothing is published.
 func (r *release) runGoreleaser(ctx context.Context) error {
-	generated, err := r.generate(ctx)
-	if err != nil {
+	defer os.RemoveAll(generated)
+	defer os.RemoveAll(goreleaserDist)
+	if err := r.generate(ctx); err != nil {
 		return err
 	}
-	defer os.RemoveAll(goreleaserDist)
-	env := []string{"VERSION=" + r.version, "SOURCE_DATE_EPOCH=" + r.epoch(), "MODIFIED=" + r.time.Format(time.RFC3339), "GENERATED=" + generated}
+	env := []string{"VERSION=" + r.version, "SOURCE_DATE_EPOCH=" + r.epoch(), "MODIFIED=" + r.time.Format(time.RFC3339)}
 	if err := command(ctx, env, "go", "run", goreleaser, "release", "--snapshot", "--clean"); err != nil {
 		return err
 	}

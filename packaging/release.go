@@ -102,50 +102,55 @@ func (r *release) url(file string) string {
 	return repository + "/releases/download/v" + r.version + "/" + file
 }
 
+// generated is where .goreleaser.yaml looks: it takes nothing from outside of the checkout.
+const generated = ".generated"
+
 // generate writes what Linux packages and archives carry beside the program, with the release's time.
-func (r *release) generate(ctx context.Context) (dir string, err error) {
-	dir = filepath.Join(r.work, "generated")
-	if err := command(ctx, nil, r.native, "man", filepath.Join(dir, "man")); err != nil {
-		return "", err
+func (r *release) generate(ctx context.Context) error {
+	if err := os.RemoveAll(generated); err != nil {
+		return err
 	}
-	pages, err := filepath.Glob(filepath.Join(dir, "man", "*"))
+	if err := command(ctx, nil, r.native, "man", filepath.Join(generated, "man")); err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(generated, "man", "*"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	files := map[string][]byte{"copyright": part("copyright")}
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if files["gz/"+filepath.Base(page)+".gz"], err = gzipped(text); err != nil {
-			return "", err
+			return err
 		}
 		files["man/"+filepath.Base(page)] = text
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if files["completion."+shell], err = exec.CommandContext(ctx, r.native, "completion", shell).Output(); err != nil {
-			return "", err
+			return err
 		}
 	}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		if files[name], err = os.ReadFile(name); err != nil {
-			return "", err
+			return err
 		}
 	}
 	if files["changelog.gz"], err = gzipped(files["CHANGELOG.md"]); err != nil {
-		return "", err
+		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "gz"), 0o755); err != nil {
-		return "", err
+	if err := os.MkdirAll(filepath.Join(generated, "gz"), 0o755); err != nil {
+		return err
 	}
 	for name, content := range files {
-		at := filepath.Join(dir, name)
+		at := filepath.Join(generated, name)
 		if err := errors.Join(os.WriteFile(at, content, 0o644), os.Chtimes(at, r.time, r.time)); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return dir, nil
+	return nil
 }
 
 // gzipped has neither a name nor a time.
