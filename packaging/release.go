@@ -20,7 +20,8 @@ const (
 	repository  = "https://github.com/intentgov/orchestra-mcp"
 	serverName  = "io.github.intentgov/orchestra-mcp"
 	npmName     = "@intentgov/orchestra-mcp"
-	description = "File and command tools for agents, held to declared intents, with a ledger of every change"
+	maintainer  = "orchestra-mcp authors <orchestra-mcp@users.noreply.github.com>"
+	description = "Governed file and command tools for agents, with a ledger of every change"
 )
 
 // binary is the program for one platform, in the words of Go.
@@ -117,7 +118,7 @@ func (r *release) generate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"copyright": part("copyright")}
+	files := map[string][]byte{"copyright": part("copyright"), "overrides": []byte("orchestra-mcp: statically-linked-binary\n")}
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -138,8 +139,10 @@ func (r *release) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	if files["changelog.gz"], err = gzipped(files["CHANGELOG.md"]); err != nil {
-		return err
+	for name, text := range map[string][]byte{"changelog.gz": files["CHANGELOG.md"], "changelog.Debian.gz": []byte(r.debianChangelog())} {
+		if files[name], err = gzipped(text); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(filepath.Join(generated, "gz"), 0o755); err != nil {
 		return err
@@ -151,6 +154,12 @@ func (r *release) generate(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// debianChangelog is what Debian's tools read of a package's history.
+func (r *release) debianChangelog() string {
+	return fmt.Sprintf("orchestra-mcp (%s-1) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- %s  %s\n",
+		strings.Replace(r.version, "-", "~", 1), maintainer, r.time.Format(time.RFC1123Z))
 }
 
 // gzipped has neither a name nor a time.

@@ -1,0 +1,78 @@
+package packages_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+)
+
+// TestBundle opens the bundle with the tool of its format, and starts what its manifest says.
+func TestBundle(t *testing.T) {
+	mcpb := tool(t, "mcpb")
+	needs(t, "node")
+	opened := filepath.Join(t.TempDir(), "a bundle")
+	does(t, home(t, exec.Command("node", mcpb, "unpack", made(t, packed, "*.mcpb"), opened)))
+	does(t, home(t, exec.Command("node", mcpb, "validate", filepath.Join(opened, "manifest.json"))))
+	var manifest struct {
+		Server struct {
+			EntryPoint string `json:"entry_point"`
+			Config     struct {
+				Command string
+				Args    []string
+			} `json:"mcp_config"`
+		}
+	}
+	check.OK(t, json.Unmarshal(check.Value(os.ReadFile(filepath.Join(opened, "manifest.json")))(t), &manifest))
+	check.OK(t, func() error { _, err := os.Stat(filepath.Join(opened, manifest.Server.EntryPoint)); return err }())
+	dir := workspace(t)
+	fill := strings.NewReplacer("${__dirname}", opened, "${user_config.workspace}", dir)
+	var args []string
+	for _, arg := range manifest.Server.Config.Args {
+		args = append(args, fill.Replace(arg))
+	}
+	check.That(t, !strings.Contains(strings.Join(args, ""), "${"), "not all is filled in: %q", args)
+	// Some clients unpack without modes.
+	for _, file := range check.Value(filepath.Glob(filepath.Join(opened, "server", "*")))(t) {
+		check.OK(t, os.Chmod(file, 0o644))
+	}
+	serve(t, home(t, exec.Command(fill.Replace(manifest.Server.Config.Command), args...))).works(dir)
+}
+
+// TestRegistryEntry holds server.json to the registry's own schema, which its module carries.
+func TestRegistryEntry(t *testing.T) {
+	entry := made(t, packed, "server.json")
+	var module struct{ Dir string }
+	download := exec.Command("go", "mod", "download", "-json", "github.com/modelcontextprotocol/registry@v1.8.9")
+	download.Dir = t.TempDir()
+	check.OK(t, json.Unmarshal([]byte(does(t, download)), &module))
+	var server struct {
+		Schema   string `json:"$schema"`
+		Packages []struct{ RegistryType, Identifier, FileSha256 string }
+	}
+	raw := check.Value(os.ReadFile(entry))(t)
+	check.OK(t, json.Unmarshal(raw, &server))
+	revision := filepath.Base(filepath.Dir(server.Schema))
+	schema := check.Value(jsonschema.NewCompiler().Compile(filepath.Join(module.Dir, "internal", "validators", "schemas", revision+".json")))(t)
+	check.NoError(t, schema.Validate(check.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)))
+	sums := string(check.Value(os.ReadFile(filepath.Join(packed, "SHA256SUMS")))(t))
+	for _, one := range server.Packages {
+		check.That(t, one.RegistryType != "mcpb" || strings.Contains(sums, one.FileSha256+"  "+filepath.Base(one.Identifier)), "%v is not among the checksums", one)
+	}
+}
+
+// TestSameBytes packs the program again, elsewhere.
+func TestSameBytes(t *testing.T) {
+	again := filepath.Join(t.TempDir(), "again")
+	pack := exec.Command("go", "run", "./packaging", "-binary", program, "-image=false", "-out", again)
+	pack.Dir = "../.."
+	does(t, pack)
+	sums := func(dir string) string { return string(check.Value(os.ReadFile(filepath.Join(dir, "SHA256SUMS")))(t)) }
+	check.Equal(t, sums(again), sums(packed))
+}
