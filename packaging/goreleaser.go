@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,6 +47,8 @@ func (r *release) runGoreleaser(ctx context.Context) error {
 			}
 		}
 	}
+	// They are listed as they were finished.
+	slices.SortFunc(r.binaries, func(a, b binary) int { return strings.Compare(a.platform(), b.platform()) })
 	return nil
 }
 
