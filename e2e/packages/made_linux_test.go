@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 )
 
 // TestMakePackages runs the one command in two places, and tries what came of it.
@@ -88,6 +89,8 @@ func (r root) tries(dir string, serving ...string) {
 	check.OK(r.t, errors.Join(os.MkdirAll(filepath.Join(outside, "src"), 0o755), os.Chown(outside, 4321, 4321), os.Chown(filepath.Join(outside, "src"), 4321, 4321)))
 	r.does(user, "sh", "-c", "cd "+dir+" && git init -q . && orchestra-mcp init --yes && git status --short")
 	s := serve(r.t, r.command(user, append([]string{"sh", "-c", "cd " + dir + ` && exec "$0" "$@"`}, serving...)...))
+	s.OK("execute_command", agenttest.Args{"session": s.Selects("INT-001"), "command": "git status --short && echo $BASH_VERSION > src/shell"})
+	check.That(r.t, len(check.Value(os.ReadFile(filepath.Join(outside, "src", "shell")))(r.t)) > 1, "the command ran in no bash")
 	s.works(outside)
 }
 
@@ -103,7 +106,7 @@ func tryDeb(t *testing.T, deb string) {
 	r.env = append(r.env, "HOME=/tmp/home")
 	r.tries("/srv/project", "orchestra-mcp", "serve")
 	r.does(me, "dpkg", "--remove", "orchestra-mcp")
-	left := r.does(me, "sh", "-c", "find / -xdev -path /proc -prune -o -path /srv -prune -o -path /tmp -prune -o -name '*orchestra-mcp*' -print | grep -v /var/lib/dpkg || :")
+	left := r.does(me, "sh", "-c", "find / -xdev -path /proc -prune -o -path /srv -prune -o -path /tmp -prune -o -path /var/cache/man -prune -o -name '*orchestra-mcp*' -print | grep -v /var/lib/dpkg || :")
 	check.Equal(t, left, "")
 }
 
