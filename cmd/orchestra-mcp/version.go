@@ -13,7 +13,7 @@ import (
 func (a *app) newVersionCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "version",
-		Short: "Print the version, the commit and the protocol revisions spoken",
+		Short: "Print the version, the commit with its time, and the protocol revisions spoken",
 	}, func(context.Context, []string) error {
 		info, revisions := buildinfo.Read(), mcpbridge.ProtocolRevisions()
 		a.answer(struct {
@@ -32,8 +32,8 @@ func describeCommit(info buildinfo.Info) string {
 	case info.Commit == "":
 		return "unknown (not built from a checkout)"
 	case info.Modified:
-		return info.Commit + " with local changes"
+		return info.Commit + " of " + info.Time + ", with local changes"
 	default:
-		return info.Commit
+		return info.Commit + " of " + info.Time
 	}
 }

@@ -1,6 +1,7 @@
 package packages_test
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -67,11 +68,16 @@ func TestRegistryEntry(t *testing.T) {
 	}
 }
 
-// TestSameBytes packs the program again, elsewhere.
+// TestSameBytes packs the program again, elsewhere. All that is packed has the time that was asked for.
 func TestSameBytes(t *testing.T) {
+	bundle := check.Value(zip.OpenReader(made(t, packed, "*.mcpb")))(t)
+	defer bundle.Close()
+	for _, file := range bundle.File {
+		check.Equal(t, file.Modified.Unix(), 1_700_000_000)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	pack := exec.Command("go", "run", "./packaging", "-binary", program, "-image=false", "-out", again)
-	pack.Dir = "../.."
+	pack.Dir, pack.Env = "../..", append(os.Environ(), epoch)
 	does(t, pack)
 	sums := func(dir string) string { return string(check.Value(os.ReadFile(filepath.Join(dir, "SHA256SUMS")))(t)) }
 	check.Equal(t, sums(again), sums(packed))

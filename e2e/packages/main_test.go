@@ -17,6 +17,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 )
 
+// epoch is the time of all that the short form packs.
+const epoch = "SOURCE_DATE_EPOCH=1700000000"
+
 // program is what the short form packs, packed the directory with its packages.
 var program, packed string
 
@@ -39,7 +42,7 @@ func run(m *testing.M) int {
 		{"go", "run", "./packaging", "-binary", program, "-image=false", "-out", packed},
 	} {
 		cmd := exec.Command(command[0], command[1:]...)
-		cmd.Dir = "../.."
+		cmd.Dir, cmd.Env = "../..", append(os.Environ(), epoch)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %v\n%s", command, err, out)
 			return 1
