@@ -26,9 +26,9 @@ func TestMakePackages(t *testing.T) {
 	if os.Geteuid() != 0 {
 		missing(t, "roots of other systems take root")
 	}
-	dist := makePackages(t, "here", "022")
+	dist := makePackages(t, "../..", "here", "022")
 	t.Run("same bytes elsewhere", func(t *testing.T) {
-		again := makePackages(t, "another place", "077")
+		again := makePackages(t, filepath.Dir(dist), "another place", "077")
 		check.Equal(t, string(check.Value(os.ReadFile(filepath.Join(again, "SHA256SUMS")))(t)), string(check.Value(os.ReadFile(filepath.Join(dist, "SHA256SUMS")))(t)))
 	})
 	t.Run("deb", func(t *testing.T) { tryDeb(t, made(t, dist, "*_"+runtime.GOARCH+".deb")) })
@@ -42,11 +42,11 @@ func TestMakePackages(t *testing.T) {
 	})
 }
 
-// makePackages clones the commit and runs the command there.
-func makePackages(t *testing.T, name, umask string) (dist string) {
+// makePackages clones the commit that is checked out somewhere, and runs the command in the clone.
+func makePackages(t *testing.T, from, name, umask string) (dist string) {
 	t.Helper()
 	clone := filepath.Join(t.TempDir(), name)
-	does(t, exec.Command("git", "clone", "--quiet", check.Value(filepath.Abs("../.."))(t), clone))
+	does(t, exec.Command("git", "clone", "--quiet", check.Value(filepath.Abs(from))(t), clone))
 	cmd := exec.Command("sh", "-c", "umask "+umask+"; exec make packages")
 	cmd.Dir, cmd.Env = clone, append(os.Environ(), "GOFLAGS=")
 	t.Log(does(t, cmd))
