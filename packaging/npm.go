@@ -28,15 +28,14 @@ func (r *release) makeNPM(context.Context) error {
 	}
 	about := r.npmPackage(npmName, description)
 	about["mcpName"] = serverName
-	about["bin"] = object{"orchestra-mcp": "bin/orchestra-mcp.js"}
-	about["engines"] = object{"node": ">=18"}
+	about["bin"] = object{"orchestra-mcp": "bin/orchestra-mcp"}
 	about["keywords"] = []string{"mcp", "mcp-server", "agent", "governance"}
 	about["optionalDependencies"] = optional
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		return err
 	}
-	return r.packNPM(about, licence, string(readme), []entry{{name: "package/bin/orchestra-mcp.js", mode: 0o755, content: part("launcher.js")}})
+	return r.packNPM(about, licence, string(readme), []entry{{name: "package/bin/orchestra-mcp", mode: 0o755, content: part("launcher.sh")}})
 }
 
 func (r *release) npmPackage(name, description string) object {

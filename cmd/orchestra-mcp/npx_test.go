@@ -26,12 +26,12 @@ import (
 func packed(t *testing.T, version string) (manifest map[string]any, tarball []byte) {
 	t.Helper()
 	program := check.Value(exec.LookPath("orchestra-mcp"))(t)
-	manifest = map[string]any{"name": clientsetup.NPMPackage, "version": version, "bin": map[string]string{"orchestra-mcp": "bin/orchestra-mcp.js"}}
+	manifest = map[string]any{"name": clientsetup.NPMPackage, "version": version, "bin": map[string]string{"orchestra-mcp": "bin/orchestra-mcp"}}
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	files := tar.NewWriter(zipped)
 	for name, text := range map[string]string{
-		"package/package.json": string(check.Value(json.Marshal(manifest))(t)), "package/bin/orchestra-mcp.js": "#!/bin/sh\nexec '" + program + "' \"$@\"\n",
+		"package/package.json": string(check.Value(json.Marshal(manifest))(t)), "package/bin/orchestra-mcp": "#!/bin/sh\nexec '" + program + "' \"$@\"\n",
 	} {
 		check.OK(t, files.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}))
 		check.Value(files.Write([]byte(text)))(t)

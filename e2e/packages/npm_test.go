@@ -3,7 +3,6 @@ package packages_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 )
 
 // registry is a registry of npm's kind on the loopback address, which knows no other.
@@ -67,6 +67,18 @@ func TestNpx(t *testing.T) {
 	}
 	dir := workspace(t)
 	serve(t, npm("npx", "-y", "@intentgov/orchestra-mcp", "serve", "--workspace", dir)).works(dir)
+	t.Run("among planted programs", func(t *testing.T) {
+		t.Parallel()
+		setup := clientsetup.Find(clientsetup.Origin{Executable: "/_npx/0/node_modules/@intentgov/orchestra-mcp-linux-x64/bin/orchestra-mcp"})
+		cmd := npm("/bin/sh", "-c", setup.Line()+" version")
+		for _, name := range []string{"sh", "node", "env", "readlink", "uname", "chmod", "orchestra-mcp", "orchestra-mcp-linux-x64"} {
+			planted := filepath.Join(cmd.Dir, "node_modules", ".bin", name)
+			check.OK(t, os.MkdirAll(filepath.Dir(planted), 0o755))
+			check.OK(t, os.WriteFile(planted, []byte("#!/bin/sh\necho planted\nexit 0\n"), 0o755))
+		}
+		out := does(t, cmd)
+		check.That(t, strings.HasPrefix(out, "orchestra-mcp ") && !strings.Contains(out, "planted"), "got %s", out)
+	})
 
 	install := npm("npm", "install", "@intentgov/orchestra-mcp")
 	does(t, install)
@@ -93,11 +105,12 @@ func TestNpx(t *testing.T) {
 		check.That(t, is && failed.ExitCode() == 3, "got %v", err)
 		contains(t, string(out), "is missing", "npm install --include=optional @intentgov/orchestra-mcp")
 	})
-	t.Run("no package for the platform", func(t *testing.T) {
+	t.Run("no program for the machine", func(t *testing.T) {
 		t.Parallel()
-		out, err := home(t, exec.Command("node", "-e", `Object.defineProperty(process, "platform", {value: "plan9"}); require(`+fmt.Sprintf("%q", check.Value(filepath.EvalSymlinks(launcher))(t))+`)`)).CombinedOutput()
+		needs(t, "setarch")
+		out, err := home(t, exec.Command("setarch", "i686", launcher)).CombinedOutput() // which uname believes
 		check.That(t, err != nil, "it starts")
-		contains(t, string(out), "there is no package for plan9")
+		contains(t, string(out), "there is no program for Linux-i686")
 	})
 }
 

@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no package is for Windows")
 	}
-	const binary, launcher = "/bin/orchestra-mcp", "@intentgov/orchestra-mcp/bin/orchestra-mcp.js"
+	const binary, launcher = "/bin/orchestra-mcp", "@intentgov/orchestra-mcp/bin/orchestra-mcp"
 	beside, version := platform(), `{"version": "1.2.3"}`
 	for name, test := range map[string]struct {
 		files                      map[string]string
