@@ -25,6 +25,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/scaffold"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/telemetry"
 )
 
 // serveFlags are the flags of serve that are settings, by their key.
@@ -96,6 +97,9 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) erro
 	}
 	if loaded.Settings.Transport == settings.TransportStdio {
 		options.ModelOf = a.modelOf
+	}
+	if loaded.Settings.Telemetry.Endpoint != "" || loaded.Settings.Transport != settings.TransportStdio {
+		telemetry.TakeErrors(log)
 	}
 	srv, err := server.New(options)
 	if err != nil {

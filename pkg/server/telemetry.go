@@ -34,7 +34,7 @@ func (s *Server) observe(scraped bool) error {
 	var err error
 	s.observed.once.Do(func() {
 		o := telemetry.Options{
-			Endpoint: endpoint, Paths: s.options.Settings.Telemetry.Paths, Version: s.options.Version, Instance: s.presence.id,
+			Endpoint: endpoint, Scraped: scraped, Paths: s.options.Settings.Telemetry.Paths, Version: s.options.Version, Instance: s.presence.id,
 			Pending: s.pending, Running: s.running, Logger: s.log,
 		}
 		if endpoint != "" {

@@ -1,70 +1,67 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// collector sends messages by OTLP over HTTP, in protobuf. The data messages of OTLP (TracesData, MetricsData) are on the
-// wire what its service's requests are (ExportTraceServiceRequest, ExportMetricsServiceRequest).
+// collector is where the exporters of the OpenTelemetry project send. These read the environment by themselves, so they are
+// given every option that it could set, and what they ask for goes to the address of the settings, whatever it was before.
 //
-// What fails is logged, at most once in a while, and no error: those of exporters go to a handler of the whole process,
-// which writes to standard error.
+// What fails is logged here and is no error: those of exporters go to a handler of the whole process, with the address and
+// what the collector says.
 type collector struct {
-	base   *url.URL
-	header http.Header
-	client *http.Client
-	log    zerolog.Logger
+	base    *url.URL
+	headers map[string]string
+	about   *resource.Resource
+	through *http.Transport
+	log     *seldom
 	// life ends what is being sent, for the exporters send on for a while after they were shut down.
 	life context.Context
 	end  context.CancelFunc
-
-	mu     sync.Mutex
-	logged time.Time
 }
 
-const (
-	// attempts bounds how often a message is sent to a collector that is busy or gone; the wait doubles.
-	attempts  = 4
-	firstWait = time.Second
-	// logTime is how long after a failure was logged others are not.
-	logTime = 10 * time.Minute
-	// maxAnswer bounds what is read of an answer, so that its connection can be used again.
-	maxAnswer = 64 << 10
-)
+// firstWait is before a collector that is busy is asked again; the wait grows, until exportTime has passed.
+const firstWait = time.Second
 
-func newCollector(endpoint, headers string, log zerolog.Logger) (*collector, error) {
+func newCollector(endpoint, headers string, about *resource.Resource, log zerolog.Logger) (*collector, error) {
 	base, err := url.Parse(endpoint)
 	if err != nil {
-		return nil, errors.New("telemetry.endpoint is no address") // which may hold a secret
+		return nil, errEndpoint
 	}
-	c := &collector{base: base, log: log, header: http.Header{}}
+	if base.Path == "" {
+		base.Path = "/" // without which what is joined to it is no path
+	}
+	c := &collector{base: base, headers: map[string]string{}, about: about, log: &seldom{log: log}}
+	if user := base.User; user != nil {
+		password, _ := user.Password()
+		c.headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
+	}
 	if err := c.addHeaders(headers); err != nil {
 		return nil, err
 	}
-	c.header.Set("Content-Type", "application/x-protobuf")
-	c.header.Set("User-Agent", "orchestra-mcp")
 	c.life, c.end = context.WithCancel(context.Background())
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: 2 * metricsTime}
-	c.client = &http.Client{
-		Transport: transport, Timeout: exportTime,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // elsewhere is not what was asked for
-	}
+	c.through = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: 2 * metricsTime}
 	return c, nil
 }
+
+// errEndpoint is without the address, which may hold a secret.
+var errEndpoint = errors.New("telemetry.endpoint is no address")
 
 func (c *collector) addHeaders(list string) error {
 	for entry := range strings.SplitSeq(list, ",") {
@@ -76,79 +73,113 @@ func (c *collector) addHeaders(list string) error {
 		if name = strings.TrimSpace(name); err != nil || name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n") {
 			return errors.New("OTEL_EXPORTER_OTLP_HEADERS is not a list of name=value, separated by commas, with values escaped as in a URL")
 		}
-		c.header.Set(name, value)
+		c.headers[http.CanonicalHeaderKey(name)] = value
 	}
 	return nil
 }
 
-var _ otlptrace.Client = (*collector)(nil)
-
-// Start implements otlptrace.Client.
-func (c *collector) Start(context.Context) error { return nil }
-
-// Stop implements otlptrace.Client.
-func (c *collector) Stop(context.Context) error { return nil }
-
-// UploadTraces implements otlptrace.Client.
-func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	c.send(ctx, "v1/traces", &tracepb.TracesData{ResourceSpans: spans})
-	return nil
+// sender is one exporter's way to the collector. An exporter sends one message after the other.
+type sender struct {
+	*collector
+	address *url.URL
+	last    error // of the message's last attempt
 }
 
-func (c *collector) send(ctx context.Context, name string, m proto.Message) {
+func (c *collector) sender(name string) (s *sender, plain string, client *http.Client) {
+	s = &sender{collector: c, address: c.base.JoinPath(name)}
+	shown := *s.address
+	shown.User, shown.RawQuery = nil, ""
+	return s, shown.String(), &http.Client{
+		Transport: s, Timeout: exportTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // elsewhere is not what was asked for
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL, r.Host = s.address, ""
+	answer, err := s.through.RoundTrip(r)
+	if s.last = err; err == nil && answer.StatusCode > 299 {
+		s.last = fmt.Errorf("the answer was %s", answer.Status)
+	}
+	return answer, err
+}
+
+// sends has a message sent, until the collector's end, and tells of what fails.
+func (s *sender) sends(ctx context.Context, send func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
-	body, err := proto.Marshal(m)
-	wait := firstWait
-	for attempt := 1; err == nil; attempt++ {
-		var again bool
-		if again, err = c.post(ctx, name, body); err == nil {
-			return
+	defer context.AfterFunc(s.life, cancel)()
+	s.last = nil
+	if err := send(ctx); err != nil {
+		if s.last == nil {
+			s.last = errors.New("the collector did not take all, or not in time") // the error may have its words and the address
 		}
-		if !again || attempt == attempts {
-			break
-		}
-		select {
-		case <-time.After(wait):
-			wait, err = 2*wait, nil
-		case <-ctx.Done():
-		}
+		s.log.warn(s.last, "telemetry could not be sent to telemetry.endpoint, and is lost")
 	}
-	c.failed(err)
+	return nil
 }
 
-// post sends once. again says that it may help to do so later.
-func (c *collector) post(ctx context.Context, name string, body []byte) (again bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(name).String(), bytes.NewReader(body))
-	if err != nil {
-		return false, err
-	}
-	r.Header = c.header.Clone()
-	answer, err := c.client.Do(r)
-	if err != nil {
-		return true, err
-	}
-	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
-	switch answer.StatusCode {
-	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
-		return false, nil
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		again = true
-	}
-	return again, fmt.Errorf("the answer was %s", answer.Status)
+// spanSender sends spans as those of this server alone: the SDK adds what the environment says of one.
+type spanSender struct {
+	sdktrace.SpanExporter
+	*sender
 }
 
-func (c *collector) failed(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Since(c.logged) < logTime {
-		return
+func (c *collector) spans() (sdktrace.SpanExporter, error) {
+	s, address, client := c.sender("v1/traces")
+	to, err := otlptrace.New(context.Background(), otlptracehttp.NewClient(
+		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHTTPClient(client), otlptracehttp.WithTLSClientConfig(nil),
+		otlptracehttp.WithHeaders(c.headers), otlptracehttp.WithTimeout(exportTime),
+		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf), otlptracehttp.WithCompression(otlptracehttp.NoCompression),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: firstWait, MaxInterval: exportTime, MaxElapsedTime: exportTime}),
+	))
+	if err != nil {
+		return nil, errEndpoint
 	}
-	c.logged = time.Now()
-	if failed, is := errors.AsType[*url.Error](err); is {
-		err = failed.Err // without the address, which may hold a secret
+	return spanSender{to, s}, nil
+}
+
+type ownSpan struct {
+	sdktrace.ReadOnlySpan
+	about *resource.Resource
+}
+
+func (s ownSpan) Resource() *resource.Resource { return s.about }
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (s spanSender) ExportSpans(ctx context.Context, all []sdktrace.ReadOnlySpan) error {
+	own := make([]sdktrace.ReadOnlySpan, len(all))
+	for i, span := range all {
+		own[i] = ownSpan{span, s.about}
 	}
-	c.log.Warn().Err(err).Msg("telemetry could not be sent to telemetry.endpoint, and is lost")
+	return s.sends(ctx, func(ctx context.Context) error { return s.SpanExporter.ExportSpans(ctx, own) })
+}
+
+// metricSender is what spanSender is, of metrics.
+type metricSender struct {
+	sdkmetric.Exporter
+	*sender
+}
+
+func (c *collector) metrics() (sdkmetric.Exporter, error) {
+	s, address, client := c.sender("v1/metrics")
+	to, err := otlpmetrichttp.New(context.Background(),
+		otlpmetrichttp.WithEndpointURL(address), otlpmetrichttp.WithHTTPClient(client), otlpmetrichttp.WithTLSClientConfig(nil),
+		otlpmetrichttp.WithHeaders(c.headers), otlpmetrichttp.WithTimeout(exportTime), otlpmetrichttp.WithCompression(otlpmetrichttp.NoCompression),
+		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: firstWait, MaxInterval: exportTime, MaxElapsedTime: exportTime}),
+		otlpmetrichttp.WithTemporalitySelector(sdkmetric.CumulativeTemporalitySelector),
+		otlpmetrichttp.WithAggregationSelector(sdkmetric.DefaultAggregationSelector),
+	)
+	if err != nil {
+		return nil, errEndpoint
+	}
+	return metricSender{to, s}, nil
+}
+
+// Export implements sdkmetric.Exporter.
+func (s metricSender) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+	own := metricdata.ResourceMetrics{Resource: s.about, ScopeMetrics: all.ScopeMetrics}
+	return s.sends(ctx, func(ctx context.Context) error { return s.Exporter.Export(ctx, &own) })
 }

@@ -14,6 +14,6 @@
 // happened stands in the ledger.
 //
 // Names are those of the conventions of OpenTelemetry for MCP and GenAI, where these have one; others begin with orchestra.
-// The exporters over HTTP of the OpenTelemetry project are not used: they bring the gRPC of the collector's services into every
-// start of the program. What they send is made here of the same published messages.
+// Traces and metrics leave by the exporters of the OpenTelemetry project, and of Prometheus. What the former read of the
+// environment is set against it, so that only [Options] say where and how they send.
 package telemetry

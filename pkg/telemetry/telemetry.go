@@ -3,13 +3,13 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -29,6 +29,8 @@ type Options struct {
 	// Headers go with all that is sent, as OTEL_EXPORTER_OTLP_HEADERS has them: name=value, separated by commas, each value
 	// escaped as in a URL.
 	Headers string
+	// Scraped keeps the metrics for ServeMetrics.
+	Scraped bool
 	// Paths has spans name the files and the line of the command that a call is about.
 	Paths bool
 	// Version is the program's; Instance tells this process from others.
@@ -50,7 +52,7 @@ type Telemetry struct {
 	tracer  trace.Tracer
 	spans   *sdktrace.TracerProvider
 	metrics *sdkmetric.MeterProvider
-	scraped *sdkmetric.ManualReader
+	page    http.Handler // nil unless scraped
 	meters
 }
 
@@ -63,33 +65,69 @@ const (
 	exportTime  = 10 * time.Second
 )
 
+// maxSeries bounds a metric's series, as the SDK does by itself: it is more than there are.
+const maxSeries = 2000
+
 // Start begins to watch. An endpoint or headers that cannot be used are an error.
 func Start(o Options) (*Telemetry, error) {
-	t := &Telemetry{options: o, tools: setOf(o.Tools), steps: map[string]bool{}, scraped: sdkmetric.NewManualReader()}
+	t := &Telemetry{options: o, tools: setOf(o.Tools), steps: map[string]bool{}}
 	for _, s := range gate.Steps() {
 		t.steps[s.Name] = true
 	}
 	about := resource.NewSchemaless(
 		attribute.String("service.name", "orchestra-mcp"), attribute.String("service.version", o.Version), attribute.String("service.instance.id", o.Instance))
 	metrics := []sdkmetric.Option{
-		sdkmetric.WithResource(about), sdkmetric.WithReader(t.scraped), sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter),
+		sdkmetric.WithResource(about), sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter), sdkmetric.WithCardinalityLimit(maxSeries),
 	}
-	if o.Endpoint != "" {
-		to, err := newCollector(o.Endpoint, o.Headers, o.Logger)
+	if o.Scraped {
+		reader, page, err := o.newPage(about)
 		if err != nil {
 			return nil, err
 		}
-		t.to = to
-		t.spans = sdktrace.NewTracerProvider(
-			sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())),
-			sdktrace.WithBatcher(otlptrace.NewUnstarted(to), sdktrace.WithMaxQueueSize(maxWaiting), sdktrace.WithMaxExportBatchSize(batchSize),
-				sdktrace.WithBatchTimeout(batchTime), sdktrace.WithExportTimeout(exportTime)))
-		t.tracer = t.spans.Tracer(scope, trace.WithInstrumentationVersion(o.Version))
-		metrics = append(metrics, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(
-			metricExporter{to}, sdkmetric.WithInterval(metricsTime), sdkmetric.WithTimeout(exportTime))))
+		t.page, metrics = page, append(metrics, sdkmetric.WithReader(reader))
+	}
+	if o.Endpoint != "" {
+		reader, err := t.send(about)
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, sdkmetric.WithReader(reader))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(metrics...)
 	return t, t.meters.make(t.metrics.Meter(scope), o)
+}
+
+// send makes the traces, and what metrics are sent by.
+func (t *Telemetry) send(about *resource.Resource) (sdkmetric.Reader, error) {
+	o := t.options
+	to, err := newCollector(o.Endpoint, o.Headers, about, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	spans, err := to.spans()
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := to.metrics()
+	if err != nil {
+		return nil, err
+	}
+	t.to = to
+	t.spans = sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())), sdktrace.WithRawSpanLimits(spanLimits()),
+		sdktrace.WithBatcher(spans, sdktrace.WithMaxQueueSize(maxWaiting), sdktrace.WithMaxExportBatchSize(batchSize),
+			sdktrace.WithBatchTimeout(batchTime), sdktrace.WithExportTimeout(exportTime)))
+	t.tracer = t.spans.Tracer(scope, trace.WithInstrumentationVersion(o.Version))
+	return sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithInterval(metricsTime), sdkmetric.WithTimeout(exportTime)), nil
+}
+
+// spanLimits are those of the SDK, where the environment says nothing.
+func spanLimits() sdktrace.SpanLimits {
+	return sdktrace.SpanLimits{
+		AttributeValueLengthLimit: sdktrace.DefaultAttributeValueLengthLimit, AttributeCountLimit: sdktrace.DefaultAttributeCountLimit,
+		EventCountLimit: sdktrace.DefaultEventCountLimit, LinkCountLimit: sdktrace.DefaultLinkCountLimit,
+		AttributePerEventCountLimit: sdktrace.DefaultAttributePerEventCountLimit, AttributePerLinkCountLimit: sdktrace.DefaultAttributePerLinkCountLimit,
+	}
 }
 
 // Shutdown sends what waits, until ctx is done, and ends.
