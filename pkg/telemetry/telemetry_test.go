@@ -168,3 +168,13 @@ func TestHeadersThatCannotBeUsed(t *testing.T) {
 		check.That(t, err != nil && !strings.Contains(err.Error(), "s3cret"), "%q: %v", headers, err)
 	}
 }
+
+// Who did not ask for a page has none to keep.
+func TestNoPage(t *testing.T) {
+	t.Parallel()
+	sends, _ := started(t, "")
+	page := httptest.NewRecorder()
+	sends.ServeMetrics(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	check.Equal(t, page.Code, http.StatusNotFound, "the page")
+	check.OK(t, sends.Shutdown(t.Context()))
+}
