@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/telemetry"
 )
 
@@ -79,6 +80,8 @@ func TestWhatTheEnvironmentSays(t *testing.T) {
 		Tools: []string{"probe"}, Pending: none, Running: none, Logger: zerolog.New(all),
 	}))(t)
 	calls(t.Context(), sends)
+	_, second := sends.Begin(t.Context(), &hooks.Call{Tool: "another"}, nil)
+	second.End(hooks.Result{IsError: true}, "")
 	page := httptest.NewRecorder()
 	sends.ServeMetrics(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	check.OK(t, sends.Shutdown(t.Context()))
@@ -88,11 +91,12 @@ func TestWhatTheEnvironmentSays(t *testing.T) {
 	check.NoError(t, proto.Unmarshal(here.bodies["/a%2Fb/v1/traces?key=1"], &spans))
 	check.NoError(t, proto.Unmarshal(here.bodies["/a%2Fb/v1/metrics?key=1"], &metrics))
 	check.Must(t, len(here.bodies) == 2 && len(spans.ResourceSpans) == 1 && len(metrics.ResourceMetrics) == 1, "got %v", here.bodies)
-	check.Equal(t, len(spans.ResourceSpans[0].ScopeSpans[0].Spans), 2, "spans, in one message")
+	check.Equal(t, len(spans.ResourceSpans[0].ScopeSpans[0].Spans), 3, "spans, in one message")
 	check.That(t, len(spans.ResourceSpans[0].ScopeSpans[0].Spans[1].Attributes) > 1, "no attributes: %v", &spans)
 	for _, m := range metrics.ResourceMetrics[0].ScopeMetrics[0].Metrics {
 		if h := m.GetHistogram(); m.Name == "mcp.server.operation.duration" {
-			check.That(t, h.GetAggregationTemporality() == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE, "%v", m)
+			check.That(t, h.GetAggregationTemporality() == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE &&
+				len(h.DataPoints[0].Exemplars) == 0, "%v", m)
 		}
 	}
 	for _, h := range here.headers {
@@ -100,7 +104,10 @@ func TestWhatTheEnvironmentSays(t *testing.T) {
 		check.Equal(t, h.Get("Authorization"), "Basic dXNlcjpwYXNz", "who sends")
 	}
 	told := bytes.Join([][]byte{here.bodies["/a%2Fb/v1/traces?key=1"], here.bodies["/a%2Fb/v1/metrics?key=1"], page.Body.Bytes()}, nil)
-	check.That(t, bytes.Contains(told, []byte("orchestra-mcp")) && !bytes.Contains(told, []byte("s3cret")) && !bytes.Contains(told, []byte("inherited")), "told %q", told)
+	check.That(t, bytes.Contains(told, []byte("orchestra-mcp")), "told %q", told)
+	for _, what := range []string{"s3cret", "inherited", "otel_scope", "overflow"} {
+		check.That(t, !bytes.Contains(told, []byte(what)), "told %q", told)
+	}
 	check.That(t, !strings.Contains(all.String(), "s3cret"), "logged %q", all)
 	check.Equal(t, strayed.Load(), 0, "sent elsewhere")
 }
