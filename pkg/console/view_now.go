@@ -36,5 +36,5 @@ func (c *Console) now(r *http.Request) (page, error) {
 
 // output is what a command that runs has printed so far.
 func (c *Console) output(r *http.Request, p *place) (page, error) {
-	return page{Template: "output", Part: true, Place: p, Data: p.Output(r.PathValue("id"), "")}, nil
+	return page{Template: "output", Part: true, Place: p, Data: p.Output(r.PathValue("id"), r.FormValue("principal"))}, nil
 }

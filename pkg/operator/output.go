@@ -8,8 +8,8 @@ import (
 // maxTail bounds the output that Output gives, in bytes.
 const maxTail = 16 << 10
 
-// Output is the end of what a command of a principal has printed so far, by the id of its output; of one that is not known, ""
-// finds the operator's and what was not made over HTTP. It is "" where nothing is kept.
+// Output is the end of what a command of a principal has printed so far, by the id of its output. It is "" where nothing is
+// kept.
 func (w *Workspace) Output(id, principal string) string {
 	kept := command.NewArtifacts(w.Root, server.OutputDir, 0)
 	for _, owner := range []string{"", server.OperatorPrincipal, principal} {

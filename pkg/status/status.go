@@ -77,6 +77,8 @@ type Running struct {
 	What     string    `json:"what"` // the command without what looks like a secret, or the files
 	Began    time.Time `json:"began"`
 	Artifact string    `json:"artifact,omitempty"` // the id of a command's output
+	// Principal is who made the call.
+	Principal string `json:"principal,omitempty"`
 }
 
 // Waiting is a request to the operator.
@@ -180,7 +182,7 @@ func running(e journal.Entry) Running {
 	r := Running{Began: e.Began}
 	if draft, err := ledger.ParseDraft(e.Lines); err == nil {
 		rec := draft.Record()
-		r.Tool, r.IntentID, r.Session, r.What = rec.Call, rec.IntentID, rec.Session, subject(rec)
+		r.Tool, r.IntentID, r.Session, r.Principal, r.What = rec.Call, rec.IntentID, rec.Session, rec.Principal, subject(rec)
 		if rec.Command != nil {
 			r.Artifact = rec.Command.Artifact
 		}
