@@ -31,9 +31,9 @@ func TestMain(m *testing.M) {
 		os.Exit(serveExampleStdio())
 	}
 	check.Waiting()
-	check.OneByOne("AnOrdinaryDay AnswersStaySmall ApprovalsUnderAttack BuildsThatWriteCaches ClientsWithoutForms Demo Descriptors EveryAskable ForkBomb " +
-		"Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OutputInBoundedMemory RealWorkOnLayers RenameModule " +
-		"ServerKilledAfterTheAnswer TrustedGit Undo")
+	check.OneByOne("AnAgentsBrowser AnotherPortsPage AnOrdinaryDay AnswersStaySmall ApprovalsUnderAttack AppsInABrowser BuildsThatWriteCaches ClientsWithoutForms " +
+		"Demo Descriptors EveryAskable ForkBomb Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OAuth " +
+		"OutputInBoundedMemory RealWorkOnLayers RenameModule ServerKilledAfterTheAnswer TheBrowserKeeps TrustedGit Undo")
 	os.Exit(run(m))
 }
 

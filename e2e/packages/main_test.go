@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	program, packed = filepath.Join(dir, "orchestra-mcp"), filepath.Join(dir, "packed")
 	for _, command := range [][]string{
-		{"go", "build", "-ldflags=-w", "-o", program, "./cmd/orchestra-mcp"},
+		{"go", "build", "-ldflags=-s -w", "-o", program, "./cmd/orchestra-mcp"},
 		{"go", "run", "./packaging", "-binary", program, "-image=false", "-out", packed},
 	} {
 		cmd := exec.Command(command[0], command[1:]...)
