@@ -35,10 +35,41 @@ func environment(pid int) ([]byte, error) {
 	return content[:min(size, uintptr(len(content)))], nil
 }
 
-// daemons are those that start programs for whoever asks them. Launch Services and Apple events are not tried: where they
-// answered, something would open on the screen.
+// otherRoots are directories in which the whole tree stands once more: what is no part of the system itself does here.
+func otherRoots() []string { return []string{"/System/Volumes/Data"} }
+
+// byNumber is the name that volfs has for a file, "" where it cannot be known.
+func byNumber(path string) string {
+	var stat syscall.Stat_t
+	if syscall.Lstat(path, &stat) != nil {
+		return ""
+	}
+	return fmt.Sprintf("/.vol/%d/%d", stat.Dev, stat.Ino)
+}
+
+// clones are copies for which nobody has to read.
+func clones() []Probe {
+	return []Probe{
+		mustNot("read a hidden file by a clone", func(w *World) error {
+			return errors.Join(unix.Clonefile(w.In("secret.env"), w.In("src/clone"), 0), read(w.In("src/clone"), secret))
+		}),
+		mustNot("read in a hidden directory by a clone", func(w *World) error {
+			return errors.Join(unix.Clonefile(w.In("private"), w.In("src/clones"), 0), read(w.In("src/clones/key"), secret))
+		}),
+	}
+}
+
+// daemons are those that start programs for whoever asks them, or write files. Launch Services and Apple events are not tried:
+// where they answered, something would open on the screen.
 func daemons() []Probe {
 	return []Probe{
+		mustNot("have the daemon of preferences write", func(w *World) error {
+			file := filepath.Join(w.Out, "written.plist")
+			if out, err := exec.Command("/usr/bin/defaults", "write", file, "key", "value").CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %.200s", err, out)
+			}
+			return appears(file)
+		}),
 		mustNot("have launchd run a program", func(w *World) error {
 			launchctl := func(arguments ...string) error {
 				out, err := exec.Command("/bin/launchctl", arguments...).CombinedOutput()
@@ -52,13 +83,18 @@ func daemons() []Probe {
 			}
 			defer launchctl("remove", job())
 			// What it answers to a job that it does not take is nowhere written, so what counts is whether the program has run.
-			for range 100 {
-				if _, err := os.Lstat(filepath.Join(w.Out, "launched")); err == nil {
-					return nil
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			return errors.New("it started nothing")
+			return appears(filepath.Join(w.Out, "launched"))
 		}),
 	}
+}
+
+// appears waits for a file, and is an error where none comes.
+func appears(path string) error {
+	for range 100 {
+		if _, err := os.Lstat(path); err == nil {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("nothing came of it")
 }

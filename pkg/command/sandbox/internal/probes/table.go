@@ -33,6 +33,8 @@ func Table(w *World) []Probe {
 	all = append(all, files()...)
 	all = append(all, moves()...)
 	all = append(all, reads()...)
+	all = append(all, otherNames(w)...)
+	all = append(all, clones()...)
 	all = append(all, others()...)
 	if w.Folds {
 		all = append(all, foldings()...)
@@ -83,7 +85,10 @@ func allowed() []Probe {
 }
 
 func network(allowed bool) []Probe {
-	all := []Probe{{"connect by TCP", allowed, func(w *World) error { return connect("tcp", w.TCP) }}}
+	all := []Probe{
+		{"connect by TCP", allowed, func(w *World) error { return connect("tcp", w.TCP) }},
+		{"get an answer by UDP", allowed, func(w *World) error { return answered(w.UDP) }},
+	}
 	if allowed { // else it may listen where nobody reaches it
 		all = append(all, must("listen by TCP", func(*World) error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,6 +179,24 @@ func reads() []Probe {
 	}
 }
 
+// otherNames are names that the system has for what has a usual one.
+func otherNames(w *World) (all []Probe) {
+	if w.KeyByNumber != "" {
+		all = append(all,
+			mustNot("read a hidden file by its number", func(w *World) error { return read(w.KeyByNumber, secret) }),
+			mustNot("change a closed file by its number", func(w *World) error { return write(w.ConfigByNumber, "x") }),
+		)
+	}
+	for _, root := range otherRoots() {
+		all = append(all,
+			mustNot("read a hidden file below "+root, func(w *World) error { return read(root+w.In("private/key"), secret) }),
+			mustNot("change a closed file below "+root, func(w *World) error { return write(root+w.In(".git/config"), "x") }),
+			mustNot("make what must not be below "+root, func(w *World) error { return write(root+w.In(".mcp.json"), "x") }),
+		)
+	}
+	return all
+}
+
 // others are other processes.
 func others() []Probe {
 	all := []Probe{
@@ -242,6 +265,24 @@ func connect(network, address string) error {
 		return err
 	}
 	return c.Close()
+}
+
+// answered sends a datagram, and waits for what comes back.
+func answered(address string) error {
+	c, err := net.DialTimeout("udp", address, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return errors.Join(c.SetDeadline(time.Now().Add(5*time.Second)), exchanged(c))
+}
+
+func exchanged(c net.Conn) error {
+	if _, err := c.Write([]byte("x")); err != nil {
+		return err
+	}
+	_, err := c.Read(make([]byte, 1))
+	return err
 }
 
 // job is how the jobs of probes are called that a daemon was asked to run.

@@ -25,8 +25,10 @@ type World struct {
 	Network bool
 	// Folds: the file system takes names in another letter case for the same.
 	Folds bool
-	// TCP is an address, Unix a socket, on which somebody outside listens.
-	TCP, Unix string
+	// KeyByNumber and ConfigByNumber are other names of a hidden file and a closed one, "" where the system has none.
+	KeyByNumber, ConfigByNumber string
+	// TCP and UDP are addresses, Unix a socket, on which somebody outside listens. What comes by UDP is sent back.
+	TCP, UDP, Unix string
 	// Victim is a process outside, which has Mark in its environment.
 	Victim int
 	// Only are the probes to run; none is all.
@@ -73,6 +75,7 @@ func Make(base string) (World, error) {
 	}
 	_, err := os.Lstat(w.In(".ORCHESTRATION"))
 	w.Folds = err == nil
+	w.KeyByNumber, w.ConfigByNumber = byNumber(w.In("private/key")), byNumber(w.In(".git/config"))
 	return w, nil
 }
 
@@ -118,16 +121,35 @@ func (w *World) Listen() (close func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.TCP, w.Unix = tcp.Addr().String(), filepath.Join(w.Out, "s")
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		tcp.Close()
+		return nil, err
+	}
+	w.TCP, w.UDP, w.Unix = tcp.Addr().String(), udp.LocalAddr().String(), filepath.Join(w.Out, "s")
 	unix, err := net.Listen("unix", w.Unix)
 	if err != nil {
 		tcp.Close()
+		udp.Close()
 		return nil, fmt.Errorf("%w (is the path of the temporary directory too long for a socket?)", err)
 	}
+	go echo(udp)
 	return func() {
 		tcp.Close()
+		udp.Close()
 		unix.Close()
 	}, nil
+}
+
+// echo sends back what comes, until c is closed.
+func echo(c net.PacketConn) {
+	for b := make([]byte, 1); ; {
+		n, from, err := c.ReadFrom(b)
+		if err != nil {
+			return
+		}
+		_, _ = c.WriteTo(b[:n], from)
+	}
 }
 
 // State is everything that the command cannot change: paths with what is there.
