@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -154,6 +155,19 @@ func TestRefusalsNameWhatIsOffered(t *testing.T) {
 			check.That(t, slices.Contains(c.offered, spec.Name) || !regexp.MustCompile(`(^|[\s(])`+spec.Name+`\b`).MatchString(suggestion), "%s: it names %s: %s", name, spec.Name, r.Text)
 		}
 	}
+}
+
+// Where commands can be left running but no tool ends one, a session that has too many is told what it can do.
+func TestTooManyCommandsOfCore(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t), offering(settings.CoreTools)).connect()
+	s := b.Selects("INT-001")
+	call := args{"session": s, "command": "sleep 600", "background": true}
+	for range command.MaxOwnJobs {
+		b.OK("execute_command", call)
+	}
+	r := b.Refused("BUSY", "execute_command", call)
+	check.That(t, strings.HasPrefix(r.Str("suggestion"), "Wait until one ends") && !strings.Contains(r.Text, "stop_command"), "%s", r.Text)
 }
 
 // A name that there is not stops the start.

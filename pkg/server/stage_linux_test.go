@@ -47,6 +47,8 @@ func (b *bench) layers() (ids []string) {
 func (b *bench) stages(s, line string) (id string, r reply) {
 	b.t.Helper()
 	r = b.OK("execute_command", args{"session": s, "command": line, "staged": true})
+	first, _, _ := strings.Cut(r.Text, "\n")
+	check.Equal(b.t, first, "exit code: 0 (nothing of it is in the workspace)")
 	return r.Str("staged_id"), r
 }
 

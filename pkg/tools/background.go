@@ -114,7 +114,7 @@ func (c *commandCall) over() func() error {
 func jobProblem(err error) error {
 	if errors.Is(err, command.ErrTooManyJobs) {
 		return refusal.Newf(refusal.Busy, "At most %d commands of a session run in the background, and %d in all. Nothing was started.", command.MaxOwnJobs, command.MaxJobs).
-			Suggest("End one with stop_command (list_commands shows them), then send the call again.")
+			Suggest("Wait until one ends, or end one with stop_command (list_commands shows them); then send the call again.")
 	}
 	return refusal.Newf(refusal.Cancelled, "The server is ending (%v); the command was not started.", err)
 }

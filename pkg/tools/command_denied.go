@@ -217,7 +217,7 @@ func (l *denials) write(at string) denial {
 	switch {
 	case d.Reason == "":
 		d.Reason = "the intent owns it, and the sandbox could not open it to a command (the notes say why, where there are any)"
-		d.Next = "Write it with a file tool (write_to_file, apply_diff)."
+		d.Next = "Write it with a file tool (write_to_file, edit_file)."
 	case strings.Contains("/"+rel+"/", "/.git/"):
 		d.Next = "Of .git a line with a git command in it can write all but hooks and configuration, if commands.git allows it; ask the user for anything else."
 	case protection >= workspace.ProtectNever, blocked, secret:

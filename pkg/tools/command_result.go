@@ -81,6 +81,9 @@ func (c *commandCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if r.Cancelled {
 		b.WriteString(" (cancelled)")
 	}
+	if result.StagedID != "" { // here too, for whoever is shown the first lines alone
+		b.WriteString(" (nothing of it is in the workspace)")
+	}
 	fmt.Fprintf(&b, "\n[%d ms, sandbox: %s%s, record: %s]\n", result.DurationMS, heldText(result.Sandbox), directText(result.Direct), cmp.Or(result.ChangeRecordID, result.RecordID))
 	b.WriteString(r.Output)
 	if r.Truncated && r.ArtifactID != "" {

@@ -30,7 +30,7 @@ type commandArgs struct {
 	Cwd        string `json:"cwd,omitempty" is:"path"`
 	Timeout    int    `json:"timeout,omitempty" min:"1" doc:"Seconds, at most {timeout}."`
 	Background bool   `json:"background,omitempty"`
-	Staged     bool   `json:"staged,omitempty" doc:"Only show the diff, for commit_staged."`
+	Staged     bool   `json:"staged,omitempty" doc:"It runs; its changes wait for commit_staged."`
 }
 
 const (

@@ -15,7 +15,7 @@ type lessonArgs struct {
 	IntentID string `json:"intent_id,omitempty" is:"word"`
 	Kind     string `json:"kind,omitempty" enum:"lesson,decision,constraint"`
 	Path     string `json:"path,omitempty" alias:"file_path" is:"path" doc:"A file, or a directory."`
-	Text     string `json:"text,omitempty" is:"pattern" doc:"Words that each has."`
+	Text     string `json:"text,omitempty" is:"pattern" doc:"Words, all of which occur."`
 }
 
 const maxLessons = 50

@@ -14,7 +14,7 @@ import (
 
 type outputArgs struct {
 	sessionArg
-	ArtifactID string `json:"artifact_id" is:"name" `
+	ArtifactID string `json:"artifact_id" is:"name"`
 	Search     string `json:"search,omitempty" is:"pattern" doc:"RE2."`
 	Offset     int    `json:"offset,omitempty" min:"1" doc:"From 1."`
 	Limit      int    `json:"limit,omitempty" min:"1" doc:"Lines; with byte_offset, bytes."`

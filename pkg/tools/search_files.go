@@ -27,8 +27,7 @@ const (
 
 type searchArgs struct {
 	sessionArg
-	Path string `json:"path,omitempty" alias:"file_path" is:"path"`
-
+	Path        string `json:"path,omitempty" alias:"file_path" is:"path" doc:"A directory."`
 	Regex       string `json:"regex" is:"pattern" doc:"(?i) ignores case."`
 	FilePattern string `json:"file_pattern,omitempty" is:"pattern" doc:"A glob, as *.ts or src/**/*.go."`
 }

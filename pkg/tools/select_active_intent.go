@@ -19,7 +19,7 @@ type selectArgs struct {
 	sessionArg
 	IntentID      string `json:"intent_id" is:"name"`
 	MutationClass string `json:"mutation_class,omitempty" enum:"AST_REFACTOR,INTENT_EVOLUTION" doc:"Of later calls. AST_REFACTOR: the code does the same."`
-	Join          string `json:"join,omitempty" is:"word" doc:"A code of a refusal."`
+	Join          string `json:"join,omitempty" is:"word" doc:"Only a code that a refusal gives for it."`
 	Model         string `json:"model,omitempty" is:"word" doc:"Yours."`
 }
 

@@ -51,7 +51,7 @@ func (r *Profile) CloseShared(names []Name, more []string) {
 	}
 	r.reopenPlaces(slices.Concat(shut, dirs))
 	r.warn("%s: other names of the same files (hard links) are out of the scope, or outside of the workspace, and would change with them, so the command cannot "+
-		"write there. write_to_file, apply_diff and edit_file can: they give a file a content of its own. The operator can open a place with commands.writable.",
+		"write there. write_to_file and edit_file can: they give a file a content of its own. The operator can open a place with commands.writable.",
 		closedText(len(shut), files, append(wide, dirs...)))
 }
 

@@ -93,7 +93,9 @@ func TestNamesElsewhere(t *testing.T) {
 					t.Errorf("%s cannot be written: %v, frozen %v", name, r.Sandbox.Writable, r.Sandbox.Frozen)
 				}
 			}
-			told := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "hard links") })
+			told := slices.ContainsFunc(r.Warnings, func(w string) bool {
+				return strings.Contains(w, "hard links") && strings.Contains(w, "write_to_file and edit_file")
+			})
 			closes := len(c.want) > 0 && c.name != "two out of scope"
 			check.Equal(t, told, closes, "%v", r.Warnings)
 			check.That(t, len(r.Sandbox.Frozen) <= 300, "%d masks", len(r.Sandbox.Frozen))
