@@ -24,14 +24,14 @@ func offering(names ...string) func(*server.Options) {
 	return func(o *server.Options) { o.Settings.Tools.Enabled = names }
 }
 
-// listed is the result of tools/list as it is sent.
-func listed(t *testing.T, era string, names ...string) json.RawMessage {
+// listed is the result of tools/list as it is sent to a client with some capabilities.
+func listed(t *testing.T, era, capabilities string, names ...string) json.RawMessage {
 	t.Helper()
 	lines := map[string]string{
-		legacy: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacy + `","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
+		legacy: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacy + `","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n",
 		modern: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern +
-			`","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n",
+			`","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}}` + "\n",
 	}
 	var out bytes.Buffer
 	check.OK(t, start(t, newWorkspace(t), offering(names...)).server.ServeStdio(t.Context(), strings.NewReader(lines[era]), &out))
@@ -41,12 +41,16 @@ func listed(t *testing.T, era string, names ...string) json.RawMessage {
 	return answer.Result
 }
 
-// Agents pay for every character of the list, in each session: SPEC 16 bounds it.
+// Agents pay for every character of the list, in each session: SPEC 16 bounds it. What a client that shows apps is told beside
+// is for that client.
 func TestToolListIsWithinItsBudget(t *testing.T) {
 	t.Parallel()
+	const apps = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
 	for _, era := range []string{legacy, modern} {
+		whole := utf8.RuneCount(listed(t, era, apps, settings.FullTools))
+		check.That(t, whole <= 24_000, "tools/list has %d characters for a client that shows apps, more than 24000", whole)
 		for preset, bound := range map[string]int{settings.FullTools: 24_000, settings.CoreTools: 12_000} {
-			list := listed(t, era, preset)
+			list := listed(t, era, "{}", preset)
 			var tools struct{ Tools []map[string]json.RawMessage }
 			check.OK(t, json.Unmarshal(list, &tools))
 			inputs := 0
