@@ -4,9 +4,11 @@
 //
 // Everything is denied that no line allows. What may be written is one allow for each directory, with the exceptions inside of it,
 // so no order of rules decides it. Reading is the one allow that a deny follows, of the very same operation: the last that matches
-// decides then, and a rule for a narrower operation would not count against it. There is no rule for hard links and clones
-// (file-link, file-clone), for Apple events, for jobs of launchd, for opening by Launch Services, for the keychain or for
-// pseudo-terminals, so there are none of these.
+// decides then, and a rule for a narrower operation would not count against it. There is no rule for Apple events, for jobs of
+// launchd, for opening by Launch Services, for mounts, for the keychain or for pseudo-terminals, so there are none of these.
+//
+// Version 1 of the language allows some operations whatever the default is, hard links and clones (file-link, file-clone) and looks
+// at other processes (process-info*) among them. These are denied by name: what denies a wider operation does not reach them.
 //
 // # Names
 //

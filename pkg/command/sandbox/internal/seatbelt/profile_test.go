@@ -79,7 +79,10 @@ func TestOrdinary(t *testing.T) {
 	} {
 		check.That(t, p.Allows("file-read-data", path) == is && p.Allows("file-read-metadata", path) == is, "reading %s: want %v", path, is)
 	}
-	for _, never := range []string{"file-link", "file-clone", "appleevent-send", "lsopen", "job-creation", "mach-register", "mach-priv-task-port", "pseudo-tty",
+	for _, allowedElse := range []string{"file-link", "file-clone", "process-info-pidinfo"} {
+		check.That(t, !p.Allows(allowedElse, "/Users/ann/ws/new"), "%s is not denied, which version 1 allows", allowedElse)
+	}
+	for _, never := range []string{"appleevent-send", "lsopen", "job-creation", "mach-register", "mach-priv-task-port", "pseudo-tty",
 		"system-privilege", "file-mount", "forbidden-exec-sugid", "nvram-set", "user-preference-write", "iokit-open", "process-exec-setuid"} {
 		check.That(t, !p.Mentions(never), "%s is in a rule", never)
 	}

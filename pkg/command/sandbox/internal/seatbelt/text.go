@@ -1,9 +1,11 @@
 package seatbelt
 
 // base is what every command may do besides reading and writing files: start programs, ask and signal its own, and look up users, the
-// log and notifications. Of the kernel's variables it reads none with which it could see the arguments and environments of others.
+// log and notifications. Of the kernel's variables it reads none with which it could see the arguments and environments of others: it could by either
+// of sysctl-read and process-info*.
 const base = `(version 1)
 (deny default)
+(deny file-clone file-link process-info*)
 (allow process-exec)
 (allow process-fork)
 (allow process-info* (target same-sandbox))
