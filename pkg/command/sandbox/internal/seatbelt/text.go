@@ -1,8 +1,8 @@
 package seatbelt
 
 // base is what every command may do besides reading and writing files: start programs, ask and signal its own, and look up users, the
-// log and notifications. Of the kernel's variables it reads none with which it could see the arguments and environments of others: it could by either
-// of sysctl-read and process-info*.
+// log and notifications. Of the kernel's variables it reads none with which it could see the arguments and environments of others,
+// for which each of sysctl-read and process-info* is enough.
 const base = `(version 1)
 (deny default)
 (deny file-clone file-link process-info*)
