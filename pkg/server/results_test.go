@@ -29,6 +29,15 @@ func structured(t *testing.T, r reply) int {
 	return len(raw)
 }
 
+// Who is shown the first lines alone learns the session, however long the intent's name is.
+func TestShortTextHasTheSession(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t)
+	check.Write(t, dir, ".orchestration/active_intents.yaml", "active_intents:\n  - id: INT-001\n    name: "+strings.Repeat("long ", 60)+"\n    owned_scope: [\"src/**\"]\n")
+	r := start(t, dir, shortTexts).connect().OK("select_active_intent", args{"intent_id": "INT-001"})
+	check.That(t, strings.Contains(r.Text, r.Str("session")) && strings.Contains(r.Text, "in structuredContent"), "%s", r.Text)
+}
+
 // A client that shows its model only structuredContent shows it line numbers and
 // images; one that shows both pays once if the settings say so.
 func TestStructuredContentStandsAlone(t *testing.T) {

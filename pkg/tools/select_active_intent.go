@@ -131,7 +131,7 @@ func expired() *refusal.Refusal {
 func (n *Intents) selected(ctx context.Context, set *intent.Set, in *intent.Intent, s *session.Session, handle string) *reply {
 	view := n.view(ctx, set, in, s, handle)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Selected %s (%s). Pass session: %q on each call; it lives %s unused.\n\n%s", in.ID, printable.Clip(in.Name, 200), handle, n.Sessions.Lifetime, view.Context)
+	fmt.Fprintf(&b, "Selected %s. Pass session: %q on each call; it lives %s unused.\nIts name: %s\n\n%s", in.ID, handle, n.Sessions.Lifetime, printable.Clip(in.Name, 200), view.Context)
 	return &reply{hooks.Outcome{Record: selection(in, view.MutationClass)}, b.String(), view}
 }
 
