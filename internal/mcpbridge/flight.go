@@ -78,7 +78,7 @@ func (f *flight) arrive() (failure *rpcError) {
 	call.Progress, call.Fragile, call.Ask = f.progress.report, f.fragile, f.put
 	call.Behind = func(wait func()) { f.held.parked(f.ctx, wait) }
 	call.Aside = func(wait func()) error { return f.held.aside(f.ctx, wait) }
-	if f.asks && f.caller.CanElicit && !f.caller.Modern { // whose questions are results
+	if f.asks && !f.unasked && f.caller.CanElicit && !f.caller.Modern { // whose questions are results
 		call.Elicit = f.elicit
 	}
 	if f.run = f.incoming.Arrive(call); f.run == nil {

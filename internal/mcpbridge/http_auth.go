@@ -66,9 +66,8 @@ func (p *Protected) serves(path string) bool {
 
 // serveMetadata answers who has no token yet.
 func (h *HTTPHandler) serveMetadata(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Connection", "close")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		methodNotAllowed(w, "GET, HEAD")
+	h.giveUp(w)
+	if !onlyGET(w, r) {
 		return
 	}
 	p := h.options.Protected
@@ -118,7 +117,7 @@ func (h *HTTPHandler) deny(w http.ResponseWriter, d *Denial) {
 	}
 	add("scope", d.Scope)
 	add("error", d.Code)
-	text := "unauthorized: send Authorization: Bearer with the token that the server shows at its start"
+	text := "unauthorized: send Authorization: Bearer with the token that the server shows at its start, or with one of auth.tokens or auth.issuer"
 	if d.Code != "" {
 		add("error_description", d.Text)
 		text = strings.ToLower(http.StatusText(d.Status)) + ": " + d.Text

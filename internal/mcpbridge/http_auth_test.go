@@ -51,6 +51,7 @@ func TestChallenges(t *testing.T) {
 		w := startWeb(t, newHandler(t), mcpbridge.HTTPOptions{Authenticate: by(denials), Protected: c.protected})
 		got := w.do(w.request(listTools, modern("tools/list", ""), as(c.token)))
 		check.That(t, got.status == c.status && got.header.Get("WWW-Authenticate") == c.challenge, "%q: %d %s", c.token, got.status, got.header.Get("WWW-Authenticate"))
+		check.That(t, c.token != "" || strings.Contains(got.body, "auth.tokens"), "what to send is not said: %s", got.body)
 		check.That(t, (got.header.Get("Retry-After") != "") == (c.status == 503), "%q: Retry-After %q", c.token, got.header.Get("Retry-After"))
 	}
 	// An error that says nothing, and a principal without a name, are no token.
@@ -153,6 +154,25 @@ func TestTheUnaskedDoNotAnswer(t *testing.T) {
 			check.Equal(t, d.next().text(t), "decline", "the answer of one that answers nothing counted")
 		})
 	}
+}
+
+// A question that nobody may answer is not put: the call would wait for it, or take an answer from who may not give one.
+func TestTheUnaskedAreNotAsked(t *testing.T) {
+	const cannot = "error: the client cannot ask its user, error: the client cannot ask its user"
+	h := newHandler(t)
+	h.tools["wait"] = func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		check.That(t, call.Elicit == nil, "a form could be put")
+		return asksTwice(ctx, call)
+	}
+	w := startWeb(t, h, mcpbridge.HTTPOptions{SSE: true, Authenticate: by(nil)})
+	for name, over := range map[string]func(testing.TB, web, string) duplex{"streamable HTTP": overHTTP, "SSE": overSSE} {
+		d := over(t, w, "unasked")
+		d.send(callLine(1, "wait", "{}"))
+		check.Equal(t, d.next().text(t), cannot, name)
+	}
+	answers := resumed("", `"name":{"action":"decline"},"colour":{"action":"decline"}`)
+	got := w.do(w.request(modernCall(1, forms, answers), modern("tools/call", "wait"), as("unasked"))).messages(t)[0]
+	check.Equal(t, got.text(t), cannot, "2026-07-28")
 }
 
 // Who has a command that runs makes no room, and who makes room loses its sessions.

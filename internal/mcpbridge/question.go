@@ -29,7 +29,8 @@ type Reply struct {
 }
 
 var (
-	// ErrCannotAsk is what [Call.Ask] returns where the client has not declared that it shows forms, or cannot be reached.
+	// ErrCannotAsk is what [Call.Ask] returns where the client has not declared that it shows forms, cannot be reached, or
+	// answers nothing ([Identity.Unasked]).
 	ErrCannotAsk = errors.New("the client cannot ask its user")
 	// ErrUnanswered is what [Call.Ask] returns where the answer comes with the call's repetition.
 	ErrUnanswered = errors.New("the answer comes when the call is made again")
@@ -120,6 +121,8 @@ func (f *flight) put(ctx context.Context, key string, q Question) (Reply, error)
 	switch {
 	case err != nil:
 		return Reply{}, err
+	case f.unasked:
+		return Reply{}, ErrCannotAsk
 	case f.caller.Modern:
 		return f.later(key, q, form)
 	case !f.asks || !f.caller.CanElicit:

@@ -14,6 +14,8 @@ type request struct {
 	asked  members         // the params as they came
 	params json.RawMessage // what the method takes of them
 	call   *Call           // for tools/call, and its arguments taken apart
+	// unasked: its sender answers no question ([Identity.Unasked]), so that none is put.
+	unasked bool
 
 	incoming Incoming
 }
@@ -47,7 +49,7 @@ func (s *Server) admit(m message, declared meta, from *peer, who Identity) (*req
 	if !served {
 		return nil, errorf(codeMethodNotFound, "method %.100q is not served here", m.method)
 	}
-	r := &request{id: m.id, method: m.method, token: declared.progressToken, asked: m.params, params: m.params.only(names)}
+	r := &request{id: m.id, method: m.method, token: declared.progressToken, asked: m.params, params: m.params.only(names), unasked: who.Unasked}
 	if declared.modern {
 		r.caller = Caller{Modern: true, Client: declared.client, CanElicit: declared.canElicit, ShowsApps: declared.showsApps, ProtocolVersion: declared.version}
 	} else {

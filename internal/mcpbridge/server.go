@@ -209,7 +209,8 @@ type Call struct {
 	Progress func(message string, done, total float64)
 	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the call,
 	// leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call runs: it
-	// has not declared that it shows forms, or its revision has no such request. One call asks one question at a time.
+	// has not declared that it shows forms, its sender answers nothing ([Identity.Unasked]), or its revision has no such
+	// request. One call asks one question at a time.
 	//
 	// While it waits, the call's place is free for others; it comes back when there is one. An error means that there
 	// is no answer, and what to make of it: ErrBadAnswer, ErrTooManyQuestions, ErrCannotAnswer, or that of a context.

@@ -58,7 +58,8 @@ var (
 //
 // A client of 2026-07-28 is asked by the call's result, and makes the call again with the answers: the handler runs from its
 // beginning each time, and Ask returns those that are there already. So that nothing is done twice, this is for tools of
-// class hooks.Safe; in others, and where the client has not declared that it shows forms, it is ErrCannotAsk.
+// class hooks.Safe; in others, where the client has not declared that it shows forms, and where its role answers nothing
+// (auth.Role.Answers), it is ErrCannotAsk.
 func (c *Client) Ask(ctx context.Context, key string, q Question) (Reply, error) {
 	if c.call.Ask == nil || c.call.Caller.Modern && c.class != hooks.Safe {
 		return Reply{}, ErrCannotAsk
