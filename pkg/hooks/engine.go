@@ -61,6 +61,9 @@ type Options struct {
 	Limits *mutation.Limits
 }
 
+// StepRole names what refuses for the role of the caller, before the gate.
+const StepRole = "role"
+
 // Step is a pre-hook with the stage at which it stands.
 type Step struct {
 	Stage Stage
@@ -175,9 +178,9 @@ func (e *Engine) Run(ctx context.Context, tool Tool, req Request) Result {
 
 func (e *Engine) run(ctx context.Context, tool Tool, call *Call, req Request) (_ Result, err error) {
 	defer e.survive(call, &err)
-	if spec := tool.Spec(); !req.Caller.Role.Changes() && !(call.Class == Safe && spec.ReadOnly) {
-		return Result{}, &hookRefusal{"role", refusal.Newf(refusal.RoleForbidden,
-			"%s can change something, and a caller with the role %s may only read. Nothing was run.", spec.Name, req.Caller.Role).With("role", string(req.Caller.Role))}
+	if !req.Caller.Role.Changes() && !(call.Class == Safe && tool.Spec().ReadOnly) {
+		return Result{}, &hookRefusal{StepRole, refusal.Newf(refusal.RoleForbidden,
+			"%s can change something, and a caller with the role %s may only read. Nothing was run.", call.Tool, req.Caller.Role).With("role", string(req.Caller.Role))}
 	}
 	decoded, err := tool.Decode(req.Arguments)
 	if err != nil {

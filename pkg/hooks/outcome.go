@@ -179,6 +179,8 @@ type Result struct {
 	Refusal *refusal.Refusal
 	// InLine asks the client's user in place of all of the above.
 	InLine *InLine
+	// Unanswered: the tool has asked the client's user, and is to be called again with the answer.
+	Unanswered bool
 
 	encoded bool
 }

@@ -84,8 +84,7 @@ func (s *Server) AddHandler(h Handler) error {
 		Run: func(ctx context.Context, arguments json.RawMessage) (hooks.Result, error) {
 			answer, err := mcpbridge.CallForeign(ctx, h.Handle, definition.Name, arguments)
 			if errors.Is(err, ErrUnanswered) {
-				ClientOf(ctx).unanswered = true
-				return hooks.Result{Text: err.Error()}, nil
+				return hooks.Result{Text: err.Error(), Unanswered: true}, nil
 			}
 			if err != nil {
 				return hooks.Result{}, err

@@ -9,10 +9,9 @@ import (
 
 // Client is who made the call that a tool runs for.
 type Client struct {
-	call       mcpbridge.Call
-	class      hooks.Class
-	leave      func() // the order of the session
-	unanswered bool
+	call  mcpbridge.Call
+	class hooks.Class
+	leave func() // the order of the session
 }
 
 type clientKey struct{}

@@ -68,7 +68,7 @@ func outcomeOf(r hooks.Result) string {
 		return outcomeRefused
 	case r.IsError:
 		return outcomeFailed
-	case r.InLine != nil:
+	case r.InLine != nil || r.Unanswered:
 		return outcomeAsked
 	}
 	return outcomeDone

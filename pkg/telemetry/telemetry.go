@@ -16,6 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
 )
 
@@ -70,7 +71,7 @@ const maxSeries = 2000
 
 // Start begins to watch. An endpoint or headers that cannot be used are an error.
 func Start(o Options) (*Telemetry, error) {
-	t := &Telemetry{options: o, tools: setOf(o.Tools), steps: map[string]bool{}}
+	t := &Telemetry{options: o, tools: setOf(o.Tools), steps: map[string]bool{hooks.StepRole: true}}
 	for _, s := range gate.Steps() {
 		t.steps[s.Name] = true
 	}

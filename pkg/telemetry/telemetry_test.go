@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/telemetry"
 )
 
@@ -92,6 +93,40 @@ func calls(ctx context.Context, t *telemetry.Telemetry, paths ...string) {
 	_, w := t.Begin(t.Arrived(ctx, telemetry.Incoming{}), call, nil)
 	w.Enter(hooks.PartTargets)
 	w.End(hooks.Result{}, "")
+}
+
+// How a call ended, and what refused it, is told by words of ours where they are ours.
+func TestEndsOfCalls(t *testing.T) {
+	t.Parallel()
+	a := newAnswering(t, status(200))
+	sends, _ := started(t, a.URL+"/otlp")
+	ends := []struct {
+		result hooks.Result
+		hook   string
+		want   string
+	}{
+		{hooks.Result{}, "", "done "},
+		{hooks.Result{IsError: true}, "", "failed "},
+		{hooks.Result{InLine: &hooks.InLine{}}, "", "asked "},
+		{hooks.Result{Unanswered: true}, "", "asked "},
+		{hooks.Result{IsError: true, Refusal: refusal.New(refusal.RoleForbidden, "no")}, hooks.StepRole, "refused role"},
+		{hooks.Result{IsError: true, Refusal: refusal.New(refusal.RuleViolation, "no")}, "rules/mine", "refused rules"},
+		{hooks.Result{IsError: true, Refusal: refusal.New("mine", "no")}, "mine", "refused _OTHER"},
+	}
+	for _, end := range ends {
+		_, w := sends.Begin(t.Context(), &hooks.Call{Tool: "probe"}, nil)
+		w.End(end.result, end.hook)
+	}
+	check.OK(t, sends.Shutdown(t.Context()))
+	spans := a.got[0].ResourceSpans[0].ScopeSpans[0].Spans
+	check.Must(t, len(spans) == len(ends), "%d spans", len(spans))
+	for i, end := range ends {
+		found := map[string]string{}
+		for _, kv := range spans[i].Attributes {
+			found[kv.Key] = kv.Value.GetStringValue()
+		}
+		check.Equal(t, found["orchestra.outcome"]+" "+found["orchestra.refused_by"], end.want)
+	}
 }
 
 // Names of files that are no text, and long ones, and many, keep nothing else from being sent.
