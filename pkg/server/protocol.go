@@ -121,10 +121,10 @@ func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 }
 
 // shortText gives the first lines of a large text of which structuredContent has the whole. A refusal stays the same object in
-// both (SPEC 7).
+// both (SPEC 7), and of a handler of others nobody knows that its two forms say the same.
 func shortText(r hooks.Result) string {
 	const small, shown = 400, 250
-	if r.IsError || len(r.Text) <= small || len(r.Structured) == 0 {
+	if r.IsError || len(r.Text) <= small || !r.Encoded() {
 		return r.Text
 	}
 	head := strings.ToValidUTF8(r.Text[:shown], "")

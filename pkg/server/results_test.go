@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/advicetest"
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
 	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
@@ -81,6 +84,22 @@ func TestStructuredContentStandsAlone(t *testing.T) {
 			refused.Twice()
 		})
 	}
+}
+
+// What a handler of others says in words need not be in its structured content, so it is not cut.
+func TestWordsOfOthersAreNotCut(t *testing.T) {
+	t.Parallel()
+	b := start(t, newWorkspace(t), shortTexts)
+	words := strings.Repeat("in words alone\n", 100)
+	check.OK(t, b.server.AddHandler(server.Handler{Tool: foreign("tell", "{}"), Class: hooks.Safe,
+		Handle: func(context.Context, mcpbridge.ForeignRequest) (*mcpbridge.ForeignResult, error) {
+			result := new(mcpbridge.ForeignResult)
+			encoded, err := json.Marshal(args{"content": []args{{"type": "text", "text": words}}, "structuredContent": args{"n": 1}})
+			return result, errors.Join(err, json.Unmarshal(encoded, result))
+		},
+	}))
+	b.connect()
+	check.Equal(t, b.OK("tell", args{"session": b.Selects("INT-001")}).Text, words)
 }
 
 // unread puts a file where no session has read it, and selects an intent.
