@@ -73,7 +73,7 @@ func (r *Rejected) Error() string { return r.Text }
 func (r *Rejected) Unwrap() error { return r.Kind }
 
 // Local names who is at this machine, for records of calls that no transport has authenticated: "local:" and the user's
-// name, or its number where it has none. It has no name of a token and no @ before the colon.
+// name, or its number where it has none. No name of a token and no subject of an access token begins so.
 var Local = sync.OnceValue(func() string {
 	if me, err := user.Current(); err == nil && named(me.Username) {
 		return LocalPrefix + me.Username

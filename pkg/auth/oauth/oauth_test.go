@@ -112,6 +112,7 @@ func TestRefusedTokens(t *testing.T) {
 		"a subject with a line break":      {changed(object{"sub": "alice\nbob"}), auth.ErrUnknown},
 		"a subject with a space":           {changed(object{"sub": "alice "}), auth.ErrUnknown},
 		"a subject that looks like others": {changed(object{"sub": "аlice"}), auth.ErrUnknown},
+		"a subject of this machine":        {changed(object{"sub": "local:root"}), auth.ErrUnknown},
 		"a long subject":                   {changed(object{"sub": strings.Repeat("a", 256)}), auth.ErrUnknown},
 		"no scope":                         {changed(object{"scope": nil}), auth.ErrScope},
 		"other scopes":                     {changed(object{"scope": "orchestra:root orchestra: agent ORCHESTRA:AGENT xorchestra:agent"}), auth.ErrScope},

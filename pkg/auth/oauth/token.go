@@ -141,6 +141,8 @@ func (i *Issuer) judge(c claims) error {
 		return invalid("the token is bound to a key of its client, which is not looked for here; ask for a bearer token")
 	case c.Subject == "" || len(c.Subject) > auth.MaxSubject || !auth.Printable(c.Subject):
 		return invalid("the subject of the token is not 1 to 255 visible ASCII characters")
+	case strings.HasPrefix(c.Subject, auth.LocalPrefix):
+		return invalid("the subject of the token begins with " + auth.LocalPrefix + ", as the names of who is at the machine do")
 	}
 	return nil
 }
