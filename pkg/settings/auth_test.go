@@ -59,6 +59,10 @@ func TestMistakesInTokens(t *testing.T) {
 		m.setUser("auth.tokens: " + list + "\n")
 		_, err := m.tryLoad()
 		check.That(t, err != nil && strings.Contains(err.Error(), "auth.tokens") && !strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(err.Error(), "1234567890123456"), "%s: %v", name, err)
+		m = newMachine(t)
+		m.environ = append(m.environ, "ORCHESTRA_AUTH_TOKENS="+list)
+		_, err = m.tryLoad()
+		check.That(t, err != nil && strings.Contains(err.Error(), "auth.tokens") && !strings.Contains(err.Error(), "s3cr3t") && !strings.Contains(err.Error(), "1234567890123456"), "%s, in the environment: %v", name, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -75,11 +76,11 @@ func (k *key) read(text string) (any, error) {
 // take sets a value that is not in a file.
 func (s *source) take(k *key, text, origin string) error {
 	value, err := k.read(text)
-	if err == nil {
+	switch {
+	case err != nil && k.secret():
+		err = errors.New(k.wanted()) // the message would show the value
+	case err == nil:
 		err = k.validate(value)
-	}
-	if err != nil && k.secret() {
-		err = fmt.Errorf("its value %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s: %s: %v", ErrInvalid, origin, k.name, err)

@@ -124,10 +124,8 @@ func (p *parser) assign(k *key, at, node *yaml.Node) {
 	}
 	m, positioned := errors.AsType[*mistake](err)
 	switch {
-	case positioned && k.secret() && k.isList(): // the message would show the value
-		p.fail(m.node, "%s: want a list of mappings with name, token, role and expires, the token in quotes, the date as 2030-01-01", k.name)
-	case positioned && k.secret():
-		p.fail(m.node, "%s: want text in quotes", k.name)
+	case positioned && k.secret(): // the message would show the value
+		p.fail(m.node, "%s: %s", k.name, k.wanted())
 	case positioned:
 		p.fail(m.node, "%s: %s", k.name, m.message)
 	case err != nil:

@@ -126,6 +126,14 @@ func (k *key) set(s *Settings, value any) {
 	reflect.ValueOf(s).Elem().FieldByIndex(k.index).Set(reflect.ValueOf(value))
 }
 
+// wanted says how a secret is written.
+func (k *key) wanted() string {
+	if k.isList() {
+		return "want a list of mappings with name, token, role and expires, the token in quotes, the date as 2030-01-01"
+	}
+	return "want text in quotes"
+}
+
 // isList reports whether the key has a list: values of several sources then add up, unless its order is fewer.
 func (k *key) isList() bool { return k.Type.Kind() == reflect.Slice }
 
