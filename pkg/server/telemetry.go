@@ -18,6 +18,7 @@ import (
 // is opened: commands and hooks of clients open one too, and end before anything could be sent.
 type observed struct {
 	once sync.Once
+	err  error // why it could not begin
 	by   atomic.Pointer[telemetry.Telemetry]
 }
 
@@ -31,7 +32,6 @@ func (s *Server) observe(scraped bool) error {
 	if endpoint == "" && !scraped {
 		return nil
 	}
-	var err error
 	s.observed.once.Do(func() {
 		o := telemetry.Options{
 			Endpoint: endpoint, Scraped: scraped, Paths: s.options.Settings.Telemetry.Paths, Version: s.options.Version, Instance: s.presence.id,
@@ -43,12 +43,12 @@ func (s *Server) observe(scraped bool) error {
 		for _, spec := range s.engine.Specs() {
 			o.Tools = append(o.Tools, spec.Name)
 		}
-		var t *telemetry.Telemetry
-		if t, err = telemetry.Start(o); err == nil {
+		t, err := telemetry.Start(o)
+		if s.observed.err = err; err == nil {
 			s.observed.by.Store(t)
 		}
 	})
-	return err
+	return s.observed.err
 }
 
 // flushTime bounds what the end of a server waits for a collector: little, for stdio has to end within 2 seconds in all.

@@ -328,6 +328,15 @@ func TestTheEnvironmentSendsNothing(t *testing.T) {
 	check.Equal(t, c.headers[0].Get("X-Key")+c.headers[0].Get("X-Other"), "s3cret key1", "headers")
 }
 
+// Who cannot be watched as the operator wants is not served, also where that is tried again.
+func TestHeadersThatStopAServer(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "a b=c")
+	b := start(t, newWorkspace(t), newCollector(t).settings)
+	for range 2 {
+		check.That(t, b.server.StartTelemetry() != nil, "it was begun")
+	}
+}
+
 // A collector that never answers holds up no call, and not the end of the server: it answers when both have been.
 func TestACollectorThatHangs(t *testing.T) {
 	t.Parallel()
