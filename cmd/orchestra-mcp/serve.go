@@ -189,6 +189,9 @@ func resourceURL(s settings.Settings, at net.Addr, base string) (string, error) 
 func (a *app) tellOfTokens(s settings.Settings, resource string) {
 	var names []string
 	for _, t := range s.Auth.Tokens {
+		if t.Auth().Expired(time.Now()) {
+			t.Name += " (expired)"
+		}
 		names = append(names, t.Name)
 	}
 	if len(names) > 0 {

@@ -44,6 +44,14 @@ func TestServeTakesTheChosenTokenBesideOthers(t *testing.T) {
 	check.That(t, code == exitFailed && strings.Contains(text, "operator and ci have the same token") && !strings.Contains(text, "ci-ci-"), "ended with %d: %s", code, text)
 }
 
+// A token that lets nobody in is not said to be taken.
+func TestServeNamesExpiredTokens(t *testing.T) {
+	home(t)
+	t.Setenv("ORCHESTRA_AUTH_TOKENS", `[{name: old, token: "old-old-old-old-old", expires: 2020-01-01}, {name: ci, token: "ci-ci-ci-ci-ci-ci"}]`)
+	code, text := serveSSE(t, t.TempDir()).stop()
+	check.That(t, code == exitDone && strings.Contains(text, "are taken: old (expired), ci\n"), "ended with %d: %s", code, text)
+}
+
 // What other machines reach has no address of its own that tokens could be for.
 func TestServeNeedsAResourceBeyondLoopback(t *testing.T) {
 	home(t)
