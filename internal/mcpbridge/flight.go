@@ -109,6 +109,7 @@ func (f *flight) result() (answer []byte, failure *rpcError) {
 		if result, failure = f.runCall(); failure == nil && result.Unanswered {
 			answer, err = f.askAgain()
 		} else if failure == nil {
+			result.InputRequired = f.carried(result.InputRequired)
 			answer, err = f.server.toolResult(f.id, result, f.caller)
 		}
 	} else {

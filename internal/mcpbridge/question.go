@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -181,7 +182,7 @@ func (f *flight) askAgain() ([]byte, error) {
 	if len(f.unanswered) == 0 {
 		return nil, errors.New("the tool waits for an answer, and has asked nothing")
 	}
-	state, err := f.server.seal(f.request, f.answered)
+	state, err := f.server.seal(f.request, f.answered, "")
 	if err != nil {
 		return nil, err
 	}
@@ -192,4 +193,28 @@ func (f *flight) askAgain() ([]byte, error) {
 		InputRequests: f.unanswered, RequestState: state,
 	}})
 	return encodeResult(f.id, encoded), err
+}
+
+// carried is a question that is not the tool's, which ends the call before the tool has run: with what the call has brought of
+// answers to the tool's own, for the client sends each only once.
+func (f *flight) carried(asked *InputRequired) *InputRequired {
+	resumed := f.call.Resumed
+	if asked == nil || resumed == nil || len(resumed.others) > maxAsked+1 {
+		return asked
+	}
+	answers := map[string]json.RawMessage{}
+	maps.Copy(answers, resumed.carried)
+	for _, reply := range resumed.others {
+		if reply.name != questionKey && resumed.others.checkNames([]string{reply.name}) == nil {
+			answers[reply.name] = reply.value
+		}
+	}
+	if len(answers) == 0 {
+		return asked
+	}
+	state, err := f.server.seal(f.request, answers, asked.State)
+	if err != nil {
+		return asked // they are too long, and asked for again
+	}
+	return &InputRequired{Form: asked.Form, State: state}
 }

@@ -28,11 +28,13 @@ type sealed struct {
 	Call      []byte                     `json:"call"`
 	Until     time.Time                  `json:"until"`
 	Answers   map[string]json.RawMessage `json:"answers"`
+	// State is that of a question which is not the tool's; "" for none.
+	State string `json:"state,omitempty"`
 }
 
 // seal makes the state of a call that is to be made again. No two are the same.
-func (s *Server) seal(r *request, answers map[string]json.RawMessage) (string, error) {
-	payload := encode(sealed{r.caller.Principal, callDigest(r.call), time.Now().Add(answersLast), answers})
+func (s *Server) seal(r *request, answers map[string]json.RawMessage, within string) (string, error) {
+	payload := encode(sealed{r.caller.Principal, callDigest(r.call), time.Now().Add(answersLast), answers, within})
 	state := stateOfAnswers + base64.RawURLEncoding.EncodeToString(payload) + "." + base64.RawURLEncoding.EncodeToString(s.mac(payload))
 	if len(state) > MaxState {
 		return "", fmt.Errorf("the answers to a tool's questions take more than %d bytes", MaxState)
@@ -69,7 +71,7 @@ func (s *Server) unseal(r *request) error {
 	case time.Now().After(read.Until):
 		return errors.New("it has expired")
 	}
-	resumed.State, resumed.carried = "", read.Answers // which is nobody else's business
+	resumed.State, resumed.carried = read.State, read.Answers // the answers are nobody else's business
 	return nil
 }
 

@@ -186,6 +186,48 @@ func TestAnswersAreOfOnePrincipal(t *testing.T) {
 	got.wantError(t, "1", -32602, "another server")
 }
 
+// A question that is not the tool's comes before it runs, each time: what is answered of the tool's own is carried through it.
+func TestAnswersOutlastAnotherQuestion(t *testing.T) {
+	var states []string // with which the call came
+	operatorFirst := func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
+		came := ""
+		if call.Resumed != nil {
+			came = call.Resumed.State
+		}
+		if states = append(states, came); came != "of the operator" {
+			return mcpbridge.Result{InputRequired: &mcpbridge.InputRequired{Form: approval(), State: "of the operator"}}
+		}
+		return asksTwice(ctx, call)
+	}
+	eachModernTool(t, operatorFirst, func(t *testing.T, exchange func(string) answer) {
+		const yes, ann = `"operator":{"action":"accept","content":{"decision":"approve_once"}}`, `"name":{"action":"accept","content":{"name":"Ann"}}`
+		operator := func(a answer) string {
+			var read struct{ Result struct{ RequestState string } }
+			check.OK(t, json.Unmarshal([]byte(a.Raw), &read))
+			check.Must(t, strings.Contains(a.Raw, `"operator"`) && read.Result.RequestState != "", "not the operator's: %s", a.Raw)
+			return read.Result.RequestState
+		}
+		states = nil
+		first := operator(exchange(modernCall(1, forms, "")))
+		check.Equal(t, first, "of the operator", "nothing is to be carried")
+		name := state(t, exchange(modernCall(2, forms, resumed(first, yes))), "name")
+		second := operator(exchange(modernCall(3, forms, resumed(name, ann))))
+		colour := state(t, exchange(modernCall(4, forms, resumed(second, yes))), "colour")
+		third := operator(exchange(modernCall(5, forms, resumed(colour, `"colour":{"action":"cancel"}`))))
+		got := exchange(modernCall(6, forms, resumed(third, yes)))
+		check.Equal(t, got.text(t), `accept{"name":"Ann"}, cancel`)
+		check.Equal(t, strings.Join(states, "|"), "|of the operator||of the operator||of the operator", "states")
+		// What is too much to carry is asked for again.
+		many := ann
+		for n := range 17 {
+			many += fmt.Sprintf(`,"more%d":0`, n)
+		}
+		for _, much := range []string{ann + `,"more":"` + strings.Repeat("x", 16<<10) + `"`, many} {
+			check.Equal(t, operator(exchange(modernCall(7, forms, resumed(name, much)))), "of the operator")
+		}
+	})
+}
+
 // The questions of a call, and what it carries of their answers, are bounded.
 func TestQuestionsOfACallAreBounded(t *testing.T) {
 	many := func(ctx context.Context, call mcpbridge.Call) mcpbridge.Result {
