@@ -117,10 +117,13 @@ func (h *HTTPHandler) deny(w http.ResponseWriter, d *Denial) {
 	}
 	add("scope", d.Scope)
 	add("error", d.Code)
-	text := "unauthorized: send Authorization: Bearer with the token that the server shows at its start, or with one of auth.tokens or auth.issuer"
+	text := strings.ToLower(http.StatusText(d.Status))
 	if d.Code != "" {
 		add("error_description", d.Text)
-		text = strings.ToLower(http.StatusText(d.Status)) + ": " + d.Text
+		text += ": " + d.Text
+	}
+	if d.Status == http.StatusUnauthorized {
+		text += "; send Authorization: Bearer with the token that the server shows at its start, or with one of auth.tokens or auth.issuer"
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
 	h.turnAway(w, text, d.Status)
