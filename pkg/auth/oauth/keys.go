@@ -25,7 +25,7 @@ const (
 	// retryAfter is the least time between two fetches, fetchTime the longest that one takes.
 	retryAfter = 10 * time.Second
 	fetchTime  = 10 * time.Second
-	// renewTime is how long a token that a known key has signed waits for newer keys.
+	// renewTime is how long a token that a known key has signed waits for newer keys, where the last fetch has not failed.
 	renewTime = 2 * time.Second
 
 	// maxKeys bounds the keys of an issuer, and maxFitting those that are tried for one token.
@@ -80,8 +80,8 @@ func (k *keys) find(ctx context.Context, kid, algorithm string) ([]jose.JSONWebK
 	return nil, invalid("the token is signed by a key that its issuer does not publish")
 }
 
-// look gives what there is, and whether it is new enough. If not, running is the fetch that is under way, which it begins
-// where the last is long enough ago.
+// look gives what there is, and whether it is new enough. If not, running is the fetch that is worth waiting for; nil for
+// none. It begins one where the last is long enough ago.
 func (k *keys) look(kid, algorithm string) (fitting []jose.JSONWebKey, fresh bool, running <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,6 +95,9 @@ func (k *keys) look(kid, algorithm string) (fitting []jose.JSONWebKey, fresh boo
 	if since := k.now().Sub(k.tried); k.flight == nil && (k.tried.IsZero() || since < 0 || since >= retryAfter) {
 		k.flight, k.tried = make(chan struct{}), k.now()
 		go k.fetch(k.tried, k.flight)
+	}
+	if len(fitting) > 0 && k.failed != nil { // an issuer that is away would hold up each request until it is back
+		return fitting, false, nil
 	}
 	return fitting, false, k.flight
 }

@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -220,4 +223,51 @@ func TestIssuerThatHangs(t *testing.T) {
 	defer cancel()
 	_, err := v.Authenticate(ctx, token)
 	check.That(t, errors.Is(err, auth.ErrUnavailable), "%v", err)
+}
+
+// way leads to an issuer, or nowhere.
+type way struct {
+	*issuer
+	lost atomic.Bool
+}
+
+func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.lost.Load() {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	answer := httptest.NewRecorder()
+	w.ServeHTTP(answer, r)
+	return answer.Result(), nil
+}
+
+// An issuer of which nothing is heard holds up who has a known key once, not for as long as it is away.
+func TestIssuerThatIsLost(t *testing.T) {
+	s := rsaSigner(0, "k")
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{t: t, url: "https://auth.example.com"}
+		i.publish(s)
+		w := &way{issuer: i}
+		v := check.Value(oauth.New(oauth.Options{Issuer: i.url, Resource: resource, Client: &http.Client{Transport: w}}))(t)
+		took := func() time.Duration {
+			i.change(func() { i.now = time.Now() })
+			began := time.Now()
+			_, err := v.Authenticate(t.Context(), i.sign(s, "at+jwt", i.claims(nil)))
+			check.That(t, err == nil, "%v", err)
+			return time.Since(began)
+		}
+		check.Equal(t, took(), 0, "with the issuer there")
+		w.lost.Store(true)
+		time.Sleep(oauth.RefreshAfter)
+		check.That(t, took() > 0, "newer keys are not waited for")
+		for range 3 {
+			time.Sleep(time.Minute)
+			check.Equal(t, took(), 0, "while it is lost")
+		}
+		w.lost.Store(false)
+		time.Sleep(time.Minute)
+		check.Equal(t, took(), 0, "when it is back")
+		time.Sleep(oauth.RefreshAfter)
+		check.Equal(t, took(), 0, "with keys of then")
+	})
 }
