@@ -56,7 +56,8 @@ var (
 // What comes back is the client's word: it may not have asked anybody. It is never an approval; those are the operator's.
 //
 // A client of 2026-07-28 is asked by the call's result, and makes the call again with the answers: the handler runs from its
-// beginning each time, and Ask returns those that are there already. So that nothing is done twice, this is for tools of
+// beginning each time, and Ask returns those that are there already; a call that the operator lets pass once is put to the
+// operator each time too. So that nothing is done twice, this is for tools of
 // class hooks.Safe; in others, where the client has not declared that it shows forms, and where its role answers nothing
 // (auth.Role.Answers), it is ErrCannotAsk.
 func (c *Client) Ask(ctx context.Context, key string, q Question) (Reply, error) {
