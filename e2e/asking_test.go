@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -262,7 +263,12 @@ func serveExampleHTTP(t *testing.T) endpoint {
 	t.Helper()
 	s := check.Value(newExample())(t)
 	const token = "example-token"
-	handler := check.Value(s.HTTPHandler(mcpbridge.HTTPOptions{Authenticate: mcpbridge.StaticToken(token, "example"), SSE: true}))(t)
+	handler := check.Value(s.HTTPHandler(mcpbridge.HTTPOptions{SSE: true, Authenticate: func(_ context.Context, sent string) (mcpbridge.Identity, error) {
+		if sent != token {
+			return mcpbridge.Identity{}, &mcpbridge.Denial{Status: http.StatusUnauthorized}
+		}
+		return mcpbridge.Identity{Principal: "example"}, nil
+	}}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() { handler.Close(); server.Close() })
 	return endpoint{url: server.URL, token: token}

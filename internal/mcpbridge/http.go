@@ -17,9 +17,8 @@ import (
 
 // HTTPOptions say who may speak to an HTTP server, and how much.
 type HTTPOptions struct {
-	// Authenticate tells whom a bearer token belongs to, "" where a request has none. It is required; a fixed token is
-	// checked by [StaticToken]. What one principal began, nobody else can use, read or cancel. An error that is no
-	// [Denial] is one of 401 that says nothing.
+	// Authenticate tells whom a bearer token belongs to, "" where a request has none. It is required. What one principal
+	// began, nobody else can use, read or cancel. An error that is no [Denial] is one of 401 that says nothing.
 	Authenticate func(ctx context.Context, token string) (Identity, error)
 	// Protected tells clients where to get a token; nil: nowhere.
 	Protected *Protected
@@ -136,7 +135,7 @@ var _ http.Handler = (*HTTPHandler)(nil)
 // HTTPHandler makes a handler. Its Close is to be called when it is no longer used.
 func (s *Server) HTTPHandler(options HTTPOptions) (*HTTPHandler, error) {
 	if options.Authenticate == nil {
-		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate; use StaticToken for a fixed token")
+		return nil, errors.New("mcpbridge: HTTP needs HTTPOptions.Authenticate")
 	}
 	h := &HTTPHandler{server: s, options: options.withDefaults(), principals: make(map[string]*principal)}
 	h.conns = newConnTable(h.options.MaxConnections)

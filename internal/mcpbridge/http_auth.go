@@ -1,9 +1,6 @@
 package mcpbridge
 
 import (
-	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -127,16 +124,4 @@ func (h *HTTPHandler) deny(w http.ResponseWriter, d *Denial) {
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
 	h.turnAway(w, text, d.Status)
-}
-
-// StaticToken accepts one token, for one principal. The comparison takes the same time whatever is sent.
-func StaticToken(token, principal string) func(context.Context, string) (Identity, error) {
-	want := sha256.Sum256([]byte(token))
-	return func(_ context.Context, got string) (Identity, error) {
-		sum := sha256.Sum256([]byte(got))
-		if token == "" || subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
-			return Identity{}, &Denial{Status: http.StatusUnauthorized}
-		}
-		return Identity{Principal: principal}, nil
-	}
 }
