@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/internal/githooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/gitref"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
@@ -55,14 +55,17 @@ func (a *app) newInstallHooksCommand() *cobra.Command {
 }
 
 func (a *app) installHooks(ctx context.Context, root *os.Root) ([]githooks.Result, error) {
-	program, err := a.executable()
+	launch, err := a.launch(root.Name())
 	if err != nil {
-		return nil, fmt.Errorf("find this program's own path: %w", err)
-	}
-	if program, err = filepath.Abs(program); err != nil {
 		return nil, err
 	}
-	results, err := githooks.Install(ctx, root.Name(), program)
+	if err := launch.Unfit(); err != nil {
+		a.tell("warning: the hooks look for %s on the PATH: %v", clientsetup.Program, err)
+	}
+	if launch.Container() { // outside of which git runs hooks, too
+		launch = clientsetup.Launch{}
+	}
+	results, err := githooks.Install(ctx, root.Name(), launch.Words()...)
 	if err != nil {
 		return results, err
 	}

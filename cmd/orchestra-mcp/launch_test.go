@@ -59,8 +59,8 @@ func TestSetupOfEachInstallation(t *testing.T) {
 			own:   sealed, shared: sealed, fine: "npx with version 1.2.3; this is devel", upgrade: "rm -r home/.npm",
 			gone: "rm node/bin/npx", ownSays: "npx, which is not on the PATH", commits: "npx, which is not on the PATH"},
 		"npm install -g": {program: "usr/lib/node_modules/@intentgov/orchestra-mcp/node_modules/" + npm + "/bin/orchestra-mcp", path: "usr/bin",
-			files: `mkdir -p usr/bin usr/lib/node_modules/@intentgov/orchestra-mcp/bin; cd usr; printf '#!/bin/sh\n' >lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp.js
-				chmod +x lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp.js; ln -s ../lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp.js bin/orchestra-mcp`,
+			files: `mkdir -p usr/bin usr/lib/node_modules/@intentgov/orchestra-mcp/bin; cd usr; printf '#!/bin/sh\n' >lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp
+				chmod +x lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp; ln -s ../lib/node_modules/@intentgov/orchestra-mcp/bin/orchestra-mcp bin/orchestra-mcp`,
 			own: `"BASE/usr/lib/node_modules/@intentgov/orchestra-mcp/node_modules/` + npm + `/bin/orchestra-mcp"`, shared: `"orchestra-mcp"`,
 			gone: "rm -r usr", ownSays: "/bin/orchestra-mcp, which is not there", commits: "orchestra-mcp, which is not on the PATH"},
 		"Homebrew": {program: "brew/Cellar/orchestra-mcp/1.2.3/bin/orchestra-mcp", path: "brew/bin",
@@ -75,7 +75,11 @@ func TestSetupOfEachInstallation(t *testing.T) {
 			p.setPath(filepath.Join(base, test.path) + ":/usr/local/bin:/usr/bin:/bin")
 			p.sh(in + test.files)
 			p.sh("git init -q -b main && " + program + " init --yes")
-			p.sh(program + " setup claude-code && " + program + " setup claude-desktop")
+			p.sh(program + " setup claude-code && " + program + " setup claude-desktop && " + program + " git install-hooks")
+			hook := strings.NewReplacer(base, "BASE", "'", "").Replace(p.read(".git/hooks/pre-commit"))
+			for i, word := range strings.Fields(strings.TrimSuffix(strings.ReplaceAll(test.own, `"`, ""), " serve")) {
+				check.That(t, strings.Contains(hook, map[bool]string{true: "program=", false: " "}[i == 0]+word), "git's hook lacks %s:\n%s", word, hook)
+			}
 			for file, want := range map[string]string{desktop: test.own, ".mcp.json": test.shared} {
 				text := strings.NewReplacer(base, "BASE", `",`, "", `"args": [`, "", `"serve"`, "serve").Replace(p.read(file))
 				got := strings.Join(strings.Fields(strings.ReplaceAll(text, `"`, "")), " ")
@@ -83,7 +87,7 @@ func TestSetupOfEachInstallation(t *testing.T) {
 			}
 			worried := func() (found []doctor.Finding) {
 				return slices.DeleteFunc(worries(p.examine()), func(f doctor.Finding) bool {
-					return f.Area != "clients" || test.fine != "" && strings.Contains(f.Message, test.fine)
+					return f.Area != "clients" && !strings.HasPrefix(f.Message, "The hook ") || test.fine != "" && strings.Contains(f.Message, test.fine)
 				})
 			}
 			check.That(t, len(worried()) == 0, "after setup: %+v", worried())
@@ -102,8 +106,11 @@ func TestSetupOfEachInstallation(t *testing.T) {
 					return f.Status == doctor.Fail && strings.Contains(f.Message, file) && strings.Contains(f.Message, says) && f.Remedy != ""
 				}), "nothing says %s of %s: %+v", says, file, found)
 			}
+			check.That(t, slices.ContainsFunc(found, func(f doctor.Finding) bool {
+				return strings.Contains(f.Message, "which is gone") && strings.Contains(f.Command, "git install-hooks")
+			}), "nothing says that git's hooks start what is gone: %+v", found)
 			p.setPath(filepath.Dir(p.install(base, "new/orchestra-mcp")) + ":/usr/local/bin:/usr/bin:/bin")
-			p.sh("orchestra-mcp setup claude-code && orchestra-mcp setup claude-desktop")
+			p.sh("orchestra-mcp setup claude-code && orchestra-mcp setup claude-desktop && orchestra-mcp git install-hooks")
 			check.That(t, len(worried()) == 0, "after another setup: %+v", worried())
 		})
 	}
@@ -171,6 +178,10 @@ func TestSetupInAnImage(t *testing.T) {
 	}
 	out, code := inImage("setup", "claude-desktop")
 	check.That(t, code == exitUsage && strings.Contains(out, "add --print"), "%d %s", code, out)
+	out, code = inImage("setup", "claude-desktop", "--remove")
+	check.That(t, code == exitUsage && strings.Contains(out, "take orchestra out of them there"), "%d %s", code, out)
+	out, code = inImage("git", "install-hooks")
+	check.That(t, code == exitDone && strings.Contains(p.read(".git/hooks/pre-commit"), "program='orchestra-mcp'\n"), "git runs its hooks outside, too: %d %s", code, out)
 	out, code = inImage("init")
 	check.That(t, strings.Contains(out, "docker run -i --rm") || code != exitDone, "%d %s", code, out)
 	out, code = inImage("setup", "claude-code")
@@ -216,7 +227,7 @@ func TestDoctorAndHooksAlone(t *testing.T) {
 	p.sh(`sed -i.bak 's|"command": .*|"command": "npx",|; s|"args": .*|"args": ["-y", "@intentgov/orchestra-mcp", "serve"]|' .mcp.json && rm .mcp.json.bak && mkdir -p ../bin && printf '#!/bin/sh\n' >../bin/npx && chmod +x ../bin/npx`)
 	p.setPath(filepath.Join(p.base, "bin") + ":" + os.Getenv("PATH"))
 	found := worries(p.examine())
-	check.That(t, slices.ContainsFunc(found, func(f doctor.Finding) bool { return strings.Contains(f.Message, "from the workspace first") }), "found %+v", found)
+	check.That(t, slices.ContainsFunc(found, func(f doctor.Finding) bool { return strings.Contains(f.Message, "with other flags than setup writes") }), "found %+v", found)
 	p.sh("orchestra-mcp setup claude-code")
 	check.That(t, len(worries(p.examine())) == 0, "after setup: %+v", worries(p.examine()))
 }

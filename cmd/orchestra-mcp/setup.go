@@ -147,7 +147,11 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 		return false, err
 	}
 	if opts.Launch.Container() && plan.ForAllWorkspaces() {
-		return false, usageErrorf("setup: the files of %s are not in this container: add --print, and put there what it prints", plan.Title)
+		mend := "add --print, and put there what it prints"
+		if c.remove {
+			mend = "take " + clientsetup.ServerName + " out of them there"
+		}
+		return false, usageErrorf("setup: the files of %s are not in this container: %s", plan.Title, mend)
 	}
 	if err := plan.Apply(opts.Workspace); err != nil {
 		return false, fmt.Errorf("set up %s: %w", plan.Title, err)

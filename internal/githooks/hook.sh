@@ -12,9 +12,11 @@ if [ -x "$saved" ]; then
 	[ "$code" -eq 0 ] || exit "$code"
 fi
 program={{program}}
-if [ ! -x "$program" ]; then
+start() { "$program"{{flags}} "$@"; }
+if [ ! -x "$(command -v "$program")" ]; then
 	program=$(command -v orchestra-mcp) || {
 		echo "orchestra-mcp: the program is gone, so its {{hook}} hook does nothing; install it, then run orchestra-mcp git install-hooks" >&2
 		exit 0
 	}
+	start() { "$program" "$@"; }
 fi

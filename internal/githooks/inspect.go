@@ -13,7 +13,7 @@ import (
 type State struct {
 	File      string // where git looks for it, or where ours is
 	Installed bool   // ours, for this workspace
-	Program   string // that ours runs
+	Program   string // that ours runs, by its path or by a name for the PATH
 	// Elsewhere: git looks in another directory (core.hooksPath) than the one in which ours is.
 	Elsewhere bool
 }

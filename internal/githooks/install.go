@@ -31,9 +31,10 @@ type Result struct {
 	Note   string `json:"note,omitzero"`
 }
 
-// Install puts the hooks into the repository that has the workspace, to run program, an absolute path. What was done is
-// returned also with an error.
-func Install(ctx context.Context, workspace, program string) ([]Result, error) {
+// Install puts the hooks into the repository that has the workspace. They run the program by the words of start: an absolute
+// path, or a name for the PATH, and what stands before the program's own arguments. What was done is returned also with an
+// error.
+func Install(ctx context.Context, workspace string, start ...string) ([]Result, error) {
 	p, err := find(ctx, workspace)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func Install(ctx context.Context, workspace, program string) ([]Result, error) {
 	}
 	var results []Result
 	for _, hook := range Hooks() {
-		result, err := p.install(hook, filepath.ToSlash(program))
+		result, err := p.install(hook, start)
 		if err != nil {
 			return results, err
 		}
@@ -52,7 +53,7 @@ func Install(ctx context.Context, workspace, program string) ([]Result, error) {
 	return results, nil
 }
 
-func (p place) install(hook, program string) (Result, error) {
+func (p place) install(hook string, start []string) (Result, error) {
 	result := Result{File: filepath.Join(p.dir, hook), Action: "installed"}
 	saved := result.File + savedSuffix
 	workspaces := []string{p.workspace}
@@ -76,7 +77,7 @@ func (p place) install(hook, program string) (Result, error) {
 		result.Note = "husky writes its directory anew whenever it is installed: install the hooks again then, or add to .husky/" + hook +
 			": orchestra-mcp git hook " + hook + ` "$@"`
 	}
-	return result, write(result.File, render(hook, program, workspaces))
+	return result, write(result.File, render(hook, start, workspaces))
 }
 
 // ours finds our script: under the hook's name, or where the pre-commit framework moved it.

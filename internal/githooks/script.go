@@ -2,6 +2,7 @@ package githooks
 
 import (
 	_ "embed"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,17 +19,20 @@ const (
 //go:embed hook.sh
 var common string
 
-// render is the script of one hook. An interpreter reads a hook that was there before under its own name, because hooks
+// render is the script of one hook, which starts the program by the words of start. An interpreter reads a hook that was there before under its own name, because hooks
 // look at $0 to find what belongs to them; a program that is no shell script is run as it is.
-func render(hook, program string, workspaces []string) string {
-	var text strings.Builder
+func render(hook string, start, workspaces []string) string {
+	var text, flags strings.Builder
+	for _, flag := range start[1:] {
+		flags.WriteString(" " + shellword.Quote(flag))
+	}
 	text.WriteString("#!/bin/sh\n" + mark + "\n")
 	for _, w := range workspaces {
 		text.WriteString(workspacePrefix + w + "\n")
 	}
-	text.WriteString(strings.NewReplacer("{{hook}}", hook, "{{program}}", shellword.Quote(program)).Replace(common))
+	text.WriteString(strings.NewReplacer("{{hook}}", hook, "{{program}}", shellword.Quote(filepath.ToSlash(start[0])), "{{flags}}", flags.String()).Replace(common))
 	for _, w := range workspaces {
-		text.WriteString("[ ! -d " + shellword.Quote(w+"/.orchestration") + " ] || \"$program\" --workspace " + shellword.Quote(w) + " git hook " + hook +
+		text.WriteString("[ ! -d " + shellword.Quote(w+"/.orchestration") + " ] || start --workspace " + shellword.Quote(w) + " git hook " + hook +
 			" \"$@\" </dev/null || :\n")
 	}
 	text.WriteString("exit 0\n")

@@ -170,7 +170,11 @@ func (e *examination) checkHooks() string {
 			missing++
 		default:
 			mine++
-			if info, err := os.Stat(each.Program); err != nil || info.IsDir() {
+			program := each.Program
+			if !strings.ContainsAny(program, `/\`) {
+				program = e.onPath(program)
+			}
+			if info, err := os.Stat(program); err != nil || info.IsDir() {
 				e.warn(fmt.Sprintf("The hook %s starts %s, which is gone.", each.File, each.Program),
 					"Install the hooks again.", e.self("git install-hooks"))
 				return ""
