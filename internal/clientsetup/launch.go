@@ -81,9 +81,21 @@ func (l Launch) Version() string {
 	return version
 }
 
-// Sealed reports whether npx is kept from the workspace's own packages, settings and programs, which agents may change.
-func (l Launch) Sealed() bool {
-	return !slices.ContainsFunc(npxFlags()[2:4], func(flag string) bool { return !slices.Contains(l.own, flag) })
+// Plain reports whether npx or a container is started by the flags that setup writes. By others it could take packages,
+// settings and programs from the workspace, which agents may change, or reach more than that.
+func (l Launch) Plain() bool {
+	switch {
+	case l.NPX():
+		return slices.Equal(l.own[1:len(l.own)-1], npxFlags()[1:])
+	case l.Container():
+		user := ""
+		if i := slices.Index(l.own, "-u"); i > 0 {
+			user = l.own[i+1]
+		}
+		ours := inContainer(l.own[len(l.own)-1], user).served(mounted(l.own)).own
+		return slices.Equal(l.own[1:], ours[1:])
+	}
+	return true
 }
 
 // Words are the launch in files of the user's.

@@ -191,6 +191,32 @@ func served(l clientsetup.Launch, client string) []string {
 	return words
 }
 
+// TestPlainLaunches: what a clone's file has under our name is this program only where a registry or an image gives it, and
+// flags that setup does not write are seen.
+func TestPlainLaunches(t *testing.T) {
+	const docker = "docker run -i --rm -u 7:7 -v .:/workspace intentgov/orchestra-mcp:3.0"
+	for line, want := range map[string]struct{ ours, plain bool }{
+		npx + "@1.2.3": {true, true}, npx: {true, true}, npx + "@latest": {true, true}, npx + "@^1.2": {true, true}, docker: {true, true},
+		strings.Replace(docker, "-u 7:7 ", "", 1): {true, true}, strings.Replace(docker, "docker", "/usr/bin/podman", 1): {true, true},
+		"npx -y @intentgov/orchestra-mcp": {true, false}, strings.Replace(npx, "-y", "-y --registry=http://127.0.0.1:1", 1): {true, false},
+		strings.Replace(npx, "@int", "--script-shell=./sh @int", 1): {true, false}, strings.Replace(docker, "-v", "-v /:/host -v", 1): {true, false},
+		strings.Replace(docker, "-u 7:7", "--entrypoint -u", 1): {true, false},
+		npx + "@file:./evil": {}, npx + "@./evil": {}, npx + "@evil.tgz": {}, npx + "@1.2.3-x.TGZ": {}, npx + "@npm:evil@1.2.3": {}, npx + "@evil/evil": {}, npx + "-evil": {},
+		strings.Replace(docker, "intentgov/", "intentgov/evil/", 1): {},
+	} {
+		p := newPlace(t)
+		words := strings.Fields(line)
+		entry := map[string]any{"command": words[0], "args": append(words[1:], "serve")}
+		text := check.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{clientsetup.ServerName: entry}}))(t)
+		check.OK(t, os.WriteFile(filepath.Join(p.workspace, ".mcp.json"), text, 0o600))
+		entries := p.plan("claude-code").Entries()
+		check.Must(t, len(entries) == 1, "%s: %+v", line, entries)
+		launch := entries[0].Launch
+		check.That(t, (entries[0].Workspace == p.workspace) == want.ours && (launch.NPX() || launch.Container()) == want.ours, "%s: %+v", line, entries)
+		check.That(t, !want.ours || launch.Plain() == want.plain, "%s: plain %v", line, launch.Plain())
+	}
+}
+
 // TestWhatAWayCosts: a plan says what npx costs, and what a container leaves open.
 func TestWhatAWayCosts(t *testing.T) {
 	all := ways(t)

@@ -15,10 +15,13 @@ import (
 // NPMPackage is what npm calls this program. The binaries are in packages for a platform each, beside it or below it.
 const NPMPackage = "@intentgov/orchestra-mcp"
 
-// npmBinary is the path of a binary in npm's directories, npmVersion what may stand behind the package's name.
+// npmBinary is the path of a binary in npm's directories, npmVersion a version of ours, npmSpec the package with a version, a
+// range or a tag behind it. npm takes npmFile there for a file of the directory that it is started in.
 var (
 	npmBinary  = lazy.Regexp(`^(.*?)/node_modules/(?:.*/)?@intentgov/orchestra-mcp-[a-z0-9]+-[a-z0-9]+/bin/orchestra-mcp$`)
 	npmVersion = lazy.Regexp(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	npmSpec    = lazy.Regexp(`^@intentgov/orchestra-mcp(@([a-z]+|[~^]?[0-9][0-9A-Za-z.-]*))?$`)
+	npmFile    = lazy.Regexp(`(?i)\.(tgz|tar|tar\.gz)$`)
 )
 
 // byNPX starts the package of a version; "" is the newest. A version that is fixed is the same for everybody who has the
@@ -41,8 +44,8 @@ func isNPX(words []string) bool {
 	if len(words) < 2 || baseName(words[0]) != "npx" {
 		return false
 	}
-	name, rest := strings.CutPrefix(words[len(words)-1], NPMPackage)
-	return rest && (name == "" || name[0] == '@')
+	spec := words[len(words)-1]
+	return npmSpec().MatchString(spec) && !npmFile().MatchString(spec)
 }
 
 // npmDir is the directory that holds the node_modules in which a binary of npm's lies; "" for any other.

@@ -80,9 +80,9 @@ func (e *examination) checkFetched(starts string, launch clientsetup.Launch, aga
 	mine := cmp.Or(e.Launch.Version(), strings.ReplaceAll(strings.TrimPrefix(e.Version, "v"), "+", "."))
 	if version := launch.Version(); version != "" && strings.TrimPrefix(version, "v") != mine {
 		e.warn(fmt.Sprintf("%s with version %s; this is %s.", starts, version, mine), "Name this version.", again)
-	} else if launch.NPX() && !launch.Sealed() {
-		e.warn(starts+", which takes packages and settings from the workspace first, where agents' commands can replace them.",
-			"Have setup write it, which keeps npx from there.", again)
+	} else if !launch.Plain() {
+		e.warn(starts+" with other flags than setup writes: by such it can take packages, settings or programs from the workspace, "+
+			"where agents' commands can replace them, or reach more than that.", "Have setup write it.", again)
 	}
 }
 
