@@ -56,9 +56,13 @@ func run(t *testing.T, calls map[string]called) map[string]became {
 	for name, c := range calls {
 		given[name] = json.RawMessage(c.given)
 		program := filepath.Join(dir, name, `a "program" it's`)
-		check.Write(t, dir, name+"/plugin.mjs", strings.Replace(string(clienthook.OpenCodePlugin(program)), "20_000", cmp.Or(limits[name], "20_000"), 1))
+		start := []string{program}
+		if name == "replace" || name == "note" { // as by npx
+			start = append(start, "-y", `it's "two" words`)
+		}
+		check.Write(t, dir, name+"/plugin.mjs", strings.Replace(string(clienthook.OpenCodePlugin(start...)), "20_000", cmp.Or(limits[name], "20_000"), 1))
 		if c.script != "" {
-			check.OK(t, os.WriteFile(program, []byte("#!/bin/sh\n[ \"$*\" = 'hook opencode' ] || exit 9\ncat >\"${0%/*}/event\"\n"+c.script), 0o755))
+			check.OK(t, os.WriteFile(program, []byte("#!/bin/sh\n[ \"$*\" = 'hook opencode' ] || [ \"$# $2\" = \"4 it's \\\"two\\\" words\" ] || exit 9\ncat >\"${0%/*}/event\"\n"+c.script), 0o755))
 		}
 	}
 	check.Write(t, dir, "host.mjs", host)
