@@ -20,6 +20,10 @@ func (r *release) makeServerJSON(context.Context) error {
 		return err
 	}
 	transport := object{"type": "stdio"}
+	var flags []object
+	for _, flag := range []string{"-y", "--prefix=/", "--script-shell=/bin/sh", "--fetch-retries=0"} { // as setup writes them
+		flags = append(flags, object{"type": "positional", "value": flag})
+	}
 	text, err := encode(object{
 		"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
 		"name":    serverName, "title": "orchestra-mcp", "description": description, "version": r.version,
@@ -27,6 +31,7 @@ func (r *release) makeServerJSON(context.Context) error {
 		"packages": []object{
 			{
 				"registryType": "npm", "identifier": npmName, "version": r.version, "transport": transport,
+				"runtimeHint": "npx", "runtimeArguments": flags,
 				"packageArguments": []object{
 					{"type": "positional", "value": "serve"},
 					{"type": "named", "name": "--workspace", "format": "filepath", "isRequired": true, "description": "The directory of the project that agents may work on"},

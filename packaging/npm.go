@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,10 +15,11 @@ func (r *release) makeNPM(context.Context) error {
 	if err != nil {
 		return err
 	}
-	optional := object{}
+	optional, systems := object{}, []string{}
 	for _, b := range r.binaries {
 		name := npmName + "-" + b.platform()
 		optional[name] = r.version
+		systems = append(systems, b.os)
 		about := r.npmPackage(name, "The program of "+npmName+" for "+b.platform())
 		about["os"], about["cpu"] = []string{b.os}, []string{b.processor()}
 		about["preferUnplugged"] = true // what stays in an archive cannot be started
@@ -31,6 +33,8 @@ func (r *release) makeNPM(context.Context) error {
 	about["bin"] = object{"orchestra-mcp": "bin/orchestra-mcp"}
 	about["keywords"] = []string{"mcp", "mcp-server", "agent", "governance"}
 	about["optionalDependencies"] = optional
+	slices.Sort(systems)
+	about["os"] = slices.Compact(systems) // elsewhere npm says so, and no /bin/sh is looked for
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +56,10 @@ func TestRegistryEntry(t *testing.T) {
 	check.OK(t, json.Unmarshal([]byte(does(t, download)), &module))
 	var server struct {
 		Schema   string `json:"$schema"`
-		Packages []struct{ RegistryType, Identifier, FileSha256 string }
+		Packages []struct {
+			RegistryType, Identifier, FileSha256, RuntimeHint string
+			RuntimeArguments                                  []struct{ Value string }
+		}
 	}
 	raw := check.Value(os.ReadFile(entry))(t)
 	check.OK(t, json.Unmarshal(raw, &server))
@@ -64,6 +68,11 @@ func TestRegistryEntry(t *testing.T) {
 	check.NoError(t, schema.Validate(check.Value(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)))
 	sums := string(check.Value(os.ReadFile(filepath.Join(packed, "SHA256SUMS")))(t))
 	for _, one := range server.Packages {
+		words := []string{one.RuntimeHint}
+		for _, argument := range one.RuntimeArguments {
+			words = append(words, argument.Value)
+		}
+		check.That(t, one.RegistryType != "npm" || slices.Equal(append(words, one.Identifier), byNPX().Words()), "clients start npx by %q, and setup by %q", words, byNPX().Words())
 		check.That(t, one.RegistryType != "mcpb" || strings.Contains(sums, one.FileSha256+"  "+filepath.Base(one.Identifier)), "%v is not among the checksums", one)
 	}
 }

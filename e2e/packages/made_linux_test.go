@@ -31,6 +31,7 @@ func TestMakePackages(t *testing.T) {
 		again := makePackages(t, filepath.Dir(dist), "another place", "077")
 		check.Equal(t, string(check.Value(os.ReadFile(filepath.Join(again, "SHA256SUMS")))(t)), string(check.Value(os.ReadFile(filepath.Join(dist, "SHA256SUMS")))(t)))
 	})
+	t.Run("archive", func(t *testing.T) { tryArchive(t, made(t, dist, "*_linux_"+runtime.GOARCH+".tar.gz")) })
 	t.Run("deb", func(t *testing.T) { tryDeb(t, made(t, dist, "*_"+runtime.GOARCH+".deb")) })
 	t.Run("rpm", func(t *testing.T) { tryRPM(t, dist) })
 	t.Run("image", func(t *testing.T) { tryImage(t, made(t, dist, "*.oci.tar")) })
@@ -81,17 +82,32 @@ func (r root) does(user string, args ...string) string {
 	return does(r.t, r.command(user, args...))
 }
 
-// tries has a user, of whom the root knows nothing, begin in an empty directory, and an agent change a file there.
-func (r root) tries(dir string, serving ...string) {
+// tries has a user, of whom the root knows nothing, begin in an empty directory, and an agent change a file there. It comes by
+// what setup has written; runs gives what a runtime makes of that in the root.
+func (r root) tries(dir string, runs func(words []string) []string) (outside string) {
 	r.t.Helper()
 	const user = "4321:4321"
-	outside := filepath.Join(r.dir, dir)
+	outside = filepath.Join(r.dir, dir)
 	check.OK(r.t, errors.Join(os.MkdirAll(filepath.Join(outside, "src"), 0o755), os.Chown(outside, 4321, 4321), os.Chown(filepath.Join(outside, "src"), 4321, 4321)))
-	r.does(user, "sh", "-c", "cd "+dir+" && git init -q . && orchestra-mcp init --yes && git status --short")
-	s := serve(r.t, r.command(user, append([]string{"sh", "-c", "cd " + dir + ` && exec "$0" "$@"`}, serving...)...))
+	r.does(user, "sh", "-c", "cd "+dir+" && git init -q . && orchestra-mcp init --yes && orchestra-mcp setup claude-code && orchestra-mcp git install-hooks && git status --short")
+	words := runs(started(r.t, filepath.Join(outside, ".mcp.json")))
+	s := serve(r.t, r.command(user, append([]string{"sh", "-c", "cd " + dir + ` && exec "$0" "$@"`}, words...)...))
 	s.OK("execute_command", agenttest.Args{"session": s.Selects("INT-001"), "command": "git status --short && echo $BASH_VERSION > src/shell"})
 	check.That(r.t, len(check.Value(os.ReadFile(filepath.Join(outside, "src", "shell")))(r.t)) > 1, "the command ran in no bash")
 	s.works(outside)
+	r.does(user, "sh", "-c", "cd "+dir+" && git add src && git -c user.name=t -c user.email=t@t commit -qm made")
+	contains(r.t, r.does(user, "git", "-C", dir, "log", "-1"), "Orchestra-Intent: INT-001")
+	return outside
+}
+
+func tryArchive(t *testing.T, archive string) {
+	dir, project := t.TempDir(), workspace(t)
+	does(t, exec.Command("tar", "xzf", archive, "-C", dir))
+	for _, name := range []string{"LICENSE", "man/orchestra-mcp.1", "completions/completion.bash"} {
+		_, err := os.Stat(filepath.Join(dir, name))
+		check.NoError(t, err)
+	}
+	serve(t, home(t, exec.Command(filepath.Join(dir, "orchestra-mcp"), "serve", "--workspace", project))).works(project)
 }
 
 func tryDeb(t *testing.T, deb string) {
@@ -104,8 +120,11 @@ func tryDeb(t *testing.T, deb string) {
 	contains(t, r.does(me, "man", "orchestra-mcp-serve"), "Run the MCP server", "--transport")
 	contains(t, r.does(me, "bash", "-c", ". /usr/share/bash-completion/bash_completion; _comp_load orchestra-mcp || _completion_loader orchestra-mcp; complete -p orchestra-mcp"), "__start_orchestra-mcp")
 	r.env = append(r.env, "HOME=/tmp/home")
-	r.tries("/srv/project", "orchestra-mcp", "serve")
+	project := r.tries("/srv/project", func(words []string) []string { return words })
+	contains(t, r.does(me, "sh", "-c", "cd /srv/project && orchestra-mcp doctor || :"), "Claude Code starts this server for this workspace")
 	r.does(me, "dpkg", "--remove", "orchestra-mcp")
+	doctor, _ := home(t, exec.Command(program, "doctor", "--workspace", project), "PATH=/usr/bin:/bin").Output()
+	contains(t, string(doctor), "Claude Code (.mcp.json) starts orchestra-mcp, which is not on the PATH")
 	left := r.does(me, "sh", "-c", "find / -xdev -path /proc -prune -o -path /srv -prune -o -path /tmp -prune -o -path /var/cache/man -prune -o -name '*orchestra-mcp*' -print | grep -v /var/lib/dpkg || :")
 	check.Equal(t, left, "")
 }
@@ -155,11 +174,15 @@ func tryImage(t *testing.T, image string) {
 	const user = "4321:4321"
 	check.Equal(t, strings.TrimSpace(r.does(user, "cat", "/usr/share/orchestra-mcp/image")), parts[0].RepoTags[0])
 	contains(t, r.does(user, "sh", "-c", `touch "$HOME/mine" && git --version && bash --version`), "git version", "GNU bash")
-	r.tries(config.Config.WorkingDir, append(config.Config.Entrypoint, config.Config.Cmd...)...)
+	r.tries(config.Config.WorkingDir, func(words []string) []string {
+		run := []string{"docker", "run", "-i", "--rm", "-u", user, "-v", ".:" + config.Config.WorkingDir, parts[0].RepoTags[0]}
+		check.Equal(t, strings.Join(words, " "), strings.Join(append(run, config.Config.Cmd...), " "))
+		return append(config.Config.Entrypoint, config.Config.Cmd...)
+	})
 	// A workspace of somebody else's is one that git takes, too.
 	r.does("99:99", "git", "-C", config.Config.WorkingDir, "status")
 	doctor, _ := r.command(user, "orchestra-mcp", "doctor", "--workspace", config.Config.WorkingDir).Output()
-	contains(t, string(doctor), "sandbox level landlock")
+	contains(t, string(doctor), "sandbox level landlock", "from inside a container it is not seen")
 }
 
 // untar reads the files of an archive.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +53,11 @@ func registry(t *testing.T) (url string) {
 	}
 }
 
+// byNPX is what setup writes for npx, without a version.
+func byNPX() clientsetup.Launch {
+	return clientsetup.Find(clientsetup.Origin{Executable: "/_npx/0/node_modules/@intentgov/orchestra-mcp-linux-x64/bin/orchestra-mcp"})
+}
+
 // TestNpx: whoever has Node and a client gets the server by one line in the client's configuration.
 func TestNpx(t *testing.T) {
 	url := registry(t)
@@ -69,8 +75,7 @@ func TestNpx(t *testing.T) {
 	serve(t, npm("npx", "-y", "@intentgov/orchestra-mcp", "serve", "--workspace", dir)).works(dir)
 	t.Run("among planted programs", func(t *testing.T) {
 		t.Parallel()
-		setup := clientsetup.Find(clientsetup.Origin{Executable: "/_npx/0/node_modules/@intentgov/orchestra-mcp-linux-x64/bin/orchestra-mcp"})
-		cmd := npm("/bin/sh", "-c", setup.Line()+" version")
+		cmd := npm("/bin/sh", "-c", byNPX().Line()+" version")
 		for _, name := range []string{"sh", "node", "env", "readlink", "uname", "chmod", "orchestra-mcp", "orchestra-mcp-linux-x64"} {
 			planted := filepath.Join(cmd.Dir, "node_modules", ".bin", name)
 			check.OK(t, os.MkdirAll(filepath.Dir(planted), 0o755))
@@ -79,6 +84,8 @@ func TestNpx(t *testing.T) {
 		out := does(t, cmd)
 		check.That(t, strings.HasPrefix(out, "orchestra-mcp ") && !strings.Contains(out, "planted"), "got %s", out)
 	})
+
+	t.Run("setup", func(t *testing.T) { trySetup(t, npm) })
 
 	install := npm("npm", "install", "@intentgov/orchestra-mcp")
 	does(t, install)
@@ -129,5 +136,6 @@ func TestNpmPackagesNameTheirPlatforms(t *testing.T) {
 	check.Equal(t, main.McpName, "io.github.intentgov/orchestra-mcp")
 	check.That(t, len(main.Scripts)+len(platform.Scripts) == 0, "something runs at installation")
 	check.Equal(t, main.OptionalDependencies[platform.Name], main.Version)
+	check.That(t, slices.Equal(main.OS, []string{runtime.GOOS}) && len(main.CPU) == 0, "%s is for %v on %v", main.Name, main.OS, main.CPU)
 	check.That(t, len(platform.OS) == 1 && platform.OS[0] == runtime.GOOS && len(platform.CPU) == 1, "%s is for %v on %v", platform.Name, platform.OS, platform.CPU)
 }
