@@ -231,3 +231,15 @@ func TestDoctorAndHooksAlone(t *testing.T) {
 	p.sh("orchestra-mcp setup claude-code")
 	check.That(t, len(worries(p.examine())) == 0, "after setup: %+v", worries(p.examine()))
 }
+
+// TestDoctorAndHooksOfAnother: VS Code and Copilot have one file of hooks, and Cline's scripts lie apart from its list. What one
+// setup has named in them is no way past the server for the other.
+func TestDoctorAndHooksOfAnother(t *testing.T) {
+	p := newPatient(t)
+	other := p.install(t.TempDir(), "it's another/orchestra-mcp")
+	p.sh(`orchestra-mcp setup copilot && orchestra-mcp setup vscode --command "` + other + `" && orchestra-mcp setup cline --command "` + other + `"`)
+	check.That(t, len(worries(p.examine())) == 0, "found %+v", worries(p.examine()))
+	p.sh(`sed -i.bak 's/PreToolUse/Else/' .github/hooks/orchestra.json && rm .github/hooks/orchestra.json.bak`)
+	found := worries(p.examine())
+	check.That(t, len(found) == 2 && strings.Contains(found[0].Message, "can write or run commands past the server"), "found %+v", found)
+}

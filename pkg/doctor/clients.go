@@ -120,31 +120,41 @@ func (e *examination) checkSettingsOf(plan *clientsetup.Plan, entry clientsetup.
 	}
 }
 
-// checkOpenWays finds what setup would still close: the client's own tools go round the gate.
+// checkOpenWays finds what setup would still close: the client's own tools go round the gate. Another client can have given the
+// hooks another start.
 func (e *examination) checkOpenWays(plan *clientsetup.Plan, opts clientsetup.Options, entry clientsetup.Entry) {
-	var open []string
-	if !plan.ForAllWorkspaces() {
-		opts.Launch = entry.Launch
+	launches := []clientsetup.Launch{entry.Launch}
+	if plan.ForAllWorkspaces() {
+		launches[0] = opts.Launch
 	}
-	for _, keep := range []bool{false, true} { // either is a choice
-		opts.KeepTools = keep
-		again, err := clientsetup.New(plan.Client, opts)
-		if err != nil {
-			return
-		}
-		open = nil
-		for i, file := range again.Files {
-			if i == 0 && (len(again.Files) > 1 || plan.ForAllWorkspaces()) { // a list of servers alone was looked at
-				continue
+	for _, hook := range plan.Hooks() {
+		launches = append(launches, hook.Launch)
+	}
+	var open []string
+	for _, opts.Launch = range launches {
+		for _, opts.KeepTools = range []bool{false, true} { // either is a choice
+			again, err := clientsetup.New(plan.Client, opts)
+			if err != nil {
+				return
 			}
-			if file.Action != clientsetup.Unchanged {
-				open = append(open, file.Name+": "+file.Detail)
+			if open = stillOpen(again); len(open) == 0 {
+				return
 			}
-		}
-		if len(open) == 0 {
-			return
 		}
 	}
 	e.warn(fmt.Sprintf("%s can write or run commands past the server: what closes that is not as setup writes it (%s).", plan.Title, strings.Join(open, "; ")),
 		"Close that; a file that was changed by hand is kept, and setup says what to do with it.", e.self("setup "+plan.Client))
+}
+
+// stillOpen names the files that a plan would change.
+func stillOpen(plan *clientsetup.Plan) (open []string) {
+	for i, file := range plan.Files {
+		if i == 0 && (len(plan.Files) > 1 || plan.ForAllWorkspaces()) { // a list of servers alone was looked at
+			continue
+		}
+		if file.Action != clientsetup.Unchanged {
+			open = append(open, file.Name+": "+file.Detail)
+		}
+	}
+	return open
 }
