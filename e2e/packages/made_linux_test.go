@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,6 +31,13 @@ func TestMakePackages(t *testing.T) {
 	t.Run("same bytes elsewhere", func(t *testing.T) {
 		again := makePackages(t, filepath.Dir(dist), "another place", "077")
 		check.Equal(t, string(check.Value(os.ReadFile(filepath.Join(again, "SHA256SUMS")))(t)), string(check.Value(os.ReadFile(filepath.Join(dist, "SHA256SUMS")))(t)))
+	})
+	t.Run("page", func(t *testing.T) {
+		names := regexp.MustCompile("install \\./(orchestra-mcp[^`]+)").FindAllStringSubmatch(string(check.Value(os.ReadFile("../../docs/install.md"))(t)), -1)
+		check.Must(t, len(names) == 2, "the page names %q", names)
+		for _, name := range names {
+			made(t, dist, strings.Replace(name[1], "VERSION", "*", 1))
+		}
 	})
 	t.Run("archive", func(t *testing.T) { tryArchive(t, made(t, dist, "*_linux_"+runtime.GOARCH+".tar.gz")) })
 	t.Run("deb", func(t *testing.T) { tryDeb(t, made(t, dist, "*_"+runtime.GOARCH+".deb")) })
