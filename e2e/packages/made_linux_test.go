@@ -45,7 +45,7 @@ func TestMakePackages(t *testing.T) {
 	t.Run("image", func(t *testing.T) { tryImage(t, made(t, dist, "*.oci.tar")) })
 	t.Run("formula", func(t *testing.T) { does(t, exec.Command("ruby", "-c", made(t, dist, "*.rb"))) })
 	t.Run("workflow", func(t *testing.T) {
-		lint := exec.Command("go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", ".github/workflows/release.yml")
+		lint := exec.Command("go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", ".github/workflows/release.yml", ".github/workflows/portable.yml")
 		lint.Dir = "../.."
 		does(t, lint)
 	})
