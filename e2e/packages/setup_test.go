@@ -29,11 +29,11 @@ func started(t *testing.T, file string) []string {
 // no longer does. npm makes a command with a home of its own, in which all of one way happens.
 func trySetup(t *testing.T, npm func(args ...string) *exec.Cmd) {
 	sealed := byNPX().Line() + "@"
-	for name, way := range map[string]struct{ install, start, writes, remove, says string }{
+	for name, way := range map[string]struct{ install, start, writes, remove, path, says string }{
 		"npx":     {install: "true", start: "npx -y @intentgov/orchestra-mcp", writes: sealed, remove: "rm -r $npm_config_cache/_npx"},
 		"project": {install: "npm install @intentgov/orchestra-mcp", start: "npx orchestra-mcp", writes: sealed, remove: "rm -r node_modules"},
 		"global": {install: "npm install -g --prefix=$HOME @intentgov/orchestra-mcp", start: "orchestra-mcp", writes: "orchestra-mcp serve",
-			remove: "npm uninstall -g --prefix=$HOME @intentgov/orchestra-mcp", says: "starts orchestra-mcp, which is not on the PATH"},
+			remove: "npm uninstall -g --prefix=$HOME @intentgov/orchestra-mcp", path: "PATH=$HOME/bin:/usr/bin:/bin ", says: "starts orchestra-mcp, which is not on the PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func trySetup(t *testing.T, npm func(args ...string) *exec.Cmd) {
 			sh("git add src && git commit -qm made")
 			contains(t, sh("git log -1"), "Orchestra-Intent: INT-001")
 			sh(way.remove)
-			doctor := sh("'" + program + "' doctor || :")
+			doctor := sh(way.path + "'" + program + "' doctor || :")
 			check.That(t, strings.Contains(doctor, "fail  clients") == (way.says != "") && strings.Contains(doctor, way.says), "without it: %s", doctor)
 			if way.says == "" { // npx gets it again
 				contains(t, sh(strings.Join(words[:len(words)-1], " ")+" version"), "orchestra-mcp ")
