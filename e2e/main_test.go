@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	check.Waiting()
 	check.OneByOne("AnAgentsBrowser AnotherPortsPage AnOrdinaryDay AnswersStaySmall ApprovalsUnderAttack AppsInABrowser BuildsThatWriteCaches ClientsWithoutForms " +
-		"Demo Descriptors EveryAskable ForkBomb Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OAuth " +
+		"DaemonsEnd Demo Descriptors EveryAskable ForkBomb Greeting HandleSurvives HappyPath Hostile Inspector KilledInAMerge MergeOvertaken NewEntries NothingWaits OAuth " +
 		"OutputInBoundedMemory RealWorkOnLayers RenameModule ServerKilledAfterTheAnswer TheBrowserKeeps TrustedGit Undo")
 	os.Exit(run(m))
 }
