@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/gitdir"
 	"github.com/intentgov/orchestra-mcp/pkg/operator"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
@@ -65,13 +66,7 @@ func workspaceAbove(start string) (dir string, found bool) {
 func siblings(a, b string) bool {
 	topA, commonA := gitdir.New(a).WorkTree()
 	topB, commonB := gitdir.New(b).WorkTree()
-	return commonA != "" && commonB != "" && !sameDir(topA, topB) && sameDir(commonA, commonB)
-}
-
-func sameDir(a, b string) bool {
-	left, leftErr := os.Stat(a)
-	right, rightErr := os.Stat(b)
-	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
+	return commonA != "" && commonB != "" && !durable.SamePath(topA, topB) && durable.SamePath(commonA, commonB)
 }
 
 // servedDir is the workspace that a server is for. A client starts it in the directory that it has opened, or says where
@@ -106,7 +101,7 @@ func (a *app) servedDir() (string, error) {
 			return dir, nil
 		}
 	}
-	if home, _ := a.home(); dir == filepath.Dir(dir) || home != "" && sameDir(dir, home) {
+	if home, _ := a.home(); dir == filepath.Dir(dir) || home != "" && durable.SamePath(dir, home) {
 		return "", usageErrorf("the client has started this server in %s, where no workspace is, and everything below could be read: "+
 			"give --workspace DIR in its configuration, or have it start servers in the directory that it has opened", dir)
 	}

@@ -2,7 +2,6 @@ package clientsetup
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -94,11 +93,7 @@ func Binary(path string) string {
 }
 
 // Same reports whether two paths start one program.
-func Same(a, b string) bool {
-	left, errLeft := os.Stat(Binary(a))
-	right, errRight := os.Stat(Binary(b))
-	return errLeft == nil && errRight == nil && os.SameFile(left, right)
-}
+func Same(a, b string) bool { return durable.SamePath(Binary(a), Binary(b)) }
 
 // isGlobal reports whether a binary of npm's is installed for a user or a machine, and not in a project or npx's cache.
 func isGlobal(o Origin, dir string) bool {

@@ -2,7 +2,6 @@ package clientsetup
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -39,7 +38,7 @@ func Find(o Origin) Launch {
 		return byNPX(npmVersionOf(o.Executable, o.Version))
 	}
 	for _, found := range append(o.onPath(), o.linked()...) {
-		if at := o; sameFile(found, o.Executable) {
+		if at := o; durable.SamePath(found, o.Executable) {
 			if at.Executable = found; at.Passing() == "" {
 				return At(found)
 			}
@@ -116,10 +115,4 @@ func extensionOf(executable string) string {
 		}
 	}
 	return ""
-}
-
-func sameFile(a, b string) bool {
-	left, errLeft := os.Stat(a)
-	right, errRight := os.Stat(b)
-	return errLeft == nil && errRight == nil && os.SameFile(left, right)
 }

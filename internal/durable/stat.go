@@ -42,6 +42,13 @@ func Same(a, b Stat) bool {
 	return a.id == b.id && a.id != identity{}
 }
 
+// SamePath reports whether two paths lead to one file or directory, links followed.
+func SamePath(a, b string) bool {
+	left, leftErr := os.Stat(a)
+	right, rightErr := os.Stat(b)
+	return leftErr == nil && rightErr == nil && os.SameFile(left, right)
+}
+
 // Identity is a comparable value that tells files apart which are all there at the time, where the platform has numbers for them.
 func (s Stat) Identity() any { return s.id }
 

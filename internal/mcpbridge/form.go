@@ -67,22 +67,28 @@ func (f Form) Read(result json.RawMessage) (Answer, error) {
 }
 
 func (f Form) read(result json.RawMessage) (answer Answer, err error) {
+	action, content, err := readAction(result)
+	if answer.Action = action; err == nil && action == Accept {
+		err = f.readContent(content, &answer)
+	}
+	return answer, err
+}
+
+// readAction reads what every elicitation result has; content is nil where there is none.
+func readAction(result json.RawMessage) (action Action, content json.RawMessage, err error) {
 	found, err := readMembers(result)
 	if err == nil {
 		err = found.checkNames([]string{"action", "content", "_meta"})
 	}
 	if err != nil {
-		return answer, err
+		return "", nil, err
 	}
-	action, _ := found.text("action")
-	switch answer.Action = Action(action); answer.Action {
-	case Decline, Cancel:
-	case Accept:
-		err = f.readContent(found.get("content"), &answer)
-	default:
-		err = errors.New("its action is neither accept, decline nor cancel")
+	text, _ := found.text("action")
+	switch action = Action(text); action {
+	case Accept, Decline, Cancel:
+		return action, found.get("content"), nil
 	}
-	return answer, err
+	return action, nil, errors.New("its action is neither accept, decline nor cancel")
 }
 
 func (f Form) readContent(raw json.RawMessage, into *Answer) error {

@@ -77,23 +77,12 @@ func readFilledIn(result json.RawMessage, form *jsonschema.Resolved) (reply Repl
 	if len(result) > maxReply {
 		return reply, fmt.Errorf("it is longer than %d bytes", maxReply)
 	}
-	found, err := readMembers(result)
-	if err == nil {
-		err = found.checkNames([]string{"action", "content", "_meta"})
-	}
-	if err != nil {
+	action, raw, err := readAction(result)
+	if reply.Action = action; err != nil || action != Accept {
 		return reply, err
 	}
-	action, _ := found.text("action")
-	switch reply.Action = Action(action); reply.Action {
-	case Decline, Cancel:
-		return reply, nil
-	case Accept:
-	default:
-		return reply, errors.New("its action is neither accept, decline nor cancel")
-	}
 	content := json.RawMessage("{}")
-	if raw := found.get("content"); raw != nil {
+	if raw != nil {
 		filled, err := readMembers(raw)
 		if err != nil {
 			return reply, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 func (e *examination) checkClients() string {
@@ -93,7 +94,7 @@ func (e *examination) launch() clientsetup.Launch {
 }
 
 func (e *examination) isHere(workspace string) bool {
-	return workspace != "" && (filepath.Clean(workspace) == filepath.Clean(e.Dir) || sameFile(workspace, e.Dir))
+	return workspace != "" && (filepath.Clean(workspace) == filepath.Clean(e.Dir) || durable.SamePath(workspace, e.Dir))
 }
 
 func (e *examination) wrongWorkspace(plan *clientsetup.Plan, entry clientsetup.Entry) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
 
 // checkStartOfHooks looks at what the hooks of a client start, where that is not what the client's entry starts; fine tells that
@@ -89,7 +90,7 @@ func (e *examination) checkFetched(starts string, launch clientsetup.Launch, aga
 // checkBinary looks whether a program is this one, or another of the same version, and will stay.
 func (e *examination) checkBinary(starts, program, again string) {
 	binary := clientsetup.Binary(program)
-	if !sameFile(binary, e.Executable) {
+	if !durable.SamePath(binary, e.Executable) {
 		switch version, err := programVersion(binary); {
 		case err != nil:
 			e.fail(fmt.Sprintf("%s: %v.", starts, err), "Name this program.", again)

@@ -4,7 +4,6 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -72,12 +71,6 @@ func (e *examination) onPath(name string) string {
 		}
 	}
 	return ""
-}
-
-func sameFile(a, b string) bool {
-	first, errFirst := os.Stat(a)
-	second, errSecond := os.Stat(b)
-	return errFirst == nil && errSecond == nil && os.SameFile(first, second)
 }
 
 // programVersion reads what the Go toolchain put into a binary. The binary is not run: a workspace may have named it.

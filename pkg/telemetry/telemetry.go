@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -148,7 +147,7 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
-	for name := range slices.Values(names) {
+	for _, name := range names {
 		set[name] = true
 	}
 	return set
