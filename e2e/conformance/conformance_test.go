@@ -47,7 +47,7 @@ func TestConformanceOfEmbedded(t *testing.T) {
 func TestConformanceOfProgram(t *testing.T) {
 	t.Parallel()
 	needsSuite(t)
-	address := shipped(t)
+	address := shipped(t, "")
 	for _, revision := range revisions() {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
@@ -62,6 +62,30 @@ func TestConformanceOfProgram(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConformanceThrough looks at the embedded server through the program, behind which it stands: all that passes bare passes
+// alike.
+func TestConformanceThrough(t *testing.T) {
+	t.Parallel()
+	needsSuite(t)
+	bare := embedded(t)
+	address := shipped(t, "servers:\n  - {name: fixtures, url: \""+bare.address+"\", prefix: \"\", safe: [\"*\"]}\n")
+	for _, revision := range revisions() {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			u := under{address, revision}
+			found, expected := u.all(t), expectedOf(revision)
+			for name, s := range found {
+				t.Run(name, func(t *testing.T) {
+					except := expected[name]
+					except.checks = slices.DeleteFunc(slices.Clone(except.checks), func(id string) bool { return !slices.Contains(s.failed, id) })
+					u.judge(t, name, s, except)
+				})
+			}
+		})
+	}
+	t.Cleanup(func() { bare.judge(t) })
 }
 
 // hasty is the scenario that gives streams no more than half a second, which a machine with much to do does not always have. It
@@ -103,10 +127,11 @@ func needsSuite(t *testing.T) {
 // patience is longer than a start or an end takes, on a busy machine too.
 const patience = time.Minute
 
-// shipped starts the program.
-func shipped(t *testing.T) (address string) {
+// shipped starts the program, with the user's settings.
+func shipped(t *testing.T, config string) (address string) {
 	t.Helper()
 	dir, home := workspace(t), t.TempDir()
+	check.Write(t, home, "config/orchestra-mcp/config.yaml", config)
 	cmd := exec.Command(program, "serve", "--workspace", dir, "--transport", "http", "--listen", "127.0.0.1:0")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "TMPDIR=" + t.TempDir()}
 	said := &announcement{ready: make(chan [2]string, 1)}
