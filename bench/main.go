@@ -19,10 +19,15 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strconv"
 	"syscall"
 )
 
 func main() {
+	if tools, err := strconv.Atoi(os.Getenv(echoServer)); err == nil {
+		serveEcho(tools, os.Stdin, os.Stdout)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -59,6 +64,7 @@ func groups() []group {
 		{"console", measureConsole},
 		{"search", measureSearch},
 		{"tokens", measureTokens},
+		{"upstreams", measureUpstreams},
 	}
 }
 
@@ -76,7 +82,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.short, "short", false, "few samples and small ledgers: seconds instead of minutes")
 	flags.IntVar(&o.records, "records", 0, "`length` of the long ledger; 0 is 1000000, or 5000 with -short")
-	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command, hooks, console, search, tokens")
+	pattern := flags.String("run", "", "measure the groups that match the `regexp`: read, write, gate, sessions, start, ledger, blame, command, hooks, console, search, tokens, upstreams")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "where the workspaces are made; its file system is what is measured")
 	flags.StringVar(&o.binary, "binary", "", "measure this `program` instead of building it")
 	if err := flags.Parse(args); err != nil {
