@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -123,6 +124,19 @@ type CommandEffect struct {
 	Contents func() Contents
 }
 
+// UpstreamEffect is a call of a tool that another server carries out.
+type UpstreamEffect struct {
+	// Server is the operator's name for it, and Tool the server's own name for the tool.
+	Server, Tool string
+	// Definition is the hash of all that the server says of the tool.
+	Definition string
+	// Arguments are the server's own alone, a JSON object.
+	Arguments json.RawMessage
+	// URLs and Commands are those of the arguments, as the operator's mapping says. Readings are what the commands were read to run.
+	URLs, Commands []string
+	Readings       []*shell.Reading
+}
+
 // Contents are what stands at the paths of the workspace that a line names.
 type Contents struct {
 	Files []NamedFile
@@ -138,6 +152,8 @@ type NamedFile struct{ Path, Hash string }
 type Effects struct {
 	Files   []*FileEffect
 	Command *CommandEffect
+	// Upstream is what another server is asked to do; nil for what this one does.
+	Upstream *UpstreamEffect
 	// Selects is the intent that the call selects, "" for none.
 	Selects string
 	// Asks is what the operator has to say yes to, whatever else holds; nil for nothing. It is known from AtPlan on.

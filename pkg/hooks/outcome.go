@@ -174,7 +174,10 @@ type Result struct {
 	Content []Content
 	// Structured is a JSON object that stands for itself without the text.
 	Structured json.RawMessage
-	IsError    bool
+	// Raw is the result of another server, the whole object as it was sent but for what is added at its end, in place of Text,
+	// Content and Structured; nil for a result of this one.
+	Raw     json.RawMessage
+	IsError bool
 	// Refusal is the same for callers in this process; nil where nothing was refused.
 	Refusal *refusal.Refusal
 	// InLine asks the client's user in place of all of the above.
@@ -313,6 +316,16 @@ type Spec struct {
 	Asks bool
 	// Selects marks the tool that makes selections; pipelined calls behind it wait for it.
 	Selects bool
+	// Names are what the tool calls the common arguments; nil for CommonNames.
+	Names *Names
+}
+
+// CommonNames are what the tool calls the common arguments.
+func (s *Spec) CommonNames() Names {
+	if s.Names == nil {
+		return CommonNames()
+	}
+	return *s.Names
 }
 
 // Cancelled is the result of a call that was cancelled before it could start.
