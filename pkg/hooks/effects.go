@@ -128,13 +128,28 @@ type CommandEffect struct {
 type UpstreamEffect struct {
 	// Server is the operator's name for it, and Tool the server's own name for the tool.
 	Server, Tool string
-	// Definition is the hash of all that the server says of the tool.
+	// Definition is the hash of all that the server said of the tool when it was trusted.
 	Definition string
-	// Arguments are the server's own alone, a JSON object.
+	// Arguments are those that go to the server, a JSON object.
 	Arguments json.RawMessage
-	// URLs and Commands are those of the arguments, as the operator's mapping says. Readings are what the commands were read to run.
-	URLs, Commands []string
-	Readings       []*shell.Reading
+	// Digest is that of the arguments, whatever the order of their members: sha256: and 64 hex digits. It is computed once.
+	Digest func() string
+	// URLs are those of the arguments, as the operator's mapping says, without those of files. Commands are the command lines of
+	// the arguments, and what each was read to run.
+	URLs     []string
+	Commands []UpstreamCommand
+	// Secrets say what in the arguments looks like a secret, and where, without a part of it. OnSecrets is what is done about
+	// them: "" notes them.
+	Secrets   []string
+	OnSecrets Policy
+	// Names are what the tool calls the common arguments.
+	Names Names
+}
+
+// UpstreamCommand is a command line that another server is given.
+type UpstreamCommand struct {
+	Line    string
+	Reading *shell.Reading
 }
 
 // Contents are what stands at the paths of the workspace that a line names.

@@ -113,6 +113,9 @@ type Outcome struct {
 	Class    mutation.Resolved
 	// Edited is what the agent is told where the operator has edited its call; nil where nobody has.
 	Edited *Difference
+	// Sent: another server was asked to do it. Whether it did nobody here knows, and nothing takes it back. Failed: it said, or it
+	// seems, that it did not.
+	Sent, Failed bool
 	// Record asks for a ledger record of a call that changed no file and ran no command: a selection, a lifecycle step.
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
