@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -80,7 +81,7 @@ type grantRecord struct {
 }
 
 func newGrantRecord(g approval.Grant) grantRecord {
-	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, "", g.Path, g.Line, g.Cwd, g.By, g.Via, g.CreatedAt}
+	return grantRecord{g.ID, g.Request, g.IntentID, g.ErrorType, g.Hook, "", g.Path, cmp.Or(g.Line, g.Call), g.Cwd, g.By, g.Via, g.CreatedAt}
 }
 
 // list lists all, or the answers only, or the grants only.

@@ -124,7 +124,7 @@ func grantItem(g approval.Grant) watch.Item {
 		Body: []watch.Line{{Text: "Granted until " + g.IntentID + " ends, or you revoke it", Style: watch.Heading}},
 	}
 	for _, line := range [][2]string{
-		{"lets pass", g.ErrorType}, {"check", g.Hook}, {"at", g.Path}, {"command", g.Line}, {"directory", g.Cwd},
+		{"lets pass", g.ErrorType}, {"check", g.Hook}, {"at", g.Path}, {"command", g.Line}, {"directory", g.Cwd}, {"call", g.Call},
 		{"by", g.By}, {"way", g.Via}, {"request", g.Request},
 	} {
 		if line[1] != "" {

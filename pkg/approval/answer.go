@@ -52,7 +52,8 @@ type Answer struct {
 	ExpiresAt  time.Time `json:"expires_at"`
 }
 
-// Grant lets calls pass that one check stops at one path, or for one command line, while an intent lives.
+// Grant lets calls pass that one check stops at one path, for one command line, or for one call of another server, while an
+// intent lives.
 type Grant struct {
 	ID        string `json:"id"`
 	Request   string `json:"request"` // the request that it answers
@@ -66,13 +67,16 @@ type Grant struct {
 	Path string `json:"path,omitempty"`
 	Line string `json:"line,omitempty"`
 	Cwd  string `json:"cwd,omitempty"`
+	// Call is one of another server: its name, its tool, and the hashes of the tool's definition and of the arguments.
+	Call string `json:"call,omitempty"`
 
 	By        string    `json:"by,omitempty"`
 	Via       string    `json:"via"`
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// grantsOf are what a yes for the intent gives: one grant for each check at each of its paths, or for each command.
+// grantsOf are what a yes for the intent gives: one grant for each check at each of its paths, or for each command or call of
+// another server.
 func grantsOf(r Request, a Answer) []Grant {
 	var grants []Grant
 	for _, c := range r.Checks {
@@ -81,7 +85,7 @@ func grantsOf(r Request, a Answer) []Grant {
 			By: a.By, Via: a.Via, CreatedAt: a.AnsweredAt,
 		}
 		for _, subject := range r.subjects(c) {
-			g.Path, g.Line, g.Cwd = subject.Path, subject.Line, subject.Cwd
+			g.Path, g.Line, g.Cwd, g.Call = subject.Path, subject.Line, subject.Cwd, subject.Call
 			grants = append(grants, g)
 		}
 	}
@@ -89,10 +93,14 @@ func grantsOf(r Request, a Answer) []Grant {
 }
 
 // subject is what a check is about.
-type subject struct{ Path, Line, Cwd string }
+type subject struct{ Path, Line, Cwd, Call string }
 
-// subjects are the paths of a check; where it names none, the command, or every path that the call changes.
+// subjects are the paths of a check; where it names none, the command, or every path that the call changes. A call of another
+// server is one whatever it is about: what it does with its arguments they do not say.
 func (r Request) subjects(c Check) []subject {
+	if u, is := r.upstream(); is {
+		return []subject{{Call: u.Server + " " + u.Tool + " as " + u.Definition + " with " + u.Arguments}}
+	}
 	var found []subject
 	for _, e := range r.Effects {
 		if e.Line != "" && len(c.Paths) == 0 {
@@ -119,7 +127,7 @@ func (r Request) subjects(c Check) []subject {
 func (g Grant) covers(r Request, c Check, s subject) bool {
 	return g.Principal == r.Principal && g.IntentID == r.IntentID &&
 		g.Hook == c.Hook && g.ErrorType == c.ErrorType &&
-		subject{g.Path, g.Line, g.Cwd} == s
+		subject{g.Path, g.Line, g.Cwd, g.Call} == s
 }
 
 // Errors that callers may test for.

@@ -75,6 +75,9 @@ func editingOf(tool string) (editing, bool) {
 // EditableOf says what of a request can be edited before it is approved once. The error wraps ErrNotEditable.
 func EditableOf(r Request) (Editable, error) {
 	how, is := editingOf(r.Tool)
+	if _, elsewhere := r.upstream(); elsewhere { // whatever its tool is called
+		is = false
+	}
 	switch {
 	case r.ByClient:
 		return Editable{}, fmt.Errorf("%w: the client makes the call with a tool of its own, as it asked for it", ErrNotEditable)

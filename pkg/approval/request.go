@@ -42,6 +42,13 @@ type Request struct {
 	// Arguments are the call's, for resume_approval, without its session handle; empty if they were too large to keep.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
+	// SessionArgument is what the tool calls the argument with the session handle, "" for session.
+	SessionArgument string `json:"session_argument,omitempty"`
+	// Sent are the arguments that would go to another server, bounded, and SentSize all their bytes. They repeat for people what
+	// Effects have the digest of.
+	Sent     string `json:"sent,omitempty"`
+	SentSize int    `json:"sent_size,omitempty"`
+
 	// ByClient: the client makes the call by itself, with a tool of its own.
 	ByClient bool `json:"by_client,omitempty"`
 	// Asked is the call that an agent asked for, where this is what the operator has made of it and a check stands against
@@ -78,8 +85,8 @@ type Check struct {
 
 // Effect is one thing that a call would do, as resolved by the server.
 type Effect struct {
-	// Kind is create, modify, delete, move, read, command, select or content: a file that the line of a command names, with
-	// what it holds, which the approval is about.
+	// Kind is create, modify, delete, move, read, command, select, upstream or content: a file that the line of a command names,
+	// with what it holds, which the approval is about.
 	Kind string `json:"kind"`
 	// Path is the file, or the source of a move; To is where that leads.
 	Path string `json:"path,omitempty"`
@@ -97,6 +104,25 @@ type Effect struct {
 	Shell      string        `json:"shell,omitempty"`
 	Timeout    time.Duration `json:"timeout,omitempty"`
 	Background bool          `json:"background,omitempty"`
+
+	// Server and Tool are another server, by the operator's name for it, and its tool, by its own; Definition is the hash of
+	// what that server said of the tool, and Arguments that of what it is given.
+	Server     string `json:"server,omitempty"`
+	Tool       string `json:"tool,omitempty"`
+	Definition string `json:"definition,omitempty"`
+	Arguments  string `json:"arguments,omitempty"`
+}
+
+// KindUpstream is the kind of an effect that is a call of another server.
+const KindUpstream = "upstream"
+
+// upstream is the call of another server that the request is about.
+func (r Request) upstream() (Effect, bool) {
+	i := slices.IndexFunc(r.Effects, func(e Effect) bool { return e.Kind == KindUpstream })
+	if i < 0 {
+		return Effect{}, false
+	}
+	return r.Effects[i], true
 }
 
 // KindContent is the kind of an effect that is none: what a file holds that the line of a command names.
@@ -108,7 +134,7 @@ func (e Effect) changes() bool { return e.Kind != "read" && e.Kind != KindConten
 // changed are the files of a change, the source of a move first.
 func (e Effect) changed() []string {
 	switch {
-	case !e.changes(), e.Kind == "command", e.Kind == "select":
+	case !e.changes(), e.Kind == "command", e.Kind == "select", e.Kind == KindUpstream:
 		return nil
 	case e.To != "":
 		return []string{e.Path, e.To}
@@ -182,7 +208,7 @@ func (r Request) Path() string {
 		}
 	}
 	for _, e := range r.Effects {
-		if e.Line == "" && e.changes() {
+		if e.Line == "" && e.Kind != KindUpstream && e.changes() {
 			return e.Path
 		}
 	}
@@ -203,10 +229,13 @@ func (r Request) CommandLine() string {
 }
 
 // Subject tells a request from others of its kind, in one line: the command and where it runs, what is proposed and why,
-// or the files with the lines that they gain and lose.
+// the other server with its tool and arguments, or the files with the lines that they gain and lose.
 func (r Request) Subject() string {
 	if len(r.Paths) > 0 {
 		return strings.TrimSpace(strings.TrimPrefix(r.Name+": ", ": ")+strings.Join(r.Paths, ", ")) + because(r.Reason)
+	}
+	if u, is := r.upstream(); is {
+		return u.Server + " " + u.Tool + " " + r.Sent
 	}
 	for _, e := range r.Effects {
 		switch {

@@ -73,6 +73,10 @@ func viewOf(r Request, b bounds) View {
 	uncovered := 0
 	for _, e := range r.Effects {
 		switch {
+		case e.Kind == KindUpstream:
+			v.row("server", e.Server)
+			v.row("its tool", e.Tool)
+			v.row("arguments", sent(r))
 		case e.Line != "":
 			v.row("command", e.Line)
 			v.row("directory", e.Cwd)
@@ -109,7 +113,7 @@ func viewOf(r Request, b bounds) View {
 
 // lookAlikes are the texts that tell what would be touched, where characters of them can be taken for others.
 func lookAlikes(r Request) []string {
-	texts := append([]string{r.Name}, r.Paths...)
+	texts := append([]string{r.Name, r.Sent}, r.Paths...)
 	for _, e := range r.Effects {
 		if e.Line != "" || e.changes() {
 			texts = append(texts, e.Line, e.Path, e.To)
@@ -122,6 +126,14 @@ func lookAlikes(r Request) []string {
 		}
 	}
 	return found
+}
+
+// sent are the arguments for another server, as far as they were kept.
+func sent(r Request) string {
+	if more := r.SentSize - len(r.Sent); more > 0 {
+		return fmt.Sprintf("%s …[%d of %d bytes are not kept]", r.Sent, more, r.SentSize)
+	}
+	return r.Sent
 }
 
 // row adds a value, or several of which the first are shown. Nothing is added for no text.
@@ -150,6 +162,9 @@ func shown(text string, limit int) string {
 
 func title(r Request) string {
 	tool := shown(r.Tool, 60)
+	if u, is := r.upstream(); is {
+		return fmt.Sprintf("%s wants the server %s to do %s with %s", tool, shown(u.Server, 60), shown(u.Tool, 80), shown(sent(r), 300))
+	}
 	switch {
 	case r.CommandLine() != "":
 		return fmt.Sprintf("%s wants to run: %s", tool, shown(r.CommandLine(), 160))
@@ -218,6 +233,9 @@ func answers(r Request, b bounds) []AnswerView {
 		once = "exactly this line, one time, if the files under contents hold by then what they hold now; other files that it uses, and what those run in turn, do not count"
 		whatever = ", whatever the files hold that it names"
 	}
+	if _, is := r.upstream(); is {
+		once, whatever = "exactly this call with these arguments, one time, if the server says of its tool by then what it says now; what the server does with it, it does", ""
+	}
 	found := []AnswerView{{Once, "Approve once", once}}
 	if !r.Once && r.IntentID != "" {
 		var covered []string
@@ -225,6 +243,9 @@ func answers(r Request, b bounds) []AnswerView {
 			about := quoted(g.Path)
 			if g.Line != "" {
 				about = "the command " + g.Line
+			}
+			if g.Call != "" {
+				about = "this call with these very arguments"
 			}
 			if text := g.ErrorType + " at " + about; !slices.Contains(covered, text) {
 				covered = append(covered, text)

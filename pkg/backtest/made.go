@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"cmp"
+	"encoding/json"
 	"path"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -26,7 +27,7 @@ func (w *worker) made(files []*hooks.FileEffect, command *hooks.CommandEffect) *
 		ID: e.ID, Tool: e.Call, Class: cmp.Or(hooks.Class(j.Class), hooks.Destructive), Declared: mutation.Class(j.Declared),
 		Caller:  session.Caller{ClientName: e.Client.Name, ClientVersion: e.Client.Version, ModelID: e.Contributor.ModelID, ModelSource: session.ModelSource(e.Contributor.ModelSource)},
 		Ways:    hooks.Ways{Asks: j.Elicit},
-		Effects: hooks.Effects{Files: files, Command: command, Selects: j.Selects, Answered: j.Answered},
+		Effects: hooks.Effects{Files: files, Command: command, Upstream: w.upstream(j.Upstream), Selects: j.Selects, Answered: j.Answered},
 	}
 	if e.Kind == record.KindSelection {
 		call.Effects.Selects = cmp.Or(j.Selects, e.IntentID)
@@ -99,6 +100,10 @@ func effectOf(f record.JudgedFile) *hooks.FileEffect {
 // command is the command of the call, nil for none.
 func (w *worker) command() *hooks.CommandEffect {
 	j := &record.JudgedCommand{}
+	if w.entry.Judged != nil && w.entry.Judged.Upstream != nil {
+		w.redacted = w.entry.Judged.Upstream.Redacted
+		return nil
+	}
 	if w.entry.Judged != nil && w.entry.Judged.Command != nil {
 		j = w.entry.Judged.Command
 	} else if w.entry.Command == nil {
@@ -120,6 +125,21 @@ func (w *worker) command() *hooks.CommandEffect {
 		c.Reading = w.read(c.Line, c.Dialect)
 	}
 	return c
+}
+
+// upstream is the call of another server, nil for none. What it was given is not on record.
+func (w *worker) upstream(j *record.JudgedUpstream) *hooks.UpstreamEffect {
+	if j == nil {
+		return nil
+	}
+	u := &hooks.UpstreamEffect{
+		Server: j.Server, Tool: j.Tool, URLs: j.URLs, Secrets: j.Secrets, OnSecrets: hooks.Policy(j.OnSecrets),
+		Arguments: json.RawMessage("{}"), Digest: func() string { return "" }, Names: hooks.CommonNames(),
+	}
+	for _, line := range j.Commands {
+		u.Commands = append(u.Commands, hooks.UpstreamCommand{Line: line, Reading: w.read(line, shell.Bash)})
+	}
+	return u
 }
 
 // unread is what a line was read to be that cannot be read again.

@@ -20,7 +20,9 @@ func (w *worker) evaluate(ctx context.Context, r *rule.Rule, f *rule.Facts) (boo
 	switch command := f.Effect.Kind == "command"; {
 	case !command && f.Effect.Path != "" && w.lacks[f.Effect.Path] && r.Reads(contentFields()...):
 		why = unknownContent
-	case w.redacted && r.Reads("command.line", "command.programs"):
+	case f.Upstream != nil && r.Reads("upstream.arguments"):
+		why = unknownArguments
+	case w.redacted && r.Reads("command.line", "command.programs", "upstream.urls", "upstream.commands"):
 		why = unknownSecret
 	case !command && f.Effect.Path != "" && w.entry.Class == nil && r.Reads("class.computed", "class.evidence"):
 		why = unknownClass

@@ -18,13 +18,14 @@ import (
 
 // Why it cannot be known how a call would be decided.
 const (
-	unknownOld     = "the record is of a version that did not keep what the call was judged on"
-	unknownPolicy  = "what the call was judged by is not kept any more"
-	unknownMany    = "the call touched more files than its record names"
-	unknownContent = "a rule looks at content that is not kept"
-	unknownSecret  = "secrets were left out of the command line, and a rule looks at them"
-	unknownSeen    = "what the session had seen of the file is not on record"
-	unknownClass   = "whether the change was a refactor was not looked at"
+	unknownOld       = "the record is of a version that did not keep what the call was judged on"
+	unknownPolicy    = "what the call was judged by is not kept any more"
+	unknownMany      = "the call touched more files than its record names"
+	unknownContent   = "a rule looks at content that is not kept"
+	unknownSecret    = "secrets were left out of the command line, and a rule looks at them"
+	unknownArguments = "a rule looks at what another server was given, which is in no record"
+	unknownSeen      = "what the session had seen of the file is not on record"
+	unknownClass     = "whether the change was a refactor was not looked at"
 )
 
 // worker judges calls, one after the other.

@@ -172,6 +172,8 @@ func interrupted(e journal.Entry) Interrupted {
 		i.Tool, i.IntentID = rec.Call, rec.IntentID
 		if rec.Command != nil {
 			i.Command = rec.Command.Command
+		} else if u, is := rec.Upstream(); is {
+			i.Command = u.Server + " " + u.Tool
 		}
 	}
 	for _, f := range e.Files {

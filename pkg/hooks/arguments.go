@@ -79,20 +79,32 @@ type Common struct {
 	MutationClass string `json:"mutation_class,omitempty"`
 }
 
-// Common reads the common arguments: none where one of them is no text. That is the tool's to report, as is whatever else
-// is wrong.
-func (a Arguments) Common() Common {
+// Names are what a tool calls the common arguments; "" for one that it does not take.
+type Names struct{ Session, IntentID, MutationClass string }
+
+// CommonNames are those of every tool that says nothing else.
+func CommonNames() Names { return Names{"session", "intent_id", "mutation_class"} }
+
+// Common reads the common arguments of a tool that says nothing of their names: none where one of them is no text. That is
+// the tool's to report, as is whatever else is wrong.
+func (a Arguments) Common() Common { return a.CommonAs(CommonNames()) }
+
+// CommonAs is Common for a tool that calls them by these names.
+func (a Arguments) CommonAs(n Names) Common {
 	var c Common
-	for name, to := range map[string]*string{"session": &c.Session, "intent_id": &c.IntentID, "mutation_class": &c.MutationClass} {
-		value := a.members[name]
-		if value == nil || value.Kind() == jsontext.KindNull {
+	for _, of := range [...]struct {
+		name string
+		to   *string
+	}{{n.Session, &c.Session}, {n.IntentID, &c.IntentID}, {n.MutationClass, &c.MutationClass}} {
+		value := a.members[of.name]
+		if of.name == "" || value == nil || value.Kind() == jsontext.KindNull {
 			continue
 		}
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
 			return Common{}
 		}
-		*to = string(text)
+		*of.to = string(text)
 	}
 	return c
 }

@@ -126,22 +126,30 @@ func (e *Edited) tell(diff string) {
 
 // inPlace is the request of the call that is made in the place of another. A question in the client's result would be one
 // about that other call.
-func (r Request) inPlace(edited *Edited) (Request, error) {
-	arguments, err := edited.To.under(r.Arguments.Common().Session)
+func (e *Engine) inPlace(r Request, edited *Edited) (Request, error) {
+	arguments, err := e.under(edited.To, e.handleOf(r))
 	r.Tool, r.Arguments, r.edited = edited.To.Tool, arguments, edited
 	r.Ways.Return, r.Ways.Resumed = false, nil
 	return r, err
 }
 
+// handleOf is the handle of a session that a call names.
+func (e *Engine) handleOf(r Request) string {
+	spec, _ := e.Spec(r.Tool)
+	return r.Arguments.CommonAs(spec.CommonNames()).Session
+}
+
 // under are the arguments of a call with the handle of a session, if there is one.
-func (t ToolCall) under(session string) (Arguments, error) {
-	if session == "" {
+func (e *Engine) under(t ToolCall, session string) (Arguments, error) {
+	spec, _ := e.Spec(t.Tool)
+	name := spec.CommonNames().Session
+	if session == "" || name == "" {
 		return ReadArguments(t.Arguments), nil
 	}
 	object := map[string]json.RawMessage{}
 	err := json.Unmarshal(t.Arguments, &object)
 	if err == nil {
-		object["session"], err = json.Marshal(session)
+		object[name], err = json.Marshal(session)
 	}
 	if err != nil {
 		return Arguments{}, err
@@ -151,7 +159,7 @@ func (t ToolCall) under(session string) (Arguments, error) {
 
 // Instead makes the call that the operator has put in the place of the one that req asks for.
 func (e *Engine) Instead(ctx context.Context, req Request, edited *Edited) Result {
-	req, err := req.inPlace(edited)
+	req, err := e.inPlace(req, edited)
 	if err != nil {
 		return refuse(Destructive, refusal.From(err))
 	}
@@ -160,11 +168,11 @@ func (e *Engine) Instead(ctx context.Context, req Request, edited *Edited) Resul
 
 // instead is Instead for a call that has been asked about, which becomes the other.
 func (e *Engine) instead(ctx context.Context, call *Call, req Request, edited *Edited) (Result, error) {
-	req, err := req.inPlace(edited)
+	req, err := e.inPlace(req, edited)
 	if err != nil {
 		return Result{}, err
 	}
-	tool, ok := e.tools[req.Tool]
+	tool, ok := e.tool(req.Tool)
 	if !ok {
 		return Result{}, refusal.Newf(refusal.InvalidArguments, "There is no tool %q, which the edited call is for.", req.Tool)
 	}
@@ -186,7 +194,7 @@ func (e *Engine) askedFor(ctx context.Context, req Request) {
 	if edited.asked = nil; edited.Was != edited.Is {
 		return
 	}
-	arguments, err := edited.From.under(req.Arguments.Common().Session)
+	arguments, err := e.under(edited.From, e.handleOf(req))
 	if err != nil {
 		return
 	}
@@ -212,7 +220,7 @@ func (e *Engine) refusedEdited(edited *Edited, r *refusal.Refusal) *refusal.Refu
 // Preview plans a call and does nothing else: it judges, asks, records and changes nothing. look sees what it would touch
 // before anything is read. A command is not planned: what it writes only running it tells. An error is a refusal.
 func (e *Engine) Preview(ctx context.Context, req Request, look func(Effects) error) (_ Effects, err error) {
-	tool, ok := e.tools[req.Tool]
+	tool, ok := e.tool(req.Tool)
 	if !ok {
 		return Effects{}, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool)
 	}

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/intentgov/orchestra-mcp/pkg/change"
@@ -123,6 +124,34 @@ type CommandEffect struct {
 	Contents func() Contents
 }
 
+// UpstreamEffect is a call of a tool that another server carries out.
+type UpstreamEffect struct {
+	// Server is the operator's name for it, and Tool the server's own name for the tool.
+	Server, Tool string
+	// Definition is the hash of all that the server said of the tool when it was trusted.
+	Definition string
+	// Arguments are those that go to the server, a JSON object.
+	Arguments json.RawMessage
+	// Digest is that of the arguments, whatever the order of their members: sha256: and 64 hex digits. It is computed once.
+	Digest func() string
+	// URLs are those of the arguments, as the operator's mapping says, without those of files. Commands are the command lines of
+	// the arguments, and what each was read to run.
+	URLs     []string
+	Commands []UpstreamCommand
+	// Secrets say what in the arguments looks like a secret, and where, without a part of it. OnSecrets is what is done about
+	// them: "" notes them.
+	Secrets   []string
+	OnSecrets Policy
+	// Names are what the tool calls the common arguments.
+	Names Names
+}
+
+// UpstreamCommand is a command line that another server is given.
+type UpstreamCommand struct {
+	Line    string
+	Reading *shell.Reading
+}
+
 // Contents are what stands at the paths of the workspace that a line names.
 type Contents struct {
 	Files []NamedFile
@@ -138,6 +167,8 @@ type NamedFile struct{ Path, Hash string }
 type Effects struct {
 	Files   []*FileEffect
 	Command *CommandEffect
+	// Upstream is what another server is asked to do; nil for what this one does.
+	Upstream *UpstreamEffect
 	// Selects is the intent that the call selects, "" for none.
 	Selects string
 	// Asks is what the operator has to say yes to, whatever else holds; nil for nothing. It is known from AtPlan on.

@@ -57,6 +57,9 @@ type Options struct {
 	Watch func(ctx context.Context, call *Call, behind Watch) (context.Context, Watch)
 	// HookTimeout bounds a pre-hook that was added, and all post-hooks that were added together; 0 is DefaultHookTimeout.
 	HookTimeout time.Duration
+	// Beside finds tools that were not added, by the names under which they are called: those of other servers, which come and
+	// go while the engine runs. It is asked where no added tool has the name; several calls use it at a time. Nil: there are none.
+	Beside func(name string) (Tool, bool)
 	// Limits bound how changes are judged; nil is mutation.DefaultLimits.
 	Limits *mutation.Limits
 }
@@ -72,7 +75,7 @@ type Step struct {
 	timeout time.Duration // 0 runs it on the caller's goroutine, for the gate's own
 }
 
-// Engine runs calls. Tools and hooks of embedders are added before the first Do; Do is safe for concurrent use.
+// Engine runs calls. Tools and hooks of embedders are added, and Beside is set, before the first Do; Do is safe for concurrent use.
 type Engine struct {
 	Options
 	limits mutation.Limits
@@ -141,19 +144,27 @@ func (e *Engine) Specs() []Spec {
 	return specs
 }
 
-// Spec returns one tool's spec.
+// Spec returns the spec of one tool, added or beside.
 func (e *Engine) Spec(name string) (spec Spec, ok bool) {
-	t, ok := e.tools[name]
+	t, ok := e.tool(name)
 	if ok {
 		spec = t.Spec()
 	}
 	return spec, ok
 }
 
+// tool finds a tool by the name that a call has.
+func (e *Engine) tool(name string) (Tool, bool) {
+	if t, ok := e.tools[name]; ok || e.Beside == nil {
+		return t, ok
+	}
+	return e.Beside(name)
+}
+
 // Do runs one call to its result. It never panics and never returns an empty
 // result; whatever goes wrong is a refusal in the result.
 func (e *Engine) Do(ctx context.Context, req Request) Result {
-	tool, ok := e.tools[req.Tool]
+	tool, ok := e.tool(req.Tool)
 	if !ok {
 		call := &Call{Tool: req.Tool, Class: Destructive, Caller: req.Caller}
 		e.watch(ctx, call)
@@ -261,7 +272,7 @@ func (e *Engine) newCall(spec Spec, req Request) *Call {
 		ID: uuid.NewString(), Tool: spec.Name, Class: cmp.Or(spec.Class, Destructive), Caller: req.Caller, Fragile: req.Fragile, Operator: req.Operator, ByClient: req.ByClient, Edited: req.edited,
 		Arguments: req.Arguments.Raw(), Ways: req.Ways, workspace: e.Workspace, limits: e.limits, progress: req.Progress, leave: req.Leave, request: req,
 	}
-	common := req.Arguments.Common()
+	common := req.Arguments.CommonAs(spec.CommonNames())
 	call.Handle, call.IntentID = common.Session, common.IntentID
 	// An intent_id names the selection that is meant only where a call works
 	// under one; governance tools name the intent that they are about.

@@ -169,7 +169,7 @@ func (e *Engine) commit(ctx context.Context, call *Call, prepared Prepared, entr
 
 var (
 	errInterrupted = errors.New("the call was interrupted")
-	errNoWayBack   = errors.New("what a command did cannot be taken back")
+	errNoWayBack   = errors.New("what a command or another server did cannot be taken back")
 )
 
 // standing is the part of a failed commit that could not be taken back.
@@ -219,7 +219,7 @@ func (c *Call) actsElsewhere() bool {
 
 // takeBack undoes a change that the ledger did not take.
 func (e *Engine) takeBack(ctx context.Context, call *Call, outcome *Outcome, entry Inflight, cause error) error {
-	changed := len(outcome.Changed()) > 0 || outcome.Command != nil
+	changed := len(outcome.Changed()) > 0 || outcome.Command != nil || outcome.Sent
 	back := entry.Abort(func() error {
 		defer e.settle(call, outcome)
 		switch {

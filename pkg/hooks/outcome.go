@@ -113,6 +113,9 @@ type Outcome struct {
 	Class    mutation.Resolved
 	// Edited is what the agent is told where the operator has edited its call; nil where nobody has.
 	Edited *Difference
+	// Sent: another server was asked to do it. Whether it did nobody here knows, and nothing takes it back. Failed: it said, or it
+	// seems, that it did not.
+	Sent, Failed bool
 	// Record asks for a ledger record of a call that changed no file and ran no command: a selection, a lifecycle step.
 	Record *Note
 	// Settlement is nil where nothing can be taken back.
@@ -174,7 +177,10 @@ type Result struct {
 	Content []Content
 	// Structured is a JSON object that stands for itself without the text.
 	Structured json.RawMessage
-	IsError    bool
+	// Raw is the result of another server, the whole object as it was sent but for what is added at its end, in place of Text,
+	// Content and Structured; nil for a result of this one.
+	Raw     json.RawMessage
+	IsError bool
 	// Refusal is the same for callers in this process; nil where nothing was refused.
 	Refusal *refusal.Refusal
 	// InLine asks the client's user in place of all of the above.
@@ -313,6 +319,16 @@ type Spec struct {
 	Asks bool
 	// Selects marks the tool that makes selections; pipelined calls behind it wait for it.
 	Selects bool
+	// Names are what the tool calls the common arguments; nil for CommonNames.
+	Names *Names
+}
+
+// CommonNames are what the tool calls the common arguments.
+func (s *Spec) CommonNames() Names {
+	if s.Names == nil {
+		return CommonNames()
+	}
+	return *s.Names
 }
 
 // Cancelled is the result of a call that was cancelled before it could start.

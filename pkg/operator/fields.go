@@ -37,10 +37,25 @@ func Fields(e record.Entry, names map[string]string) []Field {
 	if c := e.Command; c != nil {
 		fs.command(*c)
 	}
+	if u, is := e.Upstream(); is {
+		fs.upstream(u)
+	}
 	if d := e.Decision; d != nil {
 		fs.decision(*d)
 	}
 	return fs
+}
+
+// upstream is a call that another server carried out. Its digests are among the details.
+func (fs *fields) upstream(u record.Upstream) {
+	fs.add("server", u.Server)
+	fs.add("its tool", u.Tool)
+	switch {
+	case u.Problem != "":
+		fs.add("its answer", u.Problem)
+	case u.IsError:
+		fs.add("its answer", "it failed")
+	}
 }
 
 // Details are what a record has beyond the fields of its kind, by their keys; what is no text is JSON.

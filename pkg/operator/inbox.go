@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,13 +127,8 @@ func WhyOf(r approval.Request) string {
 	return r.ErrorType()
 }
 
-// GrantSubject is what a grant lets pass at: a command line, or a path.
-func GrantSubject(g approval.Grant) string {
-	if g.Line != "" {
-		return g.Line
-	}
-	return g.Path
-}
+// GrantSubject is what a grant lets pass at: a command line, a call of another server, or a path.
+func GrantSubject(g approval.Grant) string { return cmp.Or(g.Line, g.Call, g.Path) }
 
 // OnlyOnce says why a request cannot be approved for its intent; "" if it can.
 func OnlyOnce(r approval.Request) string {

@@ -6,12 +6,14 @@ type Facts struct {
 	Paths   []string
 	Effect  Effect
 	Command Command
-	Intent  Intent
-	Session Session
-	Class   Class
+	// Upstream is nil for what this server does itself.
+	Upstream *Upstream
+	Intent   Intent
+	Session  Session
+	Class    Class
 }
 
-// Effect is one file that the call changes, or the command that it runs. The functions are called only by conditions that
+// Effect is one file that the call changes, the command that it runs, or what it has another server do. The functions are called only by conditions that
 // ask, and may be called several times; a nil one stands for nothing.
 type Effect struct {
 	Kind, Path, From      string
@@ -29,6 +31,15 @@ type Command struct {
 	Background bool
 	// Programs are the simple commands, each its name and arguments.
 	Programs [][]string
+}
+
+// Upstream is a call that another server carries out. Arguments are decoded only for conditions that ask.
+type Upstream struct {
+	Server, Tool   string
+	Arguments      func() map[string]any
+	URLs, Commands []string
+	// Missed is set to true where arguments are asked for that are not there; nil: they are.
+	Missed *bool
 }
 
 // Intent is the selected intent.

@@ -31,7 +31,7 @@ func catalogue() []Field {
 		{Name: "tool", kind: text, get: func(f *Facts) any { return f.Tool }, Doc: "The tool that is called, such as `write_to_file`."},
 		{Name: "paths", kind: texts, get: func(f *Facts) any { return f.Paths }, Doc: "All paths that the call changes, both ends of a move included."},
 
-		{Name: "effect.kind", kind: text, get: func(f *Facts) any { return f.Effect.Kind }, Doc: "`create`, `modify`, `delete`, `move` or `command`."},
+		{Name: "effect.kind", kind: text, get: func(f *Facts) any { return f.Effect.Kind }, Doc: "`create`, `modify`, `delete`, `move`, `command` or `upstream`."},
 		{Name: "effect.path", kind: text, get: func(f *Facts) any { return f.Effect.Path }, Doc: "The file, relative to the workspace, links resolved; of a move the place where it goes."},
 		{Name: "effect.from", kind: text, get: func(f *Facts) any { return f.Effect.From }, Doc: "Where a moved file comes from."},
 		{Name: "effect.before", kind: text, get: func(f *Facts) any { return lazy(f.Effect.Before) }, Doc: "The file's text before, unless it is binary."},
@@ -47,6 +47,12 @@ func catalogue() []Field {
 		{Name: "command.background", kind: truth, get: func(f *Facts) any { return f.Command.Background }, Doc: "It goes on behind the call."},
 		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs that the line can run, each a list of its name and its arguments as far as they are literal."},
 
+		{Name: "upstream.server", kind: text, get: upstream(func(u *Upstream) any { return u.Server }), Doc: "The other server that carries the call out, by its name in `servers`; empty for all other calls. Settings' rules judge its safe calls too."},
+		{Name: "upstream.tool", kind: text, get: upstream(func(u *Upstream) any { return u.Tool }), Doc: "The tool, by that server's own name."},
+		{Name: "upstream.arguments", kind: cel.MapType(text, cel.DynType), get: upstream(func(u *Upstream) any { return lazy(u.Arguments) }), Doc: "What it is given. Ask `has(upstream.arguments.x)` first: a missing member is an error, which refuses."},
+		{Name: "upstream.urls", kind: texts, get: upstream(func(u *Upstream) any { return u.URLs }), Doc: "The addresses among them, as `effects` maps them."},
+		{Name: "upstream.commands", kind: texts, get: upstream(func(u *Upstream) any { return u.Commands }), Doc: "The command lines among them, likewise."},
+
 		{Name: "intent.id", kind: text, get: func(f *Facts) any { return f.Intent.ID }, Doc: "The selected intent. `UNTRACKED` where the operator lets calls pass without one."},
 		{Name: "intent.name", kind: text, get: func(f *Facts) any { return f.Intent.Name }, Doc: "Its name."},
 		{Name: "intent.status", kind: text, get: func(f *Facts) any { return f.Intent.Status }, Doc: "Its status: `TODO`, `IN_PROGRESS`, `BLOCKED` or `DONE`, whatever words the file uses."},
@@ -60,6 +66,16 @@ func catalogue() []Field {
 		{Name: "class.declared", kind: text, get: func(f *Facts) any { return f.Class.Declared }, Doc: "`AST_REFACTOR` or `INTENT_EVOLUTION` as the agent declared it."},
 		{Name: "class.computed", kind: text, get: func(f *Facts) any { return lazy(f.Class.Computed) }, Doc: "The class that the record will have. A command has none."},
 		{Name: "class.evidence", kind: text, get: func(f *Facts) any { return lazy(f.Class.Evidence) }, Doc: "`proven`, `proven-local`, `unproven` or `unsupported` ([classes](classes.md))."},
+	}
+}
+
+// upstream gets something of another server's call, and the zero value of any other.
+func upstream(get func(*Upstream) any) func(*Facts) any {
+	return func(f *Facts) any {
+		if f.Upstream == nil {
+			return get(&Upstream{Arguments: func() map[string]any { return map[string]any{} }, URLs: []string{}, Commands: []string{}})
+		}
+		return get(f.Upstream)
 	}
 }
 
@@ -94,6 +110,8 @@ func typeName(t *cel.Type) string {
 			return "list of lists of text"
 		}
 		return "list of text"
+	case cel.MapKind:
+		return "members by name"
 	}
 	return t.String()
 }

@@ -276,6 +276,9 @@ func (l *look) check(intentID, line string, newest []record.Entry) {
 // lastRun finds the last run of a verify command under its intent that came to its end.
 func lastRun(intentID, line string, newest []record.Entry) (record.Entry, bool) {
 	for _, e := range newest {
+		if _, elsewhere := e.Upstream(); elsewhere {
+			continue // another server is no shell, whatever its tool is called
+		}
 		if e.Command != nil && !e.Command.Started && e.Command.EndedBy == "" && e.IntentID == intentID && e.Command.Command == line {
 			return e, true
 		}
@@ -317,6 +320,9 @@ func (l *look) ledger(ctx context.Context) {
 func subject(r record.Record) string {
 	if r.Command != nil {
 		return r.Command.Command
+	}
+	if u, is := r.Upstream(); is {
+		return u.Server + " " + u.Tool
 	}
 	var paths []string
 	for _, c := range r.Changes {

@@ -63,6 +63,13 @@ func (c *resuming) Stored(ctx context.Context, call *hooks.Call) (*hooks.StoredC
 		return nil, err
 	}
 	return &hooks.StoredCall{Tool: r.Tool, Arguments: arguments, Edited: ask.Edited(r, a), Result: func(result hooks.Result) (hooks.Result, error) {
-		return hooks.NewResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
+		var content []hooks.Content
+		if result.Raw != nil { // another server's, whole
+			result.Text, content = textsOf(result.Raw)
+			result.Structured = result.Raw
+		}
+		made, err := hooks.NewResult("The approved call "+r.ID+" was carried out.\n"+result.Text, resumed{r.ID, "executed", r.Tool, result.Structured})
+		made.Content = content
+		return made, err
 	}}, nil
 }

@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,6 +20,8 @@ const (
 	// maxDiff bounds the diffs of one request, and maxArguments the arguments that are kept for resume_approval, in bytes.
 	maxDiff      = 256 << 10
 	maxArguments = 1 << 20
+	// maxSent bounds the arguments for another server that people are shown, in bytes.
+	maxSent = 64 << 10
 	// maxDiffInput bounds the files that a diff is made of.
 	maxDiffInput = 4 << 20
 )
@@ -26,7 +30,15 @@ const (
 func requestOf(call *hooks.Call, questions []hooks.Question) approval.Request {
 	r := approval.Request{
 		Tool: call.Tool, Principal: approval.PrincipalMark(call.Caller.Principal), Client: client(call),
-		Arguments: arguments(call.Arguments), ByClient: call.ByClient,
+		ByClient: call.ByClient,
+	}
+	names := hooks.CommonNames()
+	if u := call.Effects.Upstream; u != nil {
+		names = u.Names
+		r.Sent, r.SentSize = sentTo(u)
+	}
+	if r.Arguments = arguments(call.Arguments, names.Session); names.Session != hooks.CommonNames().Session {
+		r.SessionArgument = names.Session
 	}
 	if e := call.Edited; e != nil {
 		r.Asked = &approval.Asked{ID: e.ID, Digest: e.Asked, Edit: approval.Edit(e.From)}
@@ -116,6 +128,9 @@ func effectsOf(effects hooks.Effects) []approval.Effect {
 		})
 		found = append(found, contentsOf(c)...)
 	}
+	if u := effects.Upstream; u != nil {
+		found = append(found, approval.Effect{Kind: approval.KindUpstream, Server: u.Server, Tool: u.Tool, Definition: u.Definition, Arguments: u.Digest()})
+	}
 	if effects.Selects != "" {
 		found = append(found, approval.Effect{Kind: "select", Path: effects.Selects})
 	}
@@ -138,8 +153,18 @@ func contentsOf(c *hooks.CommandEffect) []approval.Effect {
 	return found
 }
 
+// sentTo are the arguments for another server in one line, as far as they are kept, and their size.
+func sentTo(u *hooks.UpstreamEffect) (text string, size int) {
+	var b bytes.Buffer
+	if json.Compact(&b, u.Arguments) != nil {
+		return "", len(u.Arguments)
+	}
+	size = b.Len()
+	return strings.ToValidUTF8(string(b.Bytes()[:min(size, maxSent)]), ""), size
+}
+
 // arguments are a call's without its session handle, which state/ must not hold; nil where they are too large, or no object.
-func arguments(raw json.RawMessage) json.RawMessage {
+func arguments(raw json.RawMessage, session string) json.RawMessage {
 	if len(raw) > maxArguments {
 		return nil
 	}
@@ -147,7 +172,7 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(raw, &object) != nil {
 		return nil
 	}
-	delete(object, "session")
+	delete(object, session)
 	encoded, err := json.Marshal(object)
 	if err != nil {
 		return nil
@@ -160,7 +185,7 @@ func Arguments(r approval.Request, session string) (hooks.Arguments, error) {
 	if session == "" {
 		return hooks.ReadArguments(r.Arguments), nil
 	}
-	return storedWith(r.Arguments, "session", session)
+	return storedWith(r.Arguments, cmp.Or(r.SessionArgument, hooks.CommonNames().Session), session)
 }
 
 // storedWith are stored arguments with another member.
@@ -199,7 +224,7 @@ func wholeLines(text string) string { return text[:strings.LastIndexByte(text, '
 func diffOf(f *hooks.FileEffect) approval.FileDiff {
 	d := approval.FileDiff{Path: strings.Join(f.Paths(), " → "), Note: noteOf(f)}
 	if f.Unread {
-		d.Note = f.Op.Verb() + ": too large to be shown"
+		d.Note = f.Op.Verb() + ": its content is too large to be shown, or another server makes it"
 		return d
 	}
 	if len(f.Before.Bytes)+len(f.After.Bytes) > maxDiffInput {

@@ -4,7 +4,8 @@
 // # Promise
 //
 //   - A pre-hook's program sees every file of a call, one event each, in the names of that contract: Write, Edit, Bash,
-//     Read, and mcp__orchestra__TOOL for everything else. What it sees is the plan that will execute.
+//     Read, and mcp__orchestra__TOOL for everything else: of a tool of another server with the arguments that go there as its
+//     tool_input. What it sees is the plan that will execute.
 //   - Exit 0 allows unless the JSON on standard output says otherwise, exit 2 denies with standard error as the reason.
 //     Any other end, a time-out, and output that begins with { and is not an answer refuse with HOOK_BLOCKED. So does an
 //     answer that would change the call: what was judged is what runs.

@@ -57,6 +57,9 @@ type orchestra struct {
 	RecordID   string `json:"record_id,omitempty"`
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	TimedOut   bool   `json:"timed_out,omitempty"`
+	// Server is another server that carries the call out, and ServerTool its own name for the tool.
+	Server     string `json:"server,omitempty"`
+	ServerTool string `json:"server_tool,omitempty"`
 }
 
 type writeInput struct {
@@ -127,6 +130,9 @@ func (d describer) planned() []event {
 	if c := d.call.Effects.Command; c != nil {
 		return []event{d.command(c)}
 	}
+	if u := d.call.Effects.Upstream; u != nil {
+		return []event{d.upstream(u)}
+	}
 	var events []event
 	for _, f := range d.call.Effects.Files {
 		switch {
@@ -141,6 +147,11 @@ func (d describer) planned() []event {
 		events = []event{d.event(mcpName(d.call.Tool), struct{}{}, orchestra{})}
 	}
 	return events
+}
+
+// upstream is a call of another server, with the arguments that go to it.
+func (d describer) upstream(u *hooks.UpstreamEffect) event {
+	return d.event(mcpName(d.call.Tool), u.Arguments, orchestra{Server: u.Server, ServerTool: u.Tool})
 }
 
 func (d describer) command(c *hooks.CommandEffect) event {
@@ -184,6 +195,11 @@ func (d describer) done(o *hooks.Outcome) []event {
 		e := d.command(d.call.Effects.Command)
 		e.ToolResponse = bashResponse{Stdout: o.Command.Output, Interrupted: o.Command.TimedOut}
 		e.Orchestra.ExitCode, e.Orchestra.TimedOut, e.Orchestra.RecordID = &o.Command.ExitCode, o.Command.TimedOut, o.RecordID
+		return []event{e}
+	}
+	if u := d.call.Effects.Upstream; u != nil {
+		e := d.upstream(u)
+		e.ToolResponse, e.Orchestra.RecordID = fileResponse{Success: !o.Failed}, o.RecordID
 		return []event{e}
 	}
 	var events []event

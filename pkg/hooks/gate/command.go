@@ -15,7 +15,7 @@ import (
 // command is step 5: the rules of the settings and of the intent, over what the line was read to run.
 func command(_ context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Effects.Command == nil || skips(c) {
-		return hooks.Allow()
+		return upstreamCommands(g, c)
 	}
 	if r := unenforceable(c, g.Policy); r != nil {
 		return hooks.Refuse(r)

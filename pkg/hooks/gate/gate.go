@@ -5,6 +5,8 @@
 //
 // The operator's programs (hooks/external) are asked behind all of them.
 //
+// What would go out to another server is looked at for secrets behind step 5, and its safe calls pass 5 and the settings' rules too.
+//
 // Step 1 is the engine's: a tool without a class is destructive. Governance tools skip 3 to 8 and 10.
 //
 // The gate promises that a destructive call which passes it touches only paths that the selected intent owns, on
@@ -101,6 +103,7 @@ func Steps() []Step {
 		{hooks.AtTargets, "scope", scope, operatorScope},
 		{hooks.AtTargets, "program-config", programConfig, nil},
 		{hooks.AtTargets, "command", command, operatorCommand},
+		{hooks.AtTargets, "secrets", secrets, nil},
 		// What a line did when it was rehearsed is judged as what it redirects to.
 		{hooks.AtPlan, "git", rehearsed(path), nil},
 		{hooks.AtPlan, "protected", rehearsed(protected), nil},

@@ -25,7 +25,7 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	if c.Intent != nil {
 		all = append(all[:len(all):len(all)], c.Intent.CompiledRules()...)
 	}
-	if skips(c) || len(all) == 0 {
+	if skips(c) && c.Effects.Upstream == nil || len(all) == 0 {
 		return hooks.Allow()
 	}
 	ctx, cancel := context.WithTimeout(ctx, rulesTime)
@@ -39,7 +39,7 @@ func rules(ctx context.Context, g *Gate, c *hooks.Call) hooks.Decision {
 	for _, r := range all {
 		for _, f := range facts {
 			holds, err := evaluate(ctx, r, f)
-			if err == nil && f.Effect.Missed != nil && *f.Effect.Missed {
+			if err == nil && missed(f) {
 				err = errUnread
 			}
 			switch {
@@ -69,8 +69,13 @@ func violated(c *hooks.Call, r *rule.Rule, f *rule.Facts) *refusal.Refusal {
 	return aboutRule(refusal.New(refusal.RuleViolation, reason), c, r, f)
 }
 
-// errUnread: a rule asked for a content that is too large to be held.
-var errUnread = errors.New("the content is too large to be looked at")
+// errUnread: a rule asked for a content that is too large to be held, or that another server will make.
+var errUnread = errors.New("the content is too large to be looked at, or not known beforehand")
+
+// missed: a rule asked for what is not there.
+func missed(f *rule.Facts) bool {
+	return f.Effect.Missed != nil && *f.Effect.Missed || f.Upstream != nil && f.Upstream.Missed != nil && *f.Upstream.Missed
+}
 
 // unevaluated refuses where a rule gave no answer: it may be the one that would have stopped the call.
 func unevaluated(c *hooks.Call, r *rule.Rule, f *rule.Facts, err error) *refusal.Refusal {
@@ -98,6 +103,8 @@ func subject(f *rule.Facts) string {
 	switch {
 	case f.Effect.Kind == kindCommand:
 		return "this command"
+	case f.Effect.Kind == kindUpstream:
+		return fmt.Sprintf("this call of %s of %s", f.Upstream.Tool, f.Upstream.Server)
 	case f.Effect.Path == "":
 		return "this call"
 	case f.Effect.From != "":
@@ -106,8 +113,11 @@ func subject(f *rule.Facts) string {
 	return fmt.Sprintf("the change of %s (%s)", f.Effect.Path, f.Effect.Kind)
 }
 
-// kindCommand is the kind of the effect that running a command is.
-const kindCommand = "command"
+// kindCommand is the kind of the effect that running a command is, kindUpstream that of a call of another server.
+const (
+	kindCommand  = "command"
+	kindUpstream = "upstream"
+)
 
 // factsOf returns what a rule is evaluated over: one for each file that the call changes, one for its command, and one
 // without an effect for a call that has none.
@@ -121,6 +131,7 @@ func factsOf(ctx context.Context, c *hooks.Call) []*rule.Facts {
 	if command := c.Effects.Command; command != nil {
 		base.Command = commandFacts(command)
 	}
+	base.Upstream = upstreamFacts(c.Effects.Upstream)
 	var all []*rule.Facts
 	add := func(e rule.Effect) {
 		one := base
@@ -135,6 +146,8 @@ func factsOf(ctx context.Context, c *hooks.Call) []*rule.Facts {
 	switch {
 	case c.Effects.Command != nil:
 		add(rule.Effect{Kind: kindCommand})
+	case c.Effects.Upstream != nil:
+		add(rule.Effect{Kind: kindUpstream})
 	case len(all) == 0:
 		add(rule.Effect{})
 	}

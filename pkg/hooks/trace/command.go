@@ -196,7 +196,7 @@ func (r *Recorder) OtherCommands(ctx context.Context) ([]time.Time, error) {
 	}
 	var began []time.Time
 	for _, e := range entries {
-		if len(e.Files) == 0 {
+		if len(e.Before) > 0 {
 			began = append(began, e.Began)
 		}
 	}

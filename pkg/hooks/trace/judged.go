@@ -63,6 +63,35 @@ func (r *Recorder) judged(call *hooks.Call) *record.Judged {
 	if command := call.Effects.Command; command != nil {
 		j.Command = r.judgedCommand(command)
 	}
+	if u := call.Effects.Upstream; u != nil {
+		j.Upstream = judgedUpstream(u)
+	}
+	return j
+}
+
+// maxJudgedTexts bounds the addresses, the lines and the findings of a call of another server in a record, and maxJudgedText
+// the bytes of each.
+const maxJudgedTexts, maxJudgedText = 50, 4 << 10
+
+func judgedUpstream(u *hooks.UpstreamEffect) *record.JudgedUpstream {
+	j := &record.JudgedUpstream{Server: u.Server, Tool: asText(cut(u.Tool, maxDecidedPath)), OnSecrets: string(u.OnSecrets)}
+	add := func(to *[]string, text string) {
+		if len(*to) == maxJudgedTexts || len(text) > maxJudgedText {
+			j.Redacted = true
+			return
+		}
+		text, left := redact.Line(asText(text))
+		*to, j.Redacted = append(*to, text), j.Redacted || left
+	}
+	for _, address := range u.URLs {
+		add(&j.URLs, address)
+	}
+	for _, command := range u.Commands {
+		add(&j.Commands, command.Line)
+	}
+	for _, finding := range u.Secrets[:min(len(u.Secrets), maxJudgedTexts)] {
+		j.Secrets = append(j.Secrets, cut(asText(finding), maxJudgedText))
+	}
 	return j
 }
 

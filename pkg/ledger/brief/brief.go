@@ -28,6 +28,8 @@ func Line(e record.Entry) string {
 		parts = append(parts, decision(e))
 	case e.Command != nil:
 		parts = append(parts, command(*e.Command))
+	case e.Detail[record.DetailUpstream] != nil:
+		parts = append(parts, upstream(e))
 	case e.Kind == record.KindLifecycle:
 		if step := lifecycle(e); step != "" {
 			parts = append(parts, step)
@@ -86,6 +88,16 @@ func command(c record.Command) string {
 		end += ", in the background"
 	}
 	return fmt.Sprintf("[%s] %s", end, shown(c.Command, textLength))
+}
+
+// upstream is the server and its own name for the tool.
+func upstream(e record.Entry) string {
+	u, _ := e.Upstream()
+	text := fmt.Sprintf("[%s] %s", shown(u.Server, textLength), shown(u.Tool, textLength))
+	if u.IsError {
+		text += " failed"
+	}
+	return text
 }
 
 func changes(all []record.Change) string {

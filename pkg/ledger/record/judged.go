@@ -32,6 +32,20 @@ type Judged struct {
 	// More counts the files that are left out.
 	More    int            `json:"more,omitzero"`
 	Command *JudgedCommand `json:"command,omitzero"`
+	// Upstream is a call of another server.
+	Upstream *JudgedUpstream `json:"upstream,omitzero"`
+}
+
+// JudgedUpstream is a call of another server as it was judged. Its arguments are in no record.
+type JudgedUpstream struct {
+	Server   string   `json:"server"`
+	Tool     string   `json:"tool"`
+	URLs     []string `json:"urls,omitempty"`
+	Commands []string `json:"commands,omitempty"` // lines
+	Redacted bool     `json:"redacted,omitzero"`  // something is left out of them, or of the URLs
+	// Secrets say where the arguments had what looks like one, and OnSecrets what the server's settings made of it.
+	Secrets   []string `json:"secrets,omitempty"`
+	OnSecrets string   `json:"on_secrets,omitzero"`
 }
 
 // JudgedFile is one file that a call meant to touch.
@@ -99,6 +113,8 @@ const (
 // what it changed.
 func (j *Judged) Implied(r Record) (files []JudgedFile) {
 	switch {
+	case j != nil && j.Upstream != nil && r.Command != nil:
+		return nil // what a server changes is not what it was asked for
 	case r.Command != nil:
 		return []JudgedFile{{Kind: change.Read.Verb(), Path: r.Command.Cwd, Directory: true}}
 	case j != nil && j.Command != nil:

@@ -1,0 +1,286 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/foreignschema"
+	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
+)
+
+// upstreamTool is a tool of another server.
+type upstreamTool struct {
+	*Upstreams
+	server *upstreamServer
+	tool   catalogue.Tool
+	spec   hooks.Spec
+	names  hooks.Names
+	fits   *foreignschema.Schema // nil for a schema that cannot be read
+	listed func() json.RawMessage
+}
+
+// upstreamNames are those of the common arguments, and of those where the tool has arguments of its own by these names.
+func upstreamNames(own map[string]json.RawMessage) hooks.Names {
+	names := hooks.Names{Session: "session", IntentID: "intent_id"}
+	if own[names.Session] != nil || own[names.IntentID] != nil {
+		names = hooks.Names{Session: "orchestra_session", IntentID: "orchestra_intent_id"}
+	}
+	return names
+}
+
+func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *upstreamTool {
+	made := &upstreamTool{Upstreams: u, server: server, tool: t}
+	var input struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(t.Input, &input) // what is no object has no properties
+	made.names = upstreamNames(input.Properties)
+	made.fits, _ = foreignschema.Read(t.Input)
+	made.spec = hooks.Spec{
+		Name: t.Name, Title: t.Title, Description: t.Description, Class: hooks.Destructive, OpenWorld: true, Names: &made.names,
+		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names) }),
+	}
+	if t.Safe {
+		made.spec.Class, made.spec.ReadOnly = hooks.Safe, true
+	}
+	if t.Output != nil {
+		made.spec.OutputSchema = sync.OnceValue(func() json.RawMessage { return listedOutput(t.Output) })
+	}
+	made.listed = sync.OnceValue(made.definition)
+	return made
+}
+
+func (t *upstreamTool) Spec() hooks.Spec { return t.spec }
+
+// member is one of an object, in the order of the object.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// readObject gives the members of an object in their order, each a slice of it.
+func readObject(object []byte) ([]member, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object))
+	if begin, err := d.ReadToken(); err != nil || begin.Kind() != jsontext.KindBeginObject {
+		return nil, errors.Join(err, errors.New("it is no JSON object"))
+	}
+	var members []member
+	for d.PeekKind() != jsontext.KindEndObject {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := int(d.InputOffset())
+		members = append(members, member{name, object[end-len(value) : end : end]})
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, errors.New("something follows the object")
+	}
+	return members, nil
+}
+
+// writeObject puts members together again.
+func writeObject(members []member) json.RawMessage {
+	size := 2
+	for _, m := range members {
+		size += len(m.name) + len(m.value) + 4
+	}
+	b := append(make([]byte, 0, size), '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = jsontext.AppendQuote(b, m.name) // which was read as text
+		b = append(append(b, ':'), m.value...)
+	}
+	return append(b, '}')
+}
+
+// set gives a member another value, or adds it.
+func set(members []member, name string, value json.RawMessage) []member {
+	if i := slices.IndexFunc(members, func(m member) bool { return m.name == name }); i >= 0 {
+		members[i].value = jsontext.Value(value)
+		return members
+	}
+	return append(members, member{name, jsontext.Value(value)})
+}
+
+func valueOf(members []member, name string) json.RawMessage {
+	for _, m := range members {
+		if m.name == name {
+			return json.RawMessage(m.value)
+		}
+	}
+	return nil
+}
+
+// sessionHelp says what the common arguments are where they cannot have the names that the server's instructions tell of.
+const sessionHelp = "Of orchestra, not of this tool: what its other tools call "
+
+// listedInput is the schema of a server's own arguments with the common ones. What it demands of its own stands as it is: it is
+// the server's to say, and the client's to show.
+func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
+	members, err := readObject(own)
+	if err != nil {
+		members = nil
+	}
+	shared, err := schema.Of(reflect.TypeFor[changeArgs](), nil)
+	if err != nil {
+		panic(err) // of our own type
+	}
+	properties, err := readObject(valueOf(members, "properties"))
+	if err != nil {
+		properties = nil
+	}
+	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
+		property := shared.Schema().Properties[common[0]]
+		if common[0] != common[1] {
+			property.Description = sessionHelp + common[0] + "."
+		}
+		properties = set(properties, common[1], schema.JSON(property))
+	}
+	members = set(members, "type", json.RawMessage(`"object"`))
+	return writeObject(set(members, "properties", writeObject(properties)))
+}
+
+// listedOutput is what clients are told of structuredContent: what the server says, a refusal, or, of a result that is too large,
+// where the whole of it is. References from the root would lead elsewhere below anyOf: where there are others than to
+// definitions, which are moved, nothing is said of the server's own.
+func listedOutput(own json.RawMessage) json.RawMessage {
+	members, err := readObject(own)
+	var kept, moved []member
+	for _, m := range members {
+		switch m.name {
+		case "$defs", "definitions":
+			moved = append(moved, m)
+		case "$schema":
+		default:
+			kept = append(kept, m)
+		}
+	}
+	success := writeObject(kept)
+	if err != nil || !movable(own) {
+		success, moved = json.RawMessage(`{}`), nil
+	}
+	refused := schema.JSON(&schema.Schema{Required: []string{"error_type", "suggestion"}})
+	cut := schema.JSON(&schema.Schema{Required: []string{"artifact_id", "truncated"}})
+	all := []member{{"type", jsontext.Value(`"object"`)}, {"anyOf", jsontext.Value(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
+	return writeObject(append(all, moved...))
+}
+
+// movable reports whether all that a schema refers to are definitions at its root.
+func movable(own json.RawMessage) bool {
+	var root any
+	if json.Unmarshal(own, &root) != nil {
+		return false
+	}
+	var look func(part any) bool
+	look = func(part any) bool {
+		switch part := part.(type) {
+		case []any:
+			return !slices.ContainsFunc(part, func(one any) bool { return !look(one) })
+		case map[string]any:
+			for name, value := range part {
+				ref, text := value.(string)
+				switch {
+				case name == "$ref" && text && !strings.HasPrefix(ref, "#/$defs/") && !strings.HasPrefix(ref, "#/definitions/"):
+					return false
+				case strings.HasPrefix(name, "$dynamic"), name == "$recursiveRef", (name == "$id" || name == "$anchor") && text:
+					return false
+				case !look(value):
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return look(root)
+}
+
+// definition is the tool as tools/list has it: as the server defined it, under our name, with our class in place of what the
+// server says of itself, and without what is not passed on.
+func (t *upstreamTool) definition() json.RawMessage {
+	members, err := readObject(t.tool.Definition)
+	if err != nil {
+		members = nil
+	}
+	members = slices.DeleteFunc(members, func(m member) bool { return m.name == "execution" || m.name == "outputSchema" })
+	annotations := map[string]any{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly, "openWorldHint": true}
+	if t.tool.Title != "" {
+		annotations["title"] = t.tool.Title
+	}
+	members = set(members, "name", schema.JSON(t.tool.Name))
+	members = set(members, "inputSchema", t.spec.InputSchema())
+	members = set(members, "annotations", schema.JSON(annotations))
+	if output := t.spec.OutputSchema; output != nil {
+		members = set(members, "outputSchema", output())
+	}
+	return writeObject(members)
+}
+
+// own are the arguments of a call that go to the server: as they were sent, without the common ones.
+func (t *upstreamTool) own(args hooks.Arguments) (json.RawMessage, error) {
+	given, err := args.Members()
+	if err != nil {
+		return nil, err
+	}
+	if given[t.names.Session] == nil && given[t.names.IntentID] == nil {
+		return args.Raw(), nil
+	}
+	for _, name := range []string{t.names.Session, t.names.IntentID} {
+		if kind := given[name].Kind(); given[name] != nil && kind != jsontext.KindString && kind != jsontext.KindNull {
+			return nil, fmt.Errorf("%s: it has to be a text", name)
+		}
+	}
+	members, err := readObject(args.Raw())
+	members = slices.DeleteFunc(members, func(m member) bool { return m.name == t.names.Session || m.name == t.names.IntentID })
+	return writeObject(members), err
+}
+
+// of are the arguments of a call of the tool: its own, with the common ones of another call.
+func (t *upstreamTool) of(own json.RawMessage, session, intentID string) (hooks.Arguments, error) {
+	if len(own) == 0 {
+		own = json.RawMessage("{}")
+	}
+	members, err := readObject(own)
+	if err != nil {
+		return hooks.Arguments{}, err
+	}
+	common := map[string]string{t.names.Session: session, t.names.IntentID: intentID}
+	for _, name := range slices.Sorted(maps.Keys(common)) {
+		if common[name] != "" {
+			members = set(members, name, schema.JSON(common[name]))
+		}
+	}
+	return hooks.ReadArguments(writeObject(members)), nil
+}
+
+// canonical is a JSON value in one form, whatever the order of its members and the way in which its texts are written. Numbers
+// stay as they are: two that a program could tell apart are two.
+func canonical(value json.RawMessage) json.RawMessage {
+	formatted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
+	if err != nil {
+		return value
+	}
+	return formatted
+}
