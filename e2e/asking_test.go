@@ -200,8 +200,8 @@ const serveExample = "ORCHESTRA_E2E_EXAMPLE_SERVER"
 // example is a server that only asks: the protocol's side of an approval, without what is approved.
 type example struct{}
 
-func (e example) Read(json.RawMessage) mcpbridge.Incoming { return e }
-func (example) Agent() string                             { return "" }
+func (e example) Read(string, json.RawMessage) mcpbridge.Incoming { return e }
+func (example) Agent() string                                     { return "" }
 
 func (example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
 	return func(ctx context.Context) mcpbridge.Result {

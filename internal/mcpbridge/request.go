@@ -103,6 +103,6 @@ func (s *Server) readCall(r *request, params members, declared meta) *rpcError {
 	if err := s.unseal(r); err != nil {
 		return errorf(codeInvalidParams, `bad "requestState": %v; make the call anew, without it`, err)
 	}
-	r.incoming = s.config.Handler.Read(arguments)
+	r.incoming = s.config.Handler.Read(name, arguments)
 	return nil
 }
