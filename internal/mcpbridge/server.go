@@ -50,6 +50,10 @@ type Server struct {
 	listed    func() ([]mcp.Tool, error) // made when somebody asks: the schemas are many
 	templates []mcp.ResourceTemplate
 	stateKey  []byte // of what only this server may have made
+	news      news   // of lists that change
+
+	toldMu sync.Mutex
+	told   map[string]bool // what of Beside was left out and has been logged
 }
 
 // New makes a server, or says which of its tools cannot be offered.
@@ -57,6 +61,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, identity: mcp.Implementation{Name: config.Name, Version: config.Version, Title: config.Title},
 		log: config.Logger, tools: make(map[string]Tool), templates: templatesOf(config.ResourceTemplates), stateKey: make([]byte, 32),
+		told: make(map[string]bool),
 	}
 	_, _ = rand.Read(s.stateKey) // which never fails
 	for _, tool := range config.Tools {
