@@ -123,6 +123,12 @@ func overHTTP(t testing.TB, w web, token string) duplex {
 	ctx, leave := context.WithCancel(context.Background())
 	t.Cleanup(leave)
 	messages := make(chan answer, 1000)
+	if response, err := http.DefaultClient.Do(w.request("", method(http.MethodGet), session(id), as(token)).WithContext(ctx)); err == nil {
+		go func() { // of the session's own stream
+			defer response.Body.Close()
+			gather(t, response, messages)
+		}()
+	}
 	send := func(m string) {
 		response, err := http.DefaultClient.Do(w.request(m, session(id), as(token)).WithContext(ctx))
 		if err != nil {

@@ -125,18 +125,21 @@ func connect(t testing.TB, s *mcpbridge.Server, over string, isModern bool) dupl
 		}
 		return duplex{t, func(m string) { c.send(m) }, pump(t, c.all()), func() { c.in.Close() }}
 	}
-	handler := check.Value(s.HTTPHandler(mcpbridge.HTTPOptions{SSE: true, Authenticate: authenticate}))(t)
-	server := httptest.NewServer(handler)
-	t.Cleanup(func() { handler.Close(); server.Close() })
-	w := web{t, server.URL}
+	w := serveHandler(t, check.Value(s.HTTPHandler(mcpbridge.HTTPOptions{SSE: true, Authenticate: authenticate}))(t))
 	switch {
 	case over == "SSE":
 		return overSSE(t, w, aliceToken)
 	case isModern:
 		return overModern(t, w)
 	}
-	d := overHTTP(t, w, aliceToken)
-	return d
+	return overHTTP(t, w, aliceToken)
+}
+
+func serveHandler(t testing.TB, handler *mcpbridge.HTTPHandler) web {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() { handler.Close(); server.Close() })
+	return web{t, server.URL}
 }
 
 // all are the lines to the end.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -110,8 +112,8 @@ func (s *Server) withMeta(result members, more map[string]any, caller Caller) (m
 			return nil, fmt.Errorf("its _meta: %w", err)
 		}
 	}
-	for name, value := range more {
-		encoded, err := json.Marshal(value)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		encoded, err := json.Marshal(more[name])
 		if err != nil {
 			return nil, err
 		}
