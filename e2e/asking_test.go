@@ -197,18 +197,20 @@ func TestGoClientAnswers(t *testing.T) {
 // serveExample is the environment variable that makes this test program the example server on its standard streams.
 const serveExample = "ORCHESTRA_E2E_EXAMPLE_SERVER"
 
-// example is a server that only asks: the protocol's side of an approval, without what is approved.
-type example struct{}
+// example is a server that only asks: the protocol's side of an approval, without what is approved. Its neighbours have a tool
+// that changes their lists.
+type example struct{ beside *neighbours }
 
-func (e example) Read(json.RawMessage) mcpbridge.Incoming { return e }
-func (example) Agent() string                             { return "" }
+func (e example) Read(string, json.RawMessage) mcpbridge.Incoming { return e }
+func (example) Agent() string                                     { return "" }
 
-func (example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
+func (e example) Arrive(call mcpbridge.Call) func(context.Context) mcpbridge.Result {
 	return func(ctx context.Context) mcpbridge.Result {
-		if call.Tool == "echo" {
-			return mcpbridge.Result{Text: string(call.Arguments)}
-		}
 		switch {
+		case call.Tool == "echo":
+			return mcpbridge.Result{Text: string(call.Arguments)}
+		case call.Tool == "beside_change":
+			return e.beside.change(call)
 		case call.Resumed != nil:
 			return told(exampleForm(call).Read(call.Resumed.Answer))
 		case call.Caller.Modern && call.Caller.CanElicit:
@@ -239,11 +241,15 @@ func told(answer mcpbridge.Answer, err error) mcpbridge.Result {
 
 func newExample() (*mcpbridge.Server, error) {
 	schema := func() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
-	return mcpbridge.New(mcpbridge.Config{
-		Name: "example", Version: "1", Handler: example{}, Logger: zerolog.Nop(), Instructions: func() string { return "" },
+	beside := &neighbours{}
+	s, err := mcpbridge.New(mcpbridge.Config{
+		Name: "example", Version: "1", Handler: example{beside}, Beside: beside, Logger: zerolog.Nop(), Instructions: func() string { return "" },
 		Disconnected: func(string) {}, Busy: func(string) bool { return false },
-		Tools: []mcpbridge.Tool{{Name: "ask", InputSchema: schema}, {Name: "echo", InputSchema: schema}},
+		Tools:    []mcpbridge.Tool{{Name: "ask", InputSchema: schema}, {Name: "echo", InputSchema: schema}},
+		Complete: func(string, string) []string { return nil },
 	})
+	beside.server.Store(s)
+	return s, err
 }
 
 func serveExampleStdio() int {

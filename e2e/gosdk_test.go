@@ -195,8 +195,9 @@ type driver struct {
 	// Elicitation is the capability that the client declares; nil for none, or for forms if there is a user.
 	Elicitation any  `json:"elicitation,omitempty"`
 	User        user `json:"-"`
-	Apps        bool `json:"apps,omitempty"`  // it shows apps; of version 2
-	OAuth       any  `json:"oauth,omitempty"` // clients/oauth.mjs: how it gets its token; nil for the one given
+	Apps        bool `json:"apps,omitempty"`    // it shows apps; of version 2
+	Follows     bool `json:"follows,omitempty"` // it hears of lists that change, and of what is logged
+	OAuth       any  `json:"oauth,omitempty"`   // clients/oauth.mjs: how it gets its token; nil for the one given
 	mortal      bool // it can be killed
 }
 

@@ -120,7 +120,8 @@ type typescript struct {
 			IDToken string `json:"id_token"`
 		} `json:"oauth"`
 	}
-	gone chan struct{} // closed with the connection
+	gone  chan struct{}   // closed with the connection
+	heard chan driverLine // what one that follows lists and logs hears
 
 	mu      sync.Mutex
 	sent    int
@@ -142,6 +143,10 @@ type driverLine struct {
 	Message   string          `json:"message"`
 	Schema    json.RawMessage `json:"schema"`
 	Withdrawn bool            `json:"withdrawn"`
+
+	Changed string          `json:"changed"`
+	Listed  []string        `json:"listed"`
+	Logged  json.RawMessage `json:"logged"`
 }
 
 // drive connects a client, in a process of its own if it is to be killed; it ends with the test.
@@ -157,7 +162,7 @@ func (w *workspace) drive(d driver) *typescript {
 	}
 	n, err := starts()
 	check.OK(w.t, err)
-	c := &typescript{t: w.t, node: n, user: d.User, gone: make(chan struct{}), waiting: make(map[int]chan driverLine), forms: make(map[int]context.CancelFunc)}
+	c := &typescript{t: w.t, node: n, user: d.User, gone: make(chan struct{}), heard: make(chan driverLine, 100), waiting: make(map[int]chan driverLine), forms: make(map[int]context.CancelFunc)}
 	n.mu.Lock()
 	check.Must(w.t, !n.over, "the driver has ended")
 	c.number = len(n.clients) + 1
@@ -271,6 +276,8 @@ func (c *typescript) take(line driverLine) {
 	case c.over:
 	case line.Log != "":
 		c.t.Log(line.Log)
+	case line.Changed != "" || line.Logged != nil:
+		c.heard <- line
 	case line.Withdrawn:
 		if cancel := c.forms[line.Form]; cancel != nil {
 			cancel()

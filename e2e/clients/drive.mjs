@@ -13,6 +13,9 @@
 //
 // With "apps": true in "connect", the client shows apps.
 //
+// With "follows": true in "connect", the client hears of lists that change, and of what is logged: {"changed": "tools", "listed":
+// [names]} after it has listed them anew, and {"logged": …}.
+//
 // With "elicitation" in "connect", a capability such as {"form": {}}, the client shows forms: {"form": 1, "message": …, "schema": {…}}
 // asks for the line {"form": 1, "answer": {"action": …}}, or {"form": 1, "fails": "…"} to have the client fail; {"form": 1,
 // "withdrawn": true} says that nobody waits any more. These lines have the client's number too.
@@ -25,28 +28,40 @@ function failure(error) {
   return { error: { code: error.code ?? 0, message: String(error.message ?? error) } };
 }
 
+// following has a client report what it hears.
+function following(config, report) {
+  const onChanged = (changed) => ({ onChanged: (error, items) => report({ changed, listed: (items ?? []).map((item) => item.name) }) });
+  return config.follows ? { listChanged: { tools: onChanged('tools'), prompts: onChanged('prompts'), resources: onChanged('resources') } } : {};
+}
+
 // Version 1 of the SDK speaks the revisions that begin with initialize.
-async function sdk1(config, capabilities, show) {
+async function sdk1(config, capabilities, show, report) {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const { SSEClientTransport } = await import('@modelcontextprotocol/sdk/client/sse.js');
-  const { ElicitRequestSchema } = await import('@modelcontextprotocol/sdk/types.js');
-  const client = new Client({ name: 'typescript-sdk-1', version: '1' }, { capabilities });
+  const { ElicitRequestSchema, LoggingMessageNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js');
+  const client = new Client({ name: 'typescript-sdk-1', version: '1' }, { capabilities, ...following(config, report) });
   if (config.elicitation) {
     client.setRequestHandler(ElicitRequestSchema, (request, extra) => show(request, extra.signal));
+  }
+  if (config.follows) {
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => report({ logged: params }));
   }
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
 
 // Version 2 also speaks 2026-07-28, where every request stands alone.
-async function sdk2(config, capabilities, show) {
+async function sdk2(config, capabilities, show, report) {
   const { Client, StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const versionNegotiation = { mode: config.pin ? { pin: config.pin } : 'legacy' };
-  const client = new Client({ name: 'typescript-sdk-2', version: '2' }, { capabilities, versionNegotiation });
+  const client = new Client({ name: 'typescript-sdk-2', version: '2' }, { capabilities, versionNegotiation, ...following(config, report) });
   if (config.elicitation) {
     client.setRequestHandler('elicitation/create', (request, context) => show(request, context.mcpReq.signal));
+  }
+  if (config.follows) {
+    client.setNotificationHandler('notifications/message', ({ params }) => report({ logged: params }));
   }
   return { client, StdioClientTransport, StreamableHTTPClientTransport, SSEClientTransport };
 }
@@ -91,7 +106,7 @@ async function connected(config, report) {
   if (config.apps) {
     capabilities.extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
   }
-  const sdk = await (config.sdk === 2 ? sdk2 : sdk1)(config, capabilities, show);
+  const sdk = await (config.sdk === 2 ? sdk2 : sdk1)(config, capabilities, show, report);
   const client = sdk.client;
 
   // call calls a tool as an application does that shows progress and can give up.

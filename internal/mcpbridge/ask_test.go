@@ -96,18 +96,7 @@ func pump(t testing.TB, lines <-chan string) chan answer {
 
 func duplexStdio(t testing.TB, h *handler) duplex {
 	c := startStdio(t, newServer(t, h), mcpbridge.StdioOptions{MaxLine: 1 << 20}).initialize()
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for {
-			line, err := c.lines.ReadString('\n')
-			if err != nil {
-				return
-			}
-			lines <- line
-		}
-	}()
-	return duplex{t, func(m string) { c.send(m) }, pump(t, lines), func() { c.in.Close() }}
+	return duplex{t, func(m string) { c.send(m) }, pump(t, c.all()), func() { c.in.Close() }}
 }
 
 func duplexSSE(t testing.TB, h *handler) duplex {
@@ -134,23 +123,19 @@ func overHTTP(t testing.TB, w web, token string) duplex {
 	ctx, leave := context.WithCancel(context.Background())
 	t.Cleanup(leave)
 	messages := make(chan answer, 1000)
+	if response, err := http.DefaultClient.Do(w.request("", method(http.MethodGet), session(id), as(token)).WithContext(ctx)); err == nil {
+		go func() { // of the session's own stream
+			defer response.Body.Close()
+			gather(t, response, messages)
+		}()
+	}
 	send := func(m string) {
 		response, err := http.DefaultClient.Do(w.request(m, session(id), as(token)).WithContext(ctx))
 		if err != nil {
 			return // it was left before it was answered
 		}
 		defer response.Body.Close()
-		if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-			if body, _ := io.ReadAll(response.Body); len(body) > 0 {
-				messages <- parseAnswer(t, string(body))
-			}
-			return
-		}
-		events := make(chan string)
-		go func() { defer close(events); readEvents(response.Body, events) }()
-		for event := range events {
-			messages <- parseAnswer(t, event)
-		}
+		gather(t, response, messages)
 	}
 	return duplex{t, func(m string) {
 		if strings.Contains(m, `"tools/call"`) {
@@ -159,6 +144,21 @@ func overHTTP(t testing.TB, w web, token string) duplex {
 		}
 		send(m)
 	}, messages, leave}
+}
+
+// gather passes on what comes on a response, in either form.
+func gather(t testing.TB, response *http.Response, messages chan<- answer) {
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		if body, _ := io.ReadAll(response.Body); len(body) > 0 {
+			messages <- parseAnswer(t, string(body))
+		}
+		return
+	}
+	events := make(chan string)
+	go func() { defer close(events); readEvents(response.Body, events) }()
+	for event := range events {
+		messages <- parseAnswer(t, event)
+	}
 }
 
 // inEachWay runs a test on all that can carry a question.

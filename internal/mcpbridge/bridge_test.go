@@ -40,7 +40,7 @@ type incoming struct {
 
 func (i incoming) Agent() string { return i.agent }
 
-func (h *handler) Read(arguments json.RawMessage) mcpbridge.Incoming {
+func (h *handler) Read(_ string, arguments json.RawMessage) mcpbridge.Incoming {
 	var a struct{ Session string }
 	_ = json.Unmarshal(arguments, &a)
 	return incoming{h, a.Session}

@@ -27,6 +27,8 @@ const (
 	forLooks   // calls of tools that only read
 	forOutside // calls of tools that reach out of the server
 	forReads   // what is no call
+	forBeside  // what other servers do, so that those that hang keep nobody from the rest
+	forListens // subscriptions
 )
 
 // conn is a connection over which messages go both ways: the standard streams or an SSE stream. Its receive is called
@@ -36,25 +38,30 @@ type conn struct {
 	peer   *peer
 	ctx    context.Context // of everything in flight
 	cancel context.CancelFunc
-	pools  [4]*pool // by what each is for
+	pools  [6]*pool // by what each is for
 
 	readMu  sync.Mutex // of who receives messages on several goroutines
 	writeMu sync.Mutex
 	write   func(message []byte) error // one whole message, which it does not keep
 	failed  atomic.Pointer[error]      // why nothing is written any more
 	broken  chan struct{}              // closed at the first write error
+	ending  chan struct{}              // closed when nothing further may start
+	told    bool                       // of lists that change; of who receives messages
 }
 
 var errStopped = errors.New("the connection has been stopped")
 
 // newConn makes a connection. heldBytes bounds the messages that are in flight at a time.
 func (s *Server) newConn(ctx context.Context, heldBytes int, write func([]byte) error) *conn {
-	c := &conn{server: s, peer: newPeer(), write: write, broken: make(chan struct{})}
+	c := &conn{server: s, peer: newPeer(), write: write, broken: make(chan struct{}), ending: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads} {
+	for i, running := range [...]int{forCalls: maxRunning, forLooks: maxRunningReads, forOutside: maxRunningOutside, forReads: maxRunningReads, forBeside: maxRunning, forListens: maxListens} {
 		limit := poolLimit{running: running, places: maxReserved, bytes: heldBytes / heldMessages, away: maxQuestions, spare: maxSpare}
 		if i == forCalls {
 			limit.bytes = heldBytes
+		}
+		if i == forListens {
+			limit.places = maxListens
 		}
 		c.pools[i] = newPool(limit)
 	}
@@ -84,8 +91,12 @@ func (c *conn) receive(raw []byte, who Identity) {
 
 func (c *conn) request(m message, size int, who Identity) {
 	if m.method == "initialize" {
-		answer, _ := c.server.initialize(c.ctx, m, c.peer, who)
+		answer, ok := c.server.initialize(c.ctx, m, c.peer, who)
 		c.send(answer)
+		if ok && !c.told && c.server.config.Beside != nil {
+			c.told = true
+			go c.announce(c.server.news.follow(changingLists))
+		}
 		return
 	}
 	declared, failure := readMeta(m.params)
@@ -108,7 +119,7 @@ func (c *conn) begin(r *request, size int) *rpcError {
 		return failure
 	}
 	// A connection that ends takes all of its calls with it, whenever they end: none is fragile.
-	f.asks, f.send = true, func(message []byte) bool {
+	f.asks, f.ending, f.send = true, c.ending, func(message []byte) bool {
 		c.send(message)
 		return c.failed.Load() == nil
 	}
@@ -138,7 +149,16 @@ func (c *conn) begin(r *request, size int) *rpcError {
 }
 
 func (c *conn) poolFor(r *request) *pool {
+	if r.call != nil {
+		if _, ours := c.server.tools[r.call.Tool]; !ours {
+			return c.pools[forBeside]
+		}
+	}
 	switch {
+	case r.beside != nil:
+		return c.pools[forBeside]
+	case r.method == listenMethod:
+		return c.pools[forListens]
 	case r.call == nil:
 		return c.pools[forReads]
 	case c.server.tools[r.call.Tool].ReadOnly:
@@ -176,6 +196,7 @@ func (c *conn) stop() error {
 // flight has ended.
 func (c *conn) close() <-chan struct{} {
 	c.peer.silence()
+	close(c.ending)
 	done := make(chan struct{})
 	var ended [len(c.pools)]<-chan struct{}
 	for i, p := range c.pools {

@@ -35,7 +35,7 @@ func Admitted(raw []byte) (params, arguments json.RawMessage, method string, ok 
 
 type unread struct{}
 
-func (unread) Read(json.RawMessage) Incoming { return nil }
+func (unread) Read(string, json.RawMessage) Incoming { return nil }
 
 // ConnTable is the table of connections of a server that may have max.
 type ConnTable struct{ table *connTable }

@@ -43,10 +43,13 @@ type flight struct {
 	// asks: the client reads requests there. fragile: closing what carries the answer ends the request, and nothing can
 	// bring the answer back.
 	asks, fragile bool
+	// ending is closed when the connection is to end: no subscription goes on.
+	ending <-chan struct{}
 
-	// Of a tool call.
+	// Of a tool call, and of a request for Beside.
 	run      func(context.Context) Result
 	progress *progress
+	logs     *logs
 	over     chan struct{} // closed when the call has ended
 	asking   sync.Mutex    // held while a question is open: one at a time for each call
 
@@ -64,10 +67,16 @@ func (f *flight) notify(method string, params any) {
 
 // arrive announces a call to the handler. It is called by the reader.
 func (f *flight) arrive() (failure *rpcError) {
+	if f.method == "logging/setLevel" { // what is sent behind it finds it done
+		f.from.setLogLevel(f.logLevel)
+	}
+	if f.call == nil && f.beside == nil {
+		return nil
+	}
+	f.progress, f.logs = newProgress(f), &logs{of: f}
 	if f.call == nil {
 		return nil
 	}
-	f.progress = newProgress(f)
 	defer func() {
 		if failure != nil {
 			f.progress.stop()
@@ -76,6 +85,9 @@ func (f *flight) arrive() (failure *rpcError) {
 	defer f.server.survive(f.call.Tool, &failure)
 	call := *f.call
 	call.Progress, call.Fragile, call.Ask = f.progress.report, f.fragile, f.put
+	if f.server.config.Beside != nil {
+		call.Log, call.LogLevel = f.logger(), f.level()
+	}
 	call.Behind = func(wait func()) { f.held.parked(f.ctx, wait) }
 	call.Aside = func(wait func()) error { return f.held.aside(f.ctx, wait) }
 	if f.asks && !f.unasked && f.caller.CanElicit && !f.caller.Modern { // whose questions are results
@@ -104,7 +116,8 @@ func (f *flight) serve() []byte {
 
 func (f *flight) result() (answer []byte, failure *rpcError) {
 	var err error
-	if f.call != nil {
+	switch {
+	case f.call != nil:
 		var result Result
 		if result, failure = f.runCall(); failure == nil && result.Unanswered {
 			answer, err = f.askAgain()
@@ -112,13 +125,12 @@ func (f *flight) result() (answer []byte, failure *rpcError) {
 			result.InputRequired = f.carried(result.InputRequired)
 			answer, err = f.server.toolResult(f.id, result, f.caller)
 		}
-	} else {
-		var result any
-		if result, failure = f.server.result(f.ctx, f.request); failure == nil {
-			var encoded json.RawMessage
-			encoded, err = json.Marshal(result)
-			answer = encodeResult(f.id, encoded)
-		}
+	case f.beside != nil:
+		answer, failure, err = f.askBeside()
+	case f.method == listenMethod:
+		answer = f.listen()
+	default:
+		answer, failure, err = f.ours()
 	}
 	if err != nil {
 		failure = errorf(codeInternal, "internal error: %v", err)
@@ -126,15 +138,32 @@ func (f *flight) result() (answer []byte, failure *rpcError) {
 	return answer, failure
 }
 
+// ours answers a request with what the server itself has, and in lists what it offers beside that.
+func (f *flight) ours() (answer []byte, failure *rpcError, err error) {
+	result, failure := f.server.result(f.ctx, f.request)
+	if failure != nil {
+		return nil, failure, nil
+	}
+	var encoded json.RawMessage
+	if encoded, err = json.Marshal(result); err == nil {
+		encoded, failure = f.server.withBeside(f.ctx, f.request, encoded)
+	}
+	return encodeResult(f.id, encoded), failure, err
+}
+
 func (f *flight) runCall() (_ Result, failure *rpcError) {
 	defer f.server.survive(f.call.Tool, &failure)
-	defer f.progress.stop()
-	defer func() { // a question that a handler left behind holds the call's place
-		close(f.over)
-		f.asking.Lock()
-		defer f.asking.Unlock()
-	}()
+	defer f.settle()
 	return f.run(f.ctx), nil
+}
+
+// settle ends what belongs to a call, or a request for Beside, that is over.
+func (f *flight) settle() {
+	defer f.progress.stop()
+	defer f.logs.stop()
+	close(f.over)
+	f.asking.Lock() // a question that a handler left behind holds the call's place
+	defer f.asking.Unlock()
 }
 
 // survive turns a panic of a handler into a failure. It is to be deferred.

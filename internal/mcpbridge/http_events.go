@@ -79,7 +79,7 @@ func accepts(r *http.Request, mediaType string) (admits, named bool) {
 }
 
 // serveStream serves a GET of an initialize-era session: with a Last-Event-ID it goes on with the stream of a call;
-// without one it is the session's own stream, on which nothing is sent yet but comments that keep it open.
+// without one it is the session's own stream, which tells of lists that change.
 func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, p *principal) {
 	if admits, _ := accepts(r, "text/event-stream"); !admits {
 		http.Error(w, "not acceptable: accept text/event-stream", http.StatusNotAcceptable)
@@ -100,7 +100,7 @@ func (h *HTTPHandler) serveStream(w http.ResponseWriter, r *http.Request, p *pri
 	}
 	defer s.streaming.Store(false)
 	startEvents(w)
-	h.keepOpen(w, r, s.done, nil)
+	h.keepOpen(w, r, s.done, nil, s.lists)
 }
 
 // resume goes on with a call's stream behind the last event that the client got.
@@ -114,9 +114,9 @@ func (p *principal) resume(w http.ResponseWriter, r *http.Request, s *session, l
 	stream.attend(r, stream.attach(w, seen))
 }
 
-// keepOpen keeps a stream alive until the client leaves, the session ends, or the server stops. The mutex, if any,
-// guards the writer.
-func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-chan struct{}, writing *sync.Mutex) {
+// keepOpen keeps a stream alive, and tells on it of lists that change, until the client leaves, the session ends, or the server
+// stops. The mutex, if any, guards the writer.
+func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-chan struct{}, writing *sync.Mutex, lists *follower) {
 	hold := func() error {
 		if writing != nil {
 			writing.Lock()
@@ -138,8 +138,22 @@ func (h *HTTPHandler) keepOpen(w http.ResponseWriter, r *http.Request, ended <-c
 		case <-h.streams.Done():
 			return
 		case <-ticker.C:
+		case <-lists.woken():
+			if changed := lists.take(); !tellChanged(w, changed) {
+				lists.add(changed) // for the stream that the client opens next
+				return
+			}
 		}
 	}
+}
+
+func tellChanged(w http.ResponseWriter, lists []string) bool {
+	for _, list := range lists {
+		if writeNow(w, encodeEvent("", "message", changedNews(list))) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // serveSSE serves the stream of the 2024-11-05 transport: it tells the client where to post its messages, and carries
@@ -164,7 +178,7 @@ func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request, p sender)
 	err := writeNow(w, encodeEvent("", "endpoint", []byte("/message?sessionId="+url.QueryEscape(s.id))))
 	c.writeMu.Unlock()
 	if err == nil {
-		h.keepOpen(w, r, s.done, &c.writeMu)
+		h.keepOpen(w, r, s.done, &c.writeMu, nil)
 	}
 }
 

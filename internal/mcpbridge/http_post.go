@@ -199,7 +199,7 @@ func (p *principal) session(w http.ResponseWriter, r *http.Request) (*session, b
 func (p *post) answer(from *peer, m message, declared meta) {
 	to := &line{w: p.w, ended: make(chan struct{})}
 	out := newCallStream(p.r, to)
-	if !out.json && !out.events {
+	if !out.events && (!out.json || m.method == listenMethod) {
 		http.Error(p.w, "not acceptable: accept application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
@@ -233,7 +233,20 @@ func (p *post) join(req *request) (ok bool) {
 			client = "agent " + name
 		}
 	}
+	if req.method == listenMethod {
+		return p.subscribe()
+	}
 	p.held, ok = p.held.join(client, p.h.options.MaxInFlight)
+	return ok
+}
+
+// subscribe has the request hold a place among the subscriptions of its principal, in place of one among what is to be answered.
+func (p *post) subscribe() (ok bool) {
+	held, ok := p.listens.reserve(0)
+	if ok {
+		p.held.release()
+		p.held = held
+	}
 	return ok
 }
 
@@ -258,7 +271,7 @@ func (p *post) begin(from *peer, req *request, out *callStream) *rpcError {
 		p.kept.add(out, from, req.caller.ProtocolVersion, req.token != nil)
 	}
 	// A client that takes a JSON object only gets the answer.
-	f.held, f.send, f.asks, f.fragile = p.held, out.send, out.events, out.fragile()
+	f.held, f.send, f.asks, f.fragile, f.ending = p.held, out.send, out.events, out.fragile(), p.h.streams.Done()
 	if failure = f.arrive(); failure != nil {
 		from.end(f)
 		out.kept.forget(out)

@@ -22,13 +22,14 @@ const (
 // principal is whom a token belongs to: what it may use, and the sessions that it opened, which nobody else can use. Its
 // clients share that: one of them gets its own limit, and no more than what it leaves to the others.
 type principal struct {
-	h      *HTTPHandler
-	name   string
-	using  int    // requests that are here; guarded by the handler's mutex, as is used
-	used   uint64 // when it last sent one, in ticks
-	rate   *rate.Limiter
-	places *pool // only its places: requests run on goroutines of their own
-	kept   keptStreams
+	h       *HTTPHandler
+	name    string
+	using   int    // requests that are here; guarded by the handler's mutex, as is used
+	used    uint64 // when it last sent one, in ticks
+	rate    *rate.Limiter
+	places  *pool // only its places: requests run on goroutines of their own
+	listens *pool // likewise, of subscriptions
+	kept    keptStreams
 
 	mu       sync.Mutex
 	rates    map[string]*clientRate
@@ -50,6 +51,7 @@ type session struct {
 	done      chan struct{} // closed when the session has ended
 	worked    atomic.Bool   // it has asked for something
 	streaming atomic.Bool   // a GET stream is open
+	lists     *follower     // of what the GET stream is to tell; nil where no list changes
 
 	// Guarded by the principal's mutex.
 	lastUsed time.Time
@@ -124,6 +126,7 @@ func (h *HTTPHandler) newPrincipal(name string) *principal {
 			bytes:   heldMessages * int(o.MaxBody),
 			away:    clientsInFlight * maxQuestions,
 		}),
+		listens:  newPool(poolLimit{running: math.MaxInt, places: principalListens, bytes: math.MaxInt}),
 		kept:     keptStreams{byID: make(map[string]*callStream)},
 		rates:    make(map[string]*clientRate),
 		sessions: make(map[string]*session),
@@ -206,6 +209,9 @@ func (p *principal) open(from *peer, c *conn) (_ *session, ok bool) {
 		pushedOut = append(pushedOut, spare)
 		delete(p.sessions, spare.id)
 	}
+	if c == nil && p.h.server.config.Beside != nil {
+		s.lists = p.h.server.news.follow(changingLists)
+	}
 	p.sessions[s.id] = s
 	return s, true
 }
@@ -280,6 +286,7 @@ func (p *principal) close() {
 // finish is called once for a session that is known no more.
 func (h *HTTPHandler) finish(s *session) {
 	close(s.done)
+	h.server.news.leave(s.lists)
 	s.peer.silence()
 	s.peer.cancelAll()
 	h.server.config.Disconnected(s.peer.connection)

@@ -243,6 +243,14 @@ func readMember(decoder *jsontext.Decoder, raw []byte) (member, error) {
 	return member{name: text, value: raw[end-len(value) : end : end]}, nil
 }
 
+// checkValue tells whether raw is one JSON value.
+func checkValue(raw []byte) error {
+	if !jsontext.Value(raw).IsValid(jsontext.AllowDuplicateNames(true)) {
+		return errors.New("it is not JSON")
+	}
+	return nil
+}
+
 // syntaxError shortens the decoder's error: it can quote a hostile name.
 func syntaxError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "jsontext: ")

@@ -18,6 +18,8 @@ const listTTL = 60_000
 func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetadata, failure *rpcError) {
 	defer s.survive(r.method, &failure)
 	switch r.method {
+	case "logging/setLevel": // which arrive has done
+		result = &mcp.Result{}
 	case "ping":
 		if r.caller.Modern {
 			return nil, errorf(codeMethodNotFound, "%q was removed in protocol version %s", r.method, mcp.ProtocolVersion20260728)
@@ -27,7 +29,7 @@ func (s *Server) result(ctx context.Context, r *request) (result mcp.ResultMetad
 		if !r.caller.Modern {
 			return nil, errorf(codeMethodNotFound, "%q requires protocol version %s or later", r.method, mcp.ProtocolVersion20260728)
 		}
-		result = &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: capabilities(r.caller), Instructions: s.config.Instructions()}
+		result = &mcp.DiscoverResult{SupportedVersions: mcp.ValidProtocolVersions, Capabilities: s.capabilities(r.caller), Instructions: s.config.Instructions()}
 	case "tools/list":
 		tools, err := s.toolsFor(r.caller)
 		if err != nil {
@@ -58,7 +60,7 @@ func (s *Server) handshake(r *request) (result *mcp.InitializeResult, failure *r
 	defer s.survive(r.method, &failure)
 	params, failure := paramsOf[mcp.InitializeParams](r)
 	return &mcp.InitializeResult{
-		ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.identity, Capabilities: capabilities(r.caller), Instructions: s.config.Instructions(),
+		ProtocolVersion: mcp.NegotiateLegacyVersion(params.ProtocolVersion), ServerInfo: s.identity, Capabilities: s.capabilities(r.caller), Instructions: s.config.Instructions(),
 	}, failure
 }
 
@@ -79,6 +81,8 @@ func (s *Server) identify(result mcp.ResultMetadata, method string, caller Calle
 	cacheable, is := result.(mcp.CacheHintSetter)
 	switch {
 	case !is:
+	case strings.HasSuffix(method, "/list") && s.config.Beside != nil: // other servers may see an account in what they list
+		cacheable.SetCacheHints(besideTTL, mcp.CacheScopePrivate)
 	case strings.HasSuffix(method, "/list") && caller.ShowsApps: // what it has of apps is not for every client
 		cacheable.SetCacheHints(listTTL, mcp.CacheScopePrivate)
 	case strings.HasSuffix(method, "/list"):
@@ -88,7 +92,7 @@ func (s *Server) identify(result mcp.ResultMetadata, method string, caller Calle
 	}
 }
 
-func capabilities(caller Caller) (has mcp.ServerCapabilities) {
+func (s *Server) capabilities(caller Caller) (has mcp.ServerCapabilities) {
 	has.Tools = &struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
@@ -98,6 +102,9 @@ func capabilities(caller Caller) (has mcp.ServerCapabilities) {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
 	has.Completions = &struct{}{}
+	if s.config.Beside != nil {
+		has.Tools.ListChanged, has.Resources.ListChanged, has.Logging = true, true, &struct{}{} // the prompts' is the tools'
+	}
 	if caller.ShowsApps {
 		has.Extensions = map[string]any{appsExtension: struct{}{}}
 	}
@@ -109,11 +116,10 @@ func (s *Server) getPrompt(ctx context.Context, r *request) (mcp.ResultMetadata,
 	if failure != nil {
 		return nil, failure
 	}
-	i := slices.IndexFunc(s.config.Prompts, func(p Prompt) bool { return p.Name == params.Name })
-	if i < 0 {
+	prompt := s.prompt(params.Name)
+	if prompt == nil {
 		return nil, errorf(codeInvalidParams, "prompt '%s' not found: prompt not found", params.Name)
 	}
-	prompt := s.config.Prompts[i]
 	for _, argument := range prompt.Arguments {
 		if _, given := params.Arguments[argument.Name]; argument.Required && !given {
 			return nil, errorf(codeInvalidParams, "prompt %q needs the argument %q", prompt.Name, argument.Name)
@@ -174,6 +180,14 @@ func (r *Resource) read(ctx context.Context, uri string, variables map[string][]
 		content.Meta = appResourceMeta()
 	}
 	return []mcp.ResourceContents{content}, err
+}
+
+// prompt finds a prompt of the server's own.
+func (s *Server) prompt(name string) *Prompt {
+	if i := slices.IndexFunc(s.config.Prompts, func(p Prompt) bool { return p.Name == name }); i >= 0 {
+		return &s.config.Prompts[i]
+	}
+	return nil
 }
 
 // checkSize bounds what a handler of others gave.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
+
+	"golang.org/x/time/rate"
 )
 
 // peer is the other end of a connection: the standard streams, an HTTP session of the initialize era, an SSE stream, or
@@ -18,6 +20,8 @@ type peer struct {
 	inFlight    map[string]*flight
 	questions   map[string]chan message // that we have asked, by id
 	mute        bool                    // no answer can come any more
+	level       string                  // of the log messages that it wants; "" for none
+	logRate     *rate.Limiter           // nil before the first
 }
 
 func newPeer() *peer {

@@ -136,7 +136,7 @@ func (f *flight) later(key string, q Question, form *jsonschema.Resolved) (Reply
 	}
 	f.asking.Lock()
 	defer f.asking.Unlock()
-	if resumed := f.call.Resumed; resumed != nil {
+	if resumed := f.resumed; resumed != nil {
 		result := resumed.others.get(key)
 		if resumed.others.checkNames([]string{key}) != nil {
 			result = nil // it is there in another spelling too: two readers would see two answers
@@ -187,7 +187,7 @@ func (f *flight) askAgain() ([]byte, error) {
 // carried is a question that is not the tool's, which ends the call before the tool has run: with what the call has brought of
 // answers to the tool's own, for the client sends each only once.
 func (f *flight) carried(asked *InputRequired) *InputRequired {
-	resumed := f.call.Resumed
+	resumed := f.resumed
 	if asked == nil || resumed == nil || len(resumed.others) > maxAsked+1 {
 		return asked
 	}

@@ -34,7 +34,7 @@ type sealed struct {
 
 // seal makes the state of a call that is to be made again. No two are the same.
 func (s *Server) seal(r *request, answers map[string]json.RawMessage, within string) (string, error) {
-	payload := encode(sealed{r.caller.Principal, callDigest(r.call), time.Now().Add(answersLast), answers, within})
+	payload := encode(sealed{r.caller.Principal, r.digest(), time.Now().Add(answersLast), answers, within})
 	state := stateOfAnswers + base64.RawURLEncoding.EncodeToString(payload) + "." + base64.RawURLEncoding.EncodeToString(s.mac(payload))
 	if len(state) > MaxState {
 		return "", fmt.Errorf("the answers to a tool's questions take more than %d bytes", MaxState)
@@ -44,11 +44,18 @@ func (s *Server) seal(r *request, answers map[string]json.RawMessage, within str
 
 // unseal takes the answers out of the state that a call has brought along, if it is one of these. A changed one, one of
 // another call or principal, and an old one are errors.
-func (s *Server) unseal(r *request) error {
-	resumed := r.call.Resumed
-	if resumed == nil {
+func (s *Server) unseal(r *request) *rpcError {
+	if r.resumed == nil {
 		return nil
 	}
+	if err := s.open(r); err != nil {
+		return errorf(codeInvalidParams, `bad "requestState": %v; make the call anew, without it`, err)
+	}
+	return nil
+}
+
+func (s *Server) open(r *request) error {
+	resumed := r.resumed
 	state, ours := strings.CutPrefix(resumed.State, stateOfAnswers)
 	if !ours {
 		return nil
@@ -66,7 +73,7 @@ func (s *Server) unseal(r *request) error {
 	switch err := json.Unmarshal(payload, &read); {
 	case err != nil:
 		return err
-	case read.Principal != r.caller.Principal || !slices.Equal(read.Call, callDigest(r.call)):
+	case read.Principal != r.caller.Principal || !slices.Equal(read.Call, r.digest()):
 		return errors.New("it is of another call")
 	case time.Now().After(read.Until):
 		return errors.New("it has expired")
@@ -81,12 +88,17 @@ func (s *Server) mac(payload []byte) []byte {
 	return h.Sum(nil)
 }
 
-// callDigest is the same for a call that is made again, however its client writes the arguments.
-func callDigest(c *Call) []byte {
-	arguments := jsontext.Value(slices.Clone(c.Arguments))
+// digest is the same for a request that is made again, however its client writes the arguments. That of a call is no other
+// request's: it begins with a string.
+func (r *request) digest() []byte {
+	of, said := encode([]string{r.method}), r.params
+	if r.call != nil {
+		of, said = encode(r.call.Tool), r.call.Arguments
+	}
+	arguments := jsontext.Value(slices.Clone(said))
 	_ = arguments.Canonicalize() // what cannot be is compared as it was sent
 	h := sha256.New()
-	h.Write(encode(c.Tool))
+	h.Write(of)
 	h.Write(arguments)
 	return h.Sum(nil)
 }

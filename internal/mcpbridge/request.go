@@ -1,6 +1,7 @@
 package mcpbridge
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 )
@@ -18,6 +19,16 @@ type request struct {
 	unasked bool
 
 	incoming Incoming
+
+	// Of one for Beside: what answers it, and what Call has of a tool call.
+	beside func(context.Context, BesideCall) (json.RawMessage, error)
+	model  string
+	trace  TraceContext
+	// resumed is what it brings of answers to questions; nil for none.
+	resumed *Resumption
+
+	logLevel string   // that it asks for, or sets
+	follows  []string // lists, of a subscription
 }
 
 // maxParams bounds what a request says, in bytes. The arguments of tool calls are not among it, and nothing else is large.
@@ -47,6 +58,9 @@ var uninitialized = []string{"initialize", "ping", "server/discover"}
 func (s *Server) admit(m message, declared meta, from *peer, who Identity) (*request, *rpcError) {
 	names, served := servedParams[m.method]
 	if !served {
+		names, served = s.servedBeside(m.method, declared.modern)
+	}
+	if !served {
 		return nil, errorf(codeMethodNotFound, "method %.100q is not served here", m.method)
 	}
 	r := &request{id: m.id, method: m.method, token: declared.progressToken, asked: m.params, params: m.params.only(names), unasked: who.Unasked}
@@ -69,9 +83,57 @@ func (s *Server) admit(m message, declared meta, from *peer, who Identity) (*req
 		return nil, errorf(codeInvalidParams, "params of %s, without a tool's arguments, are longer than %d bytes", m.method, maxParams)
 	}
 	if m.method == "tools/call" {
+		if failure := s.readLogLevel(r, declared); failure != nil {
+			return r, failure
+		}
 		return r, s.readCall(r, m.params, declared)
 	}
-	return r, nil
+	return r, s.readBeside(r, declared)
+}
+
+// servedBeside are the methods that are served where lists can change, and something else than this server logs.
+func (s *Server) servedBeside(method string, modern bool) (names []string, served bool) {
+	switch {
+	case s.config.Beside == nil:
+	case method == listenMethod && modern:
+		return []string{"notifications"}, true
+	case method == "logging/setLevel" && !modern:
+		return []string{"level"}, true
+	}
+	return nil, false
+}
+
+// readBeside takes what a request says that is for what others have.
+func (s *Server) readBeside(r *request, declared meta) (failure *rpcError) {
+	switch r.method {
+	case listenMethod:
+		r.follows, failure = readFilter(r.asked)
+		return failure
+	case "logging/setLevel":
+		if r.logLevel, failure = readLogLevel(r.asked.get("level")); failure == nil && r.logLevel == "" {
+			failure = errorf(codeInvalidParams, `logging/setLevel needs "level"`)
+		}
+		return failure
+	}
+	if r.beside = s.besides(r); r.beside == nil {
+		return nil
+	}
+	if failure = s.readLogLevel(r, declared); failure != nil {
+		return failure
+	}
+	r.model, r.trace = declared.model, declared.trace
+	if r.resumed, failure = readResumption(r.asked, r.caller); failure == nil {
+		failure = s.unseal(r)
+	}
+	return failure
+}
+
+// readLogLevel takes the level that a request of 2026-07-28 asks for. Without Beside there is nothing to log.
+func (s *Server) readLogLevel(r *request, declared meta) (failure *rpcError) {
+	if r.caller.Modern && s.config.Beside != nil {
+		r.logLevel, failure = readLogLevel(logLevelOf(declared))
+	}
+	return failure
 }
 
 // readCall takes the call out of the params of tools/call.
@@ -80,7 +142,7 @@ func (s *Server) readCall(r *request, params members, declared meta) *rpcError {
 	if !ok {
 		return errorf(codeInvalidParams, `tools/call needs "name", a string`)
 	}
-	if _, known := s.tools[name]; !known {
+	if _, known := s.tools[name]; !known && (s.config.Beside == nil || !s.config.Beside.HasTool(name)) {
 		return errorf(codeInvalidParams, "unknown tool %.100q; tools/list names those that exist", name)
 	}
 	arguments := params.get("arguments")
@@ -90,8 +152,8 @@ func (s *Server) readCall(r *request, params members, declared meta) *rpcError {
 	if arguments[0] != '{' {
 		return errorf(codeInvalidParams, `"arguments" of %s must be an object`, name)
 	}
-	resumed, failure := readResumption(params, r.caller)
-	if failure != nil {
+	var failure *rpcError
+	if r.resumed, failure = readResumption(params, r.caller); failure != nil {
 		return failure
 	}
 	if s.tools[name].Asks && r.caller.Modern && !r.caller.CanElicit {
@@ -99,10 +161,10 @@ func (s *Server) readCall(r *request, params members, declared meta) *rpcError {
 		failure.Data = encode(map[string]any{"requiredCapabilities": map[string]any{"elicitation": struct{}{}}})
 		return failure
 	}
-	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: declared.model, Trace: declared.trace, Resumed: resumed}
-	if err := s.unseal(r); err != nil {
-		return errorf(codeInvalidParams, `bad "requestState": %v; make the call anew, without it`, err)
+	r.call = &Call{Tool: name, Arguments: arguments, Caller: r.caller, Model: declared.model, Trace: declared.trace, Resumed: r.resumed}
+	if failure := s.unseal(r); failure != nil {
+		return failure
 	}
-	r.incoming = s.config.Handler.Read(arguments)
+	r.incoming = s.config.Handler.Read(name, arguments)
 	return nil
 }

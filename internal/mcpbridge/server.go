@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config is what a [Server] offers. All of it is required but Title.
+// Config is what a [Server] offers. All of it is required but Title and Beside.
 type Config struct {
 	// Name and Version identify the server to clients; Title is shown to people.
 	Name, Version, Title string
@@ -27,6 +27,8 @@ type Config struct {
 	Resources, ResourceTemplates []Resource
 	// Handler runs the calls of all tools.
 	Handler ToolHandler
+	// Beside is what is offered behind all of that; nil for nothing. Only with it do lists change, and is there logging.
+	Beside Beside
 	// Complete returns all values that fit an argument of that name, best first; the client is sent at most 100.
 	Complete func(argument, value string) []string
 	// Disconnected is called when a [Caller.Connection] has ended: no call will bear it again.
@@ -48,6 +50,10 @@ type Server struct {
 	listed    func() ([]mcp.Tool, error) // made when somebody asks: the schemas are many
 	templates []mcp.ResourceTemplate
 	stateKey  []byte // of what only this server may have made
+	news      news   // of lists that change
+
+	toldMu sync.Mutex
+	told   map[string]bool // what of Beside was left out and has been logged
 }
 
 // New makes a server, or says which of its tools cannot be offered.
@@ -55,6 +61,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, identity: mcp.Implementation{Name: config.Name, Version: config.Version, Title: config.Title},
 		log: config.Logger, tools: make(map[string]Tool), templates: templatesOf(config.ResourceTemplates), stateKey: make([]byte, 32),
+		told: make(map[string]bool),
 	}
 	_, _ = rand.Read(s.stateKey) // which never fails
 	for _, tool := range config.Tools {
@@ -207,6 +214,12 @@ type Call struct {
 	// nothing if the client did not ask for progress. A total of 0 means unknown. Values that do not increase are
 	// raised a little, as the protocol demands.
 	Progress func(message string, done, total float64)
+	// Log sends the client a log message: a level of the protocol's (another one is sent as info), the logger's name or "",
+	// and any JSON value. It is nil where the client wants none. Messages below the client's level, too many and too long
+	// ones are left out, and what was is said at the end. It may block and be called as Progress.
+	Log func(level, logger string, data json.RawMessage)
+	// LogLevel is the level that the client has asked for when the call began, "" for none.
+	LogLevel string
 	// Elicit puts a form to the client's user and waits for the answer: until ctx is done, the client cancels the call,
 	// leaves or closes its end, or the call ends. It is nil where the client cannot be asked while the call runs: it
 	// has not declared that it shows forms, its sender answers nothing ([Identity.Unasked]), or its revision has no such
@@ -235,8 +248,8 @@ type Call struct {
 
 // ToolHandler takes tool calls apart.
 type ToolHandler interface {
-	// Read takes the arguments of a call apart, once.
-	Read(arguments json.RawMessage) Incoming
+	// Read takes the arguments of a call of a tool apart, once.
+	Read(tool string, arguments json.RawMessage) Incoming
 }
 
 // Incoming is a call whose arguments have been read.
@@ -269,6 +282,10 @@ type Result struct {
 	IsError bool
 	// Meta is added to the result's _meta, which clients do not give to the model. Names have a prefix, such as name/part.
 	Meta map[string]any
+	// Raw, if not nil, is the whole result object as another server has sent it, and goes out as it is, with Meta added to
+	// its _meta, and Text, if there is any, behind its content. It takes the place of Content, Structured and IsError. Its
+	// type is complete: what would have the client asked is an internal error, and so is one of more than 16 MiB.
+	Raw json.RawMessage
 	// InputRequired, if not nil, is sent in place of all of the above: the call ends with a question. Only for a
 	// caller that is Modern and CanElicit; for others the call fails with an internal error.
 	InputRequired *InputRequired

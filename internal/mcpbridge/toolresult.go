@@ -25,6 +25,9 @@ func (s *Server) toolResult(id json.RawMessage, r Result, caller Caller) (_ []by
 		asking, err := question(r.InputRequired, base, caller)
 		return encodeResult(id, asking), err
 	}
+	if r.Raw != nil {
+		return s.rawResult(id, r.Raw, added{meta: r.Meta, text: r.Text}, caller)
+	}
 	b := beginResult(id, 256+len(r.Text)+len(r.Text)/8+len(r.Structured)) // an eighth for what has to be escaped
 	b = append(b, '{')
 	if base.Meta != nil {

@@ -61,7 +61,7 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 // reader takes the arguments of calls apart.
 type reader Server
 
-func (r *reader) Read(arguments json.RawMessage) mcpbridge.Incoming {
+func (r *reader) Read(_ string, arguments json.RawMessage) mcpbridge.Incoming {
 	read := hooks.ReadArguments(arguments)
 	return &incoming{(*Server)(r), read, read.Common()}
 }
