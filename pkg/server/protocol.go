@@ -44,7 +44,13 @@ func (s *Server) newBridge() (_ *mcpbridge.Server, err error) {
 		spec.Description = s.offered.text(spec.Description)
 		config.Tools = append(config.Tools, definition(spec))
 	}
-	return mcpbridge.New(config)
+	if s.upstreams == nil {
+		return mcpbridge.New(config)
+	}
+	config.Beside = s.upstreams
+	bridge, err := mcpbridge.New(config)
+	s.upstreams.bridge.Store(bridge)
+	return bridge, err
 }
 
 // definition is a tool as the protocol lists it. A tool that is not read-only
@@ -61,9 +67,12 @@ func definition(spec hooks.Spec) mcpbridge.Tool {
 // reader takes the arguments of calls apart.
 type reader Server
 
-func (r *reader) Read(_ string, arguments json.RawMessage) mcpbridge.Incoming {
-	read := hooks.ReadArguments(arguments)
-	return &incoming{(*Server)(r), read, read.Common()}
+func (r *reader) Read(tool string, arguments json.RawMessage) mcpbridge.Incoming {
+	read, spec := hooks.ReadArguments(arguments), hooks.Spec{}
+	if r.upstreams != nil { // whose tools may call the common arguments otherwise
+		spec, _ = r.engine.Spec(tool)
+	}
+	return &incoming{(*Server)(r), read, read.CommonAs(spec.CommonNames())}
 }
 
 // incoming puts a call in order and runs it.
@@ -106,6 +115,9 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 func (s *Server) resultOf(r hooks.Result) mcpbridge.Result {
 	if r.InLine != nil {
 		return mcpbridge.Result{InputRequired: &mcpbridge.InputRequired{Form: formOf(r.InLine.Form), State: r.InLine.State}}
+	}
+	if r.Raw != nil {
+		return mcpbridge.Result{Raw: r.Raw, IsError: r.IsError}
 	}
 	r = s.offered.refused(r)
 	if s.options.Settings.Results.Text == settings.Short {

@@ -106,6 +106,7 @@ type Server struct {
 	presence   presenceOf
 	observed   observed
 	runner     *command.Runner // nil where commands cannot run
+	upstreams  *upstreams      // nil where there are none
 	engine     *hooks.Engine
 	operator   []hooks.Step // what a call of the operator has to pass
 	tools      tools.Families
@@ -263,6 +264,9 @@ func (s *Server) assemble() error {
 	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
 	if runner != nil && o.AdoptOrphans {
 		s.abandoned.Go(func() { s.endAbandoned(runner) })
+	}
+	if err := s.openUpstreams(runner, profiles, policy.Sandbox, families.Commands); err != nil {
+		return err
 	}
 	s.ends = append(s.ends, s.endObserved, s.endCalls) // the calls first: they are told of
 	return nil

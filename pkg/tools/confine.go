@@ -13,6 +13,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/gate"
+	"github.com/intentgov/orchestra-mcp/pkg/intent"
 	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
@@ -97,13 +98,14 @@ func (c *commandCall) level() sandbox.Level {
 	return level
 }
 
-// rules are those of .intentignore and of the places that are protected, as far
+func (c *commandCall) rules() profile.Rules { return c.Rules(c.call.Ignore) }
+
+// Rules are those of .intentignore and of the places that are protected, as far
 // as there are any: each costs a look at the whole workspace.
-func (c *commandCall) rules() profile.Rules {
-	ignore := c.call.Ignore
+func (d *Commands) Rules(ignore *intent.Ignore) profile.Rules {
 	var rules profile.Rules
 	kinds, walk := ignore.Kinds(), ignore.Walk()
-	if places := c.Workspace.Inside(); len(places) > 0 {
+	if places := d.Workspace.Inside(); len(places) > 0 {
 		rules.Ignored = func(path string) bool {
 			_, is := ignore.PathBlocked(path)
 			return is || workspace.ProtectIn(places, strings.TrimSuffix(path, "/")) != workspace.ProtectNone

@@ -44,3 +44,13 @@ var (
 	// ErrClosed: the fleet was closed.
 	ErrClosed = errors.New("this server is ending")
 )
+
+// NotSent reports whether an error says that the server was never asked.
+func NotSent(err error) bool {
+	for _, reason := range []error{ErrUnknown, ErrResting, ErrCrowded, ErrNotTrusted, ErrSecrets, ErrHeld, ErrClosed} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}

@@ -117,3 +117,9 @@ func filePath(rest string) (string, error) {
 	}
 	return name, nil
 }
+
+// FileOf gives the path that an address of a file names; is is false for any other address.
+func FileOf(address string) (path string, is bool, err error) {
+	_, path, err = readURL(address)
+	return path, path != "", err
+}
