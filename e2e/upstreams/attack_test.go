@@ -59,7 +59,7 @@ func TestRugPull(t *testing.T) {
 	c.note(func(m message) bool { return m.Method == "notifications/tools/list_changed" })
 	check.That(t, slices.Equal(c.names("notes_"), []string{"notes_sub"}), "listed after the change: %q", c.names("notes_"))
 	check.That(t, c.request("tools/call", args{"name": "notes_add", "arguments": args{}}).Error != nil, "a tool in quarantine can be called")
-	listed := w.runs(0, "servers", "list")
+	listed := w.runs(1, "servers", "list")
 	check.That(t, strings.Contains(listed, "notes"), "servers list: %s", listed)
 	review := w.runs(1, "servers", "review", "notes")
 	check.That(t, strings.Contains(review, "evil.example") && strings.Contains(review, "mul"), "servers review: %s", review)
@@ -204,7 +204,7 @@ func TestBadServers(t *testing.T) {
 	check.Write(t, w.home, "state/name", "another\n")
 	second := w.connects()
 	_, _ = second.call("renamed_echo", args{"session": second.agent().Selects("INT-001")})
-	for _, text := range []string{w.runs(0, "servers", "list"), w.runs(1, "doctor")} {
+	for _, text := range []string{w.runs(1, "servers", "list"), w.runs(1, "doctor")} {
 		for _, name := range []string{"absent", "prose", "endless", "twins", "gone", "renamed"} {
 			check.That(t, strings.Contains(text, name), "%s is not named:\n%s", name, text)
 		}
