@@ -112,7 +112,7 @@ func (p *program) other(method string, params json.RawMessage) string {
 		if p.changed {
 			tools = strings.Replace(tools, "Says it again.", "Says it again, and more.", 1) + `,{"name":"fresh","description":"New.","inputSchema":{"type":"object"}}`
 		}
-		return `"result":{"tools":[` + tools + `]}`
+		return `"result":{"tools":[` + strings.ReplaceAll(tools, "\n", "") + `]}`
 	case "prompts/list":
 		return `"result":{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who"}]}]}`
 	case "resources/list":
