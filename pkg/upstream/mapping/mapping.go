@@ -62,6 +62,12 @@ type mapped struct {
 	steps []string
 }
 
+// Check reports what of an effect does not parse.
+func (e Effect) Check() error {
+	_, err := compile(e)
+	return err
+}
+
 // Compile compiles effects. The error names the effect and what of it does not parse.
 func Compile(effects ...Effect) (*Mapping, error) {
 	m := &Mapping{}
