@@ -40,7 +40,7 @@ const (
 	SandboxUnavailable      Code = "SANDBOX_UNAVAILABLE"
 	HookBlocked             Code = "HOOK_BLOCKED"
 	UpstreamUnavailable     Code = "UPSTREAM_UNAVAILABLE" // it was not asked
-	InternalError           Code = "INTERNAL_ERROR" // nothing is known to have changed unless the details say so
+	InternalError           Code = "INTERNAL_ERROR"       // nothing is known to have changed unless the details say so
 
 	Busy      Code = "BUSY"
 	Cancelled Code = "CANCELLED"

@@ -27,6 +27,8 @@ func TestFieldsHaveTheirValues(t *testing.T) {
 		Tool: "apply_patch", Paths: []string{"a", "b"},
 		Effect: rule.Effect{Kind: "move", Path: "b", From: "a", Before: text("x\ny"), After: text("x\nz"), Added: lines("z"), Removed: lines("y"),
 			BeforeSize: 3, AfterSize: 4, Binary: func() bool { return true }},
+		Upstream: &rule.Upstream{Server: "files", Tool: "write_file", Arguments: func() map[string]any { return map[string]any{"n": 1.0, "of": []any{"x"}} },
+			URLs: []string{"https://x/"}, Commands: []string{"ls"}},
 		Command: rule.Command{Line: "go test", Cwd: "sub", Background: true, Programs: [][]string{{"go", "test"}}},
 		Intent:  rule.Intent{ID: "INT-1", Name: "n", Status: "IN_PROGRESS", Agent: "ag", OwnedScope: []string{"src/**"}},
 		Session: rule.Session{Client: "c", ClientVersion: "1", Model: "m"},
@@ -37,6 +39,7 @@ func TestFieldsHaveTheirValues(t *testing.T) {
 		"effect.kind": `"move"`, "effect.path": `"b"`, "effect.from": `"a"`, "effect.before": `"x\ny"`, "effect.after": `"x\nz"`,
 		"effect.added": `["z"]`, "effect.removed": `["y"]`, "effect.before_size": "3", "effect.after_size": "4", "effect.binary": "true",
 		"command.line": `"go test"`, "command.cwd": `"sub"`, "command.background": "true", "command.programs": `[["go", "test"]]`,
+		"upstream.server": `"files"`, "upstream.tool": `"write_file"`, "upstream.arguments": `{"n": 1, "of": ["x"]}`, "upstream.urls": `["https://x/"]`, "upstream.commands": `["ls"]`,
 		"intent.id": `"INT-1"`, "intent.name": `"n"`, "intent.status": `"IN_PROGRESS"`, "intent.agent": `"ag"`, "intent.owned_scope": `["src/**"]`,
 		"session.client": `"c"`, "session.client_version": `"1"`, "session.model": `"m"`,
 		"class.declared": `"AST_REFACTOR"`, "class.computed": `"INTENT_EVOLUTION"`, "class.evidence": `"unproven"`,
@@ -59,6 +62,25 @@ func TestFieldsHaveTheirValues(t *testing.T) {
 	for name := range values {
 		t.Errorf("there is no field %s", name)
 	}
+}
+
+// A condition reaches into what another server is given; a member that is missing is no answer.
+func TestArgumentsOfOtherServers(t *testing.T) {
+	facts := &rule.Facts{Upstream: &rule.Upstream{Arguments: func() map[string]any {
+		return map[string]any{"path": "a/b", "edits": []any{map[string]any{"old": "x"}}, "limit": 3.0}
+	}}}
+	for when, want := range map[string]bool{
+		`upstream.arguments.path.startsWith("a/")`: true, `upstream.arguments.limit > 2`: true, `upstream.arguments.limit == 3`: true,
+		`upstream.arguments.edits.exists(e, e.old == "x")`: true, `has(upstream.arguments.none)`: false, `"path" in upstream.arguments`: true,
+		`has(upstream.arguments.none) && upstream.arguments.none == 1`: false, `upstream.server == "other" && upstream.arguments.none == 1`: false,
+	} {
+		r := compile(t, when)
+		holds, err := r.Holds(t.Context(), facts)
+		check.That(t, err == nil && holds == want, "%s: %v %v", when, holds, err)
+		check.That(t, r.Reads("upstream.arguments"), "%s: what it reads is not known", when)
+	}
+	_, err := compile(t, `upstream.arguments.none == 1`).Holds(t.Context(), facts)
+	check.That(t, errors.Is(err, rule.ErrFailed), "a member that is missing: %v", err)
 }
 
 func TestGlobsAreThoseOfScopes(t *testing.T) {

@@ -46,6 +46,8 @@ func pathProblem(requested string, err error) *refusal.Refusal {
 		code = refusal.PathOutsideWorkspace
 	case errors.Is(err, workspace.ErrNotRegular):
 		code = refusal.NotARegularFile
+	case errors.Is(err, workspace.ErrNotExist): // through a link that leads nowhere
+		code = refusal.FileNotFound
 	case errors.Is(err, workspace.ErrChangedDir), errors.Is(err, workspace.ErrBusy):
 		code = refusal.Busy
 	}

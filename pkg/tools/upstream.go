@@ -46,8 +46,9 @@ type UpstreamOptions struct {
 	Definitions []upstream.Definition
 	Offer       Offer
 	Server      Upstream
-	// Secrets looks at what goes out; nil looks at nothing.
-	Secrets *catalogue.Outgoing
+	// Secrets finds what looks like a secret in arguments that go out, and shows none of it; several calls use it at a time.
+	// Nil looks at nothing.
+	Secrets func(arguments json.RawMessage) []catalogue.Finding
 	// Level says what holds the program of a server; nil: nothing does.
 	Level func(server string) sandbox.Level
 }

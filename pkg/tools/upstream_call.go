@@ -51,8 +51,13 @@ func (t *upstreamTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 	if a.found, err = t.server.mapping.Targets(t.tool.Own, own); err != nil {
 		return nil, invalid(t.spec.Name, []string{err.Error()})
 	}
+	if t.tool.Safe && len(a.found.Writes)+len(a.found.Deletes) > 0 {
+		named := append(a.found.Writes, a.found.Deletes...)[0].Argument
+		return nil, refusal.Newf(refusal.InvalidArguments, "%s is classed as a tool that changes nothing, and this call names a file to be changed (%s).", t.spec.Name, printable.Name(named)).
+			Suggest("Leave %s out, or ask the user to class the tool as one that changes something (servers: %s: safe).", printable.Name(named), t.tool.Server)
+	}
 	if t.Secrets != nil {
-		for _, finding := range t.Secrets.Secrets(own) {
+		for _, finding := range t.Secrets(own) {
 			a.secrets = append(a.secrets, finding.String())
 		}
 	}

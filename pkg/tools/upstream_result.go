@@ -72,6 +72,11 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	result := hooks.Result{Raw: c.sent.raw, IsError: c.sent.failed}
 	warnings := append(c.suspicious(), o.Warnings...)
+	if len(o.Violations) > 0 {
+		first := o.Violations[0]
+		warnings = append(warnings, fmt.Sprintf("The server %s changed %d paths that this call may not change, among them %s: %s. %s",
+			c.tool.Server, len(o.Violations), printable.Name(first.Path), first.Reason, outOfScope(c.call, o).Suggestion()))
+	}
 	if len(result.Raw) > maxUpstreamResult {
 		return c.cut(result, warnings, o.RecordID)
 	}

@@ -151,11 +151,14 @@ func ranked(tools []catalogue.Tool, words []string) []catalogue.Tool {
 	return found
 }
 
+// ownArguments are an object as it was sent.
+type ownArguments struct{ json.RawMessage }
+
 type callToolArgs struct {
 	sessionArg
-	IntentID  string          `json:"intent_id,omitempty" is:"word"`
-	Name      string          `json:"name" is:"word"`
-	Arguments json.RawMessage `json:"arguments,omitempty" form:"object"`
+	IntentID  string       `json:"intent_id,omitempty" is:"word"`
+	Name      string       `json:"name" is:"word"`
+	Arguments ownArguments `json:"arguments,omitempty" form:"object"`
 	unusedClass
 }
 
@@ -197,7 +200,7 @@ func (c *called) Stored(context.Context, *hooks.Call) (*hooks.StoredCall, error)
 		return nil, refusal.Newf(refusal.InvalidArguments, "call_tool calls what search_tools finds, and that is no tool %q.", printable.Clip(c.args.Name, 100)).
 			Suggest("Call search_tools, and pass a name that it gives. A tool that is listed is called by itself.")
 	}
-	arguments, err := made.of(c.args.Arguments, c.args.Session, c.args.IntentID)
+	arguments, err := made.of(c.args.Arguments.RawMessage, c.args.Session, c.args.IntentID)
 	if err != nil {
 		return nil, invalid("call_tool", []string{"arguments: " + err.Error()})
 	}
