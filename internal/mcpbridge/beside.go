@@ -91,7 +91,7 @@ func (s *Server) refersToOurs(ref members) bool {
 
 // askBeside runs a request for Beside. What is none of its things is answered as if there were no Beside.
 func (f *flight) askBeside() (answer []byte, failure *rpcError, err error) {
-	raw, err, failure := f.runBeside()
+	raw, failure, err := f.runBeside()
 	switch {
 	case failure != nil:
 		return nil, failure, nil
@@ -107,7 +107,7 @@ func (f *flight) askBeside() (answer []byte, failure *rpcError, err error) {
 	return answer, nil, err
 }
 
-func (f *flight) runBeside() (_ json.RawMessage, err error, failure *rpcError) {
+func (f *flight) runBeside() (_ json.RawMessage, failure *rpcError, err error) {
 	defer f.server.survive(f.method, &failure)
 	defer f.settle()
 	call := BesideCall{
@@ -118,7 +118,7 @@ func (f *flight) runBeside() (_ json.RawMessage, err error, failure *rpcError) {
 		call.Ask = func(context.Context, string, Question) (Reply, error) { return Reply{}, ErrCannotAsk }
 	}
 	raw, err := f.beside(f.ctx, call)
-	return raw, err, nil
+	return raw, nil, err
 }
 
 // maxFailure bounds what a client is told of a failure, in characters.
