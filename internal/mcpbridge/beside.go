@@ -38,7 +38,7 @@ type BesideCall struct {
 	// Model and Trace are those of [Call].
 	Model string
 	Trace TraceContext
-	// Progress, Log, LogLevel and Ask are those of [Call]. Ask is [ErrCannotAsk] for completions, which no revision asks in.
+	// Progress, Log, LogLevel and Ask are those of [Call]; in 2026-07-28 a key has 1 to 64 bytes, and is not "operator". Ask is [ErrCannotAsk] for completions, which no revision asks in.
 	Progress func(message string, done, total float64)
 	Log      func(level, logger string, data json.RawMessage)
 	LogLevel string
