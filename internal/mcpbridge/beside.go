@@ -38,7 +38,7 @@ type BesideCall struct {
 	// Model and Trace are those of [Call].
 	Model string
 	Trace TraceContext
-	// Progress, Log, LogLevel and Ask are those of [Call]. Ask is [ErrCannotAsk] for completions, which no revision asks in.
+	// Progress, Log, LogLevel and Ask are those of [Call]; in 2026-07-28 a key has 1 to 64 bytes, and is not "operator". Ask is [ErrCannotAsk] for completions, which no revision asks in.
 	Progress func(message string, done, total float64)
 	Log      func(level, logger string, data json.RawMessage)
 	LogLevel string
@@ -91,7 +91,7 @@ func (s *Server) refersToOurs(ref members) bool {
 
 // askBeside runs a request for Beside. What is none of its things is answered as if there were no Beside.
 func (f *flight) askBeside() (answer []byte, failure *rpcError, err error) {
-	raw, err, failure := f.runBeside()
+	raw, failure, err := f.runBeside()
 	switch {
 	case failure != nil:
 		return nil, failure, nil
@@ -107,7 +107,7 @@ func (f *flight) askBeside() (answer []byte, failure *rpcError, err error) {
 	return answer, nil, err
 }
 
-func (f *flight) runBeside() (_ json.RawMessage, err error, failure *rpcError) {
+func (f *flight) runBeside() (_ json.RawMessage, failure *rpcError, err error) {
 	defer f.server.survive(f.method, &failure)
 	defer f.settle()
 	call := BesideCall{
@@ -118,7 +118,7 @@ func (f *flight) runBeside() (_ json.RawMessage, err error, failure *rpcError) {
 		call.Ask = func(context.Context, string, Question) (Reply, error) { return Reply{}, ErrCannotAsk }
 	}
 	raw, err := f.beside(f.ctx, call)
-	return raw, err, nil
+	return raw, nil, err
 }
 
 // maxFailure bounds what a client is told of a failure, in characters.

@@ -24,14 +24,16 @@
 //   - a tool's own question ([Call.Ask]) is answered by what fits its form; in 2026-07-28, where the answers come with the
 //     call's repetition, those that are not in it are taken from a state that this server has sealed, for this call and
 //     principal, or not at all;
+//   - what other servers offer ([Config.Beside]) is listed, and what they answer ([Result.Raw]) sent, as they gave it, but
+//     for what would mislead a client; it takes no name of ours, and what hangs in it keeps no place that ours need;
 //   - what never becomes a call is a JSON-RPC error, and has no effect;
 //   - memory is bounded by the limits in [StdioOptions] and [HTTPOptions], whatever arrives.
 //
 // # Not promised
 //
 // The bridge does not validate arguments against a tool's schema, does not order calls that came in over separate
-// HTTP requests, asks for no sampling, no roots and no URL to be opened, and offers no subscriptions and no
-// list-changed notifications. JSON-RPC responses to what was never asked are dropped here. Those of 2026-07-28 come
+// HTTP requests, asks for no sampling, no roots and no URL to be opened, and offers no subscriptions to resources.
+// Lists change, and there is logging, only with other servers. JSON-RPC responses to what was never asked are dropped here. Those of 2026-07-28 come
 // with a later call, as requestState and inputResponses, and can be forged: they reach the handler as [Call.Resumed],
 // which has to authenticate them.
 package mcpbridge

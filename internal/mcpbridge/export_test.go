@@ -63,8 +63,14 @@ func LimitsAsDocumented() []string {
 		fmt.Sprintf("| messages in flight: all HTTP principals | %d × that |", principalsHeld*heldMessages),
 		fmt.Sprintf("| HTTP principals | %s; the one idle longest makes room", grouped(o.MaxPrincipals)),
 		fmt.Sprintf("stdio or SSE connection | %d × that for calls that change files", heldMessages),
-		fmt.Sprintf("of commands %d run, of tools that only read %d, of the others %d; of each kind %s run or wait |",
-			maxRunningOutside, maxRunningReads, maxRunning, grouped(maxReserved)),
+		fmt.Sprintf("of commands %d run, of tools that only read %d, of other servers %d (their prompts, resources and completions among them), of the others %d; of each kind %s run or wait |",
+			maxRunningOutside, maxRunningReads, maxRunning, maxRunning, grouped(maxReserved)),
+		fmt.Sprintf("| subscriptions | %d of one connection (stdio, SSE); %d of an HTTP principal", maxListens, principalListens),
+		fmt.Sprintf("| a list of other servers | %s definitions, %d MiB |", grouped(maxBeside), besideBytes/mib),
+		fmt.Sprintf("| a result of another server | %d MiB |", maxRaw/mib),
+		fmt.Sprintf("| log messages | %d KiB; %d at once and %d a second to one", maxLogData/kib, logBurst, logsPerSecond),
+		fmt.Sprintf("a list may be kept for %d s,", besideTTL/1000),
+		fmt.Sprintf("Changes are gathered for %v s", settleTime.Seconds()),
 		fmt.Sprintf("| other requests of one connection | %d run |", maxRunningReads),
 		fmt.Sprintf("| HTTP requests without an answer | %d of one client, and not more than it leaves free; %d of all clients", o.MaxInFlight, clientsInFlight*o.MaxInFlight),
 		fmt.Sprintf("| HTTP requests | %v a second and %d at once of one client", o.RequestsPerSecond, o.Burst),
@@ -95,4 +101,20 @@ func grouped(n int) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// PassedOn is a result of another server as clients of an era get it, and a definition of a tool.
+func PassedOn(raw, definition []byte, modern bool) (result, tool json.RawMessage) {
+	s := &Server{}
+	caller := Caller{Modern: modern, ShowsApps: modern}
+	answer, err := s.rawResult(json.RawMessage("1"), raw, added{text: "ours", cacheable: true}, caller)
+	if err != nil {
+		answer = nil
+	}
+	list, _ := besideLists("tools/list")
+	_, tool, err = list.read(definition, caller)
+	if err != nil {
+		tool = nil
+	}
+	return answer, tool
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// listTTL is how long clients of 2026-07-28 may keep the lists, in milliseconds. They do not change while the process lives.
+// listTTL is how long clients of 2026-07-28 may keep the lists, in milliseconds. Ours do not change while the process lives.
 const listTTL = 60_000
 
 // result runs a request of any method but initialize and tools/call.

@@ -95,3 +95,29 @@ func TestRawResultsWithOurWords(t *testing.T) {
 		}
 	})
 }
+
+// Whatever another server sends: what is passed on is one line of JSON, in which no lax reader sees a question.
+func FuzzPassedOn(f *testing.F) {
+	for _, seed := range []string{`{"content":[]}`, "{\"content\" : [ 1 ]\n,\"_meta\":{}}", `{"resultType":"input_required"}`, `{"RESULTTYPE":"input_required"}`, otherTool, `[]`, ``} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, modern bool) {
+		given := string(raw)
+		result, tool := mcpbridge.PassedOn(raw, raw, modern)
+		check.Equal(t, string(raw), given, "what was given is changed")
+		for _, line := range []json.RawMessage{result, tool} {
+			if line == nil {
+				continue
+			}
+			check.Must(t, json.Valid(line) && !strings.ContainsAny(string(line), "\r\n"), "%q becomes %q", raw, line)
+		}
+		if result != nil {
+			var lax struct {
+				Result struct{ ResultType string } // in any letter case, the last one
+			}
+			check.OK(t, json.Unmarshal(result, &lax))
+			check.That(t, lax.Result.ResultType == "" || lax.Result.ResultType == "complete", "%q becomes %q", raw, result)
+		}
+	})
+}
