@@ -83,14 +83,54 @@ func resolveExisting(path string) (string, error) {
 // the setup again does the rest. The new files of the user's own directories are readable by the user only. What
 // each file was before is kept in the user's directory, for a removal.
 func (p *Plan) Apply(workspace string) error {
+	giving := p.Adoption != nil && p.Adoption.giving
+	if !giving {
+		if err := p.writeAside(workspace); err != nil {
+			return err
+		}
+	}
 	for i := range p.Files {
-		file := &p.Files[i]
-		if file.Action != Created && file.Action != Updated && file.Action != Removed {
-			continue
+		if err := p.Files[i].apply(workspace, p.userDir); err != nil {
+			return err
 		}
-		if err := file.write(workspace, p.userDir); err != nil {
-			return fmt.Errorf("write %s: %w", file.Name, err)
+	}
+	if giving {
+		if err := p.writeAside(workspace); err != nil {
+			return err
 		}
+		forget(p.userDir, p.Files[0].Path)
+	}
+	return nil
+}
+
+// writeAside writes our own files. What is moved stands in the receipt of the client's file before anything is.
+func (p *Plan) writeAside(workspace string) error {
+	if p.Adoption == nil {
+		return nil
+	}
+	if list := &p.Files[0]; !p.Adoption.giving && list.writes() {
+		if err := remember(p.userDir, list); err != nil {
+			return err
+		}
+	}
+	for i := range p.Adoption.Files {
+		if err := p.Adoption.Files[i].apply(workspace, p.userDir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *File) writes() bool {
+	return f.Action == Created || f.Action == Updated || f.Action == Removed
+}
+
+func (f *File) apply(workspace, userDir string) error {
+	if !f.writes() {
+		return nil
+	}
+	if err := f.write(workspace, userDir); err != nil {
+		return fmt.Errorf("write %s: %w", f.Name, err)
 	}
 	return nil
 }
@@ -107,10 +147,16 @@ func (f *File) write(workspace, userDir string) error {
 	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
 		return fmt.Errorf("%w: run the command again", ErrChanged)
 	}
-	if f.Action == Removed || bytes.Equal(f.Content, f.bare) && f.bareExists {
-		defer forget(userDir, f.Path)
-	} else if err := remember(userDir, f); err != nil {
-		return err
+	switch {
+	case f.aside:
+	case f.Action == Removed || bytes.Equal(f.Content, f.bare) && f.bareExists:
+		if len(f.adopted) == 0 { // else when those are where they were
+			defer forget(userDir, f.Path)
+		}
+	default:
+		if err := remember(userDir, f); err != nil {
+			return err
+		}
 	}
 	if f.Action == Removed {
 		if err := os.Remove(target); err != nil {
@@ -119,7 +165,11 @@ func (f *File) write(workspace, userDir string) error {
 		f.removeEmptied(workspace)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+	dirMode := fs.FileMode(0o755)
+	if f.aside && !f.inside {
+		dirMode = 0o700
+	}
+	if err := os.MkdirAll(filepath.Dir(target), dirMode); err != nil {
 		return err
 	}
 	return replaceFile(target, f.Content, f.mode)
