@@ -27,7 +27,8 @@
 //
 //	ORCHESTRA_RUN=<pid namespace>.<pid of the server>.<its start time>.<32 hex digits>
 //
-// By it a later server finds what one left that was killed. [Jobs] is the table of commands in the background.
+// By it a later server finds what one left that was killed. [Jobs] is the table of commands in the background. A [Service] is a program
+// that we talk with: its first process ends with the server, at every level of Linux, and itself when it sees its input end.
 //
 // # What is not promised
 //

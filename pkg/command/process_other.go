@@ -34,3 +34,5 @@ func (p *process) sweep(time.Duration) []int { return nil }
 func (p *process) reap() (code int, signal string) { return -1, "" }
 
 func (p *process) single() bool { return false }
+
+func (p *process) id() int { return 0 }

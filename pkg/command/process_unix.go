@@ -52,7 +52,7 @@ func (f *family) start(shell string, spec *Spec, theirs streams) (*process, erro
 	}
 	p := &process{
 		family:  f,
-		cmd:     shellCommand(shell, spec.Command),
+		cmd:     spec.program(shell),
 		marker:  newMarker(),
 		ended:   make(chan struct{}),
 		release: make(chan struct{}),
@@ -148,6 +148,8 @@ func (p *process) reap() (code int, signal string) {
 	return p.cmd.ProcessState.ExitCode(), ""
 }
 
+func (p *process) id() int { return p.pid }
+
 func newMarker() string {
 	var random [16]byte
 	rand.Read(random[:]) // never fails, as documented
@@ -185,6 +187,13 @@ func Shell() (path, dialect string, err error) {
 		return found, "posix", nil
 	}
 	return "", "", ErrNoShell
+}
+
+func (s *Spec) program(shell string) *exec.Cmd {
+	if len(s.Program) > 0 {
+		return &exec.Cmd{Path: s.Program[0], Args: s.Program}
+	}
+	return shellCommand(shell, s.Command)
 }
 
 // shellCommand is the shell with the line as its only code. A line that begins with a dash or a plus would be read as

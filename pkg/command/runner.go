@@ -130,10 +130,7 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 		return fmt.Errorf("start command: %w", err)
 	}
 	defer ours.close()
-	shell, err := r.start(r.shell, spec, theirs)
-	for again := 0; errors.Is(err, sandbox.ErrMoved) && again < startsAgain; again++ {
-		shell, err = r.start(r.shell, spec, theirs)
-	}
+	shell, err := r.startSteadily(spec, theirs)
 	if spec.Through == nil {
 		theirs.close()
 	}
@@ -171,6 +168,14 @@ func (r *Runner) run(ctx context.Context, spec *Spec, out, apart *sink, result *
 			fmt.Sprintf("Processes of the command could not be ended: %v.", result.Survivors))
 	}
 	return nil
+}
+
+func (r *Runner) startSteadily(spec *Spec, theirs streams) (*process, error) {
+	shell, err := r.start(r.shell, spec, theirs)
+	for again := 0; errors.Is(err, sandbox.ErrMoved) && again < startsAgain; again++ {
+		shell, err = r.start(r.shell, spec, theirs)
+	}
+	return shell, err
 }
 
 // await returns when the shell has ended, or has been told to end and had its time for it.

@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,9 @@ const (
 type Spec struct {
 	// Command is the line for the shell of Shell, at most 131,071 bytes, without NUL.
 	Command string
+
+	// Program is a program, by an absolute path, and its arguments, which run in place of Command without a shell.
+	Program []string
 
 	// Dir is the open directory to start in. It stays the caller's, and must stay open until Run has returned. On
 	// Linux the descriptor decides; elsewhere its name does, and Run refuses if that is not the same directory any more.
@@ -149,14 +154,10 @@ const (
 
 // validate refuses what the shell or the system call would refuse later and less clearly.
 func (s *Spec) validate() error {
+	if err := s.validateCommand(); err != nil {
+		return err
+	}
 	switch {
-	case strings.TrimSpace(s.Command) == "":
-		return fmt.Errorf("%w: the command is empty", ErrInvalidSpec)
-	case strings.ContainsRune(s.Command, 0):
-		return fmt.Errorf("%w: the command has a NUL byte", ErrInvalidSpec)
-	case len(s.Command) > maxCommandBytes:
-		return fmt.Errorf("%w: the command has %d bytes, at most %d are possible; write a script file and run that",
-			ErrInvalidSpec, len(s.Command), maxCommandBytes)
 	case s.Dir == nil:
 		return fmt.Errorf("%w: no directory to start in", ErrInvalidSpec)
 	case s.Timeout < 0:
@@ -172,6 +173,27 @@ func (s *Spec) validate() error {
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("%w: %s is not a directory", ErrInvalidSpec, s.Dir.Name())
+	}
+	return nil
+}
+
+func (s *Spec) validateCommand() error {
+	switch {
+	case len(s.Program) > 0 && s.Command != "":
+		return fmt.Errorf("%w: there is both a command and a program", ErrInvalidSpec)
+	case len(s.Program) > 0 && !filepath.IsAbs(s.Program[0]):
+		return fmt.Errorf("%w: the program %q has no absolute path", ErrInvalidSpec, s.Program[0])
+	case slices.ContainsFunc(s.Program, func(word string) bool { return strings.ContainsRune(word, 0) }):
+		return fmt.Errorf("%w: an argument has a NUL byte", ErrInvalidSpec)
+	case len(s.Program) > 0:
+		return nil
+	case strings.TrimSpace(s.Command) == "":
+		return fmt.Errorf("%w: the command is empty", ErrInvalidSpec)
+	case strings.ContainsRune(s.Command, 0):
+		return fmt.Errorf("%w: the command has a NUL byte", ErrInvalidSpec)
+	case len(s.Command) > maxCommandBytes:
+		return fmt.Errorf("%w: the command has %d bytes, at most %d are possible; write a script file and run that",
+			ErrInvalidSpec, len(s.Command), maxCommandBytes)
 	}
 	return nil
 }

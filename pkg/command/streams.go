@@ -16,6 +16,11 @@ func openStreams(spec *Spec) (ours, theirs streams, err error) {
 	if t := spec.Through; t != nil {
 		return ours, streams{t.In, t.Out, t.Err}, nil
 	}
+	return openPipes(len(spec.Input) > 0, spec.Apart)
+}
+
+// openPipes makes a pipe for the output, and the others where they are wanted.
+func openPipes(input, apart bool) (ours, theirs streams, err error) {
 	var failed []error
 	pipe := func(wanted bool) (read, write *os.File) {
 		if !wanted {
@@ -25,9 +30,9 @@ func openStreams(spec *Spec) (ours, theirs streams, err error) {
 		failed = append(failed, err)
 		return read, write
 	}
-	theirs.input, ours.input = pipe(len(spec.Input) > 0)
+	theirs.input, ours.input = pipe(input)
 	ours.output, theirs.output = pipe(true)
-	ours.errors, theirs.errors = pipe(spec.Apart)
+	ours.errors, theirs.errors = pipe(apart)
 	if err := errors.Join(failed...); err != nil {
 		ours.close()
 		theirs.close()

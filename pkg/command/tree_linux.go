@@ -301,10 +301,11 @@ func (f *family) ending(p *process) {
 	p.tree.ending = true
 }
 
-// onlyFrom reports that no other running command is old enough to have started the process, nor has it in its session.
+// onlyFrom reports that no other running command is old enough to have started the process, nor has it in its session. One with a
+// process namespace of its own loses no process out of it.
 func (f *family) onlyFrom(process stat, p *process) bool {
 	for _, other := range f.live {
-		if other != p && !other.tree.ending && (other.tree.start <= process.start || other.pid == process.session) {
+		if other != p && !other.tree.ending && other.held.Ended() == nil && (other.tree.start <= process.start || other.pid == process.session) {
 			return false
 		}
 	}
