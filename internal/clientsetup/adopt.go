@@ -163,7 +163,6 @@ type mover struct {
 	*Adoption
 	from, settings, secrets string // the client's file, ours, and the directory of secrets
 	inside                  bool
-	adoption                *adoption
 	file                    File   // our settings
 	text                    []byte // as they will be
 	other                   []byte // the settings of the other place, whose names are taken too

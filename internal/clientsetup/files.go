@@ -83,56 +83,48 @@ func resolveExisting(path string) (string, error) {
 // the setup again does the rest. The new files of the user's own directories are readable by the user only. What
 // each file was before is kept in the user's directory, for a removal.
 func (p *Plan) Apply(workspace string) error {
-	giving := p.Adoption != nil && p.Adoption.giving
-	if !giving {
-		if err := p.writeAside(workspace); err != nil {
+	for _, do := range p.steps(workspace) {
+		if err := do(); err != nil {
 			return err
 		}
-	}
-	for i := range p.Files {
-		if err := p.Files[i].apply(workspace, p.userDir); err != nil {
-			return err
-		}
-	}
-	if giving {
-		if err := p.writeAside(workspace); err != nil {
-			return err
-		}
-		forget(p.userDir, p.Files[0].Path)
 	}
 	return nil
 }
 
-// writeAside writes our own files. What is moved stands in the receipt of the client's file before anything is.
-func (p *Plan) writeAside(workspace string) error {
-	if p.Adoption == nil {
-		return nil
-	}
-	if list := &p.Files[0]; !p.Adoption.giving && list.writes() {
-		if err := remember(p.userDir, list); err != nil {
-			return err
+// steps are what applying the plan does, in order. A process can be killed between any two: a server that moves is in the place
+// where it goes to, and what is needed to put it back is kept, before it leaves the one where it was.
+func (p *Plan) steps(workspace string) (steps []func() error) {
+	write := func(files []File) {
+		for i := range files {
+			if file := &files[i]; file.writes() {
+				steps = append(steps, func() error {
+					if err := file.write(workspace, p.userDir); err != nil {
+						return fmt.Errorf("write %s: %w", file.Name, err)
+					}
+					return nil
+				})
+			}
 		}
 	}
-	for i := range p.Adoption.Files {
-		if err := p.Adoption.Files[i].apply(workspace, p.userDir); err != nil {
-			return err
+	switch {
+	case p.Adoption == nil:
+		write(p.Files)
+	case p.Adoption.giving:
+		write(p.Files)
+		write(p.Adoption.Files)
+		steps = append(steps, func() error { forget(p.userDir, p.Files[0].Path); return nil })
+	default:
+		if p.Files[0].writes() {
+			steps = append(steps, func() error { return remember(p.userDir, &p.Files[0]) })
 		}
+		write(p.Adoption.Files)
+		write(p.Files)
 	}
-	return nil
+	return steps
 }
 
 func (f *File) writes() bool {
 	return f.Action == Created || f.Action == Updated || f.Action == Removed
-}
-
-func (f *File) apply(workspace, userDir string) error {
-	if !f.writes() {
-		return nil
-	}
-	if err := f.write(workspace, userDir); err != nil {
-		return fmt.Errorf("write %s: %w", f.Name, err)
-	}
-	return nil
 }
 
 func (f *File) write(workspace, userDir string) error {

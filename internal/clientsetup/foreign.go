@@ -238,7 +238,7 @@ func (f *foreign) environment() {
 	}
 }
 
-var secretName = lazy.Regexp("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var secretName = lazy.Regexp("^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
 
 func (f *foreign) secret(name, between, value string) {
 	switch remote := between == ": "; {

@@ -50,7 +50,7 @@ func (p *planner) closeAdoption() error {
 	}
 	for _, name := range g.order {
 		file := g.settings[name]
-		if file.Action = actionFor(true, file.before, edited{content: file.Content}); file.Action != Unchanged {
+		if file.Action = actionFor(file.existed, file.before, edited{content: file.Content}); file.Action != Unchanged {
 			g.Files = append([]File{*file}, g.Files...)
 		}
 	}
@@ -72,26 +72,17 @@ type giver struct {
 
 // leave takes one server out of ours, if it is there as it was put there.
 func (g *giver) leave(a adopted) error {
-	file := g.settings[a.Settings]
-	if file == nil {
-		_, inside := g.nameOf(a.Settings)
-		read, err := g.fileAt(a.Settings, inside)
-		if err != nil {
-			return err
-		}
-		if !read.existed {
-			return nil
-		}
-		file = &read
-		file.Detail = "without what is back with the client"
-		g.settings[a.Settings], g.order = file, append(g.order, a.Settings)
+	file, err := g.list(a.Settings)
+	if err != nil {
+		return err
 	}
 	after, taken, err := serverlist.Take(file.Content, a.Item)
-	if err != nil || !taken {
-		g.Left = append(g.Left, Left{a.Item.Name, "it is not in " + file.Name + " as setup has put it there, and was left there"})
-		return nil
-	}
-	if file.Content = after; len(bytes.TrimSpace(after)) == 0 {
+	if !taken {
+		if there, _, _ := serverlist.Present(file.Content, a.Item); there || err != nil {
+			g.Left = append(g.Left, Left{a.Item.Name, "it is not in " + file.Name + " as setup has put it there, and was left there"})
+			return nil
+		}
+	} else if file.Content = after; len(bytes.TrimSpace(after)) == 0 {
 		file.Content = nil
 	}
 	if a.Secrets == "" {
@@ -108,4 +99,16 @@ func (g *giver) leave(a adopted) error {
 		g.Files = append(g.Files, secrets)
 	}
 	return nil
+}
+
+// list is the file of our settings, as it becomes.
+func (g *giver) list(path string) (*File, error) {
+	if file := g.settings[path]; file != nil {
+		return file, nil
+	}
+	_, inside := g.nameOf(path)
+	file, err := g.fileAt(path, inside)
+	file.Detail = "without what is back with the client"
+	g.settings[path], g.order = &file, append(g.order, path)
+	return &file, err
 }

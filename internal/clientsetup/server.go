@@ -288,7 +288,7 @@ func (p *planner) warnOfOtherServers(list string) {
 		return
 	}
 	slices.Sort(others)
-	p.leaves(fmt.Sprintf("%s also starts other servers (%s): what they can write or run does not pass the gate.",
+	p.leaves(fmt.Sprintf("%s also starts other servers (%s): what they can write or run does not pass the gate. --adopt moves them behind this server, where it can.",
 		p.last().Name, strings.Join(others, ", ")))
 }
 
