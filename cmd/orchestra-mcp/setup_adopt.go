@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
+)
+
+// filesOf names what the user has of a server; dir is the workspace.
+func (a *app) filesOf(dir string, d upstream.Definition) fleet.Files {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return fleet.FilesOf(settings.UserDir(a.environ()), dir, d)
+}
+
+// secretsDirs are where servers of the user's settings, and of the workspace's, have their secrets.
+func (a *app) secretsDirs(dir string) (users, workspaces string) {
+	at := func(ofWorkspace bool) string {
+		return filepath.Dir(a.filesOf(dir, upstream.Definition{Name: "any", OfWorkspace: ofWorkspace}).Secrets)
+	}
+	return at(false), at(true)
+}
+
+// trustsSettings reports whether the operator has trusted the workspace's settings as they are.
+func (a *app) trustsSettings(dir string) bool {
+	loaded, err := a.loadSettings(dir, nil)
+	return err == nil && loaded.WorkspaceTrusted
+}
+
+// aside are the files of ours that a plan changes beside the client's.
+func aside(plan *clientsetup.Plan) []clientsetup.File {
+	if plan.Adoption == nil {
+		return nil
+	}
+	return plan.Adoption.Files
+}
+
+// trustAdopted keeps the workspace's settings trusted if they were: what they say now, the operator has just moved there. Others
+// still wait to be looked at.
+func (c *setupCommand) trustAdopted(plan *clientsetup.Plan, dir string, trusted bool) error {
+	for _, file := range aside(plan) {
+		if file.Path != filepath.Join(dir, ".orchestration", settings.FileName) || file.Content == nil || file.Action == clientsetup.Unchanged {
+			continue
+		}
+		if trusted {
+			list := settings.TrustList{UserDir: settings.UserDir(c.environ())}
+			if err := list.Trust(dir, settings.ContentHash(file.Content)); err != nil {
+				return fmt.Errorf("trust %s: %w", file.Name, err)
+			}
+		} else if !c.remove {
+			plan.Next = "Look at " + file.Name + ", and let it take effect: orchestra-mcp trust. Until then none of these servers is there. " + plan.Next
+		}
+	}
+	return nil
+}
+
+// showAdoption shows what --print would do with the client's other servers.
+func (c *setupCommand) showAdoption(adoption *clientsetup.Adoption) {
+	if adoption == nil {
+		return
+	}
+	for _, file := range adoption.Files {
+		c.printFragment(file)
+	}
+	c.tellAdoption(adoption)
+}
+
+// tellAdoption tells what becomes of the client's other servers.
+func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
+	if adoption == nil {
+		return
+	}
+	heading, stays := "Behind this server, in "+adoption.Settings+":", "Left with the client:"
+	if c.remove {
+		heading, stays = "Back with the client:", "Left in our settings:"
+	}
+	var moved, left []string
+	for _, m := range adoption.Moved {
+		line := m.Key
+		switch {
+		case c.remove && m.Key != m.Name:
+			line = m.Name + " as " + m.Key
+		case m.Key != m.Name:
+			line += " as " + m.Name
+		}
+		line += ": " + m.Reached
+		if len(m.Secrets) > 0 {
+			line += " (secrets: " + strings.Join(m.Secrets, ", ") + ")"
+		}
+		moved = append(moved, line)
+	}
+	for _, l := range adoption.Left {
+		left = append(left, l.Key+": "+l.Why)
+	}
+	for _, list := range []struct {
+		heading string
+		lines   []string
+	}{{heading, moved}, {stays, left}} {
+		if len(list.lines) > 0 {
+			c.List(list.heading, "  - ", list.lines)
+			c.Println()
+		}
+	}
+	if len(moved) > 0 && !c.remove {
+		c.Println("Each of their tools counts as one that changes something until you class it: orchestra-mcp servers review")
+		c.Println()
+	}
+}
+
+type movedJSON struct {
+	Key     string   `json:"key"` // in the client's list
+	Name    string   `json:"name"`
+	Reached string   `json:"reached"`
+	Mapping string   `json:"mapping,omitempty"`
+	Secrets []string `json:"secrets,omitempty"` // names only
+}
+
+type leftJSON struct {
+	Key string `json:"key"`
+	Why string `json:"why"`
+}
+
+func adoptionJSON(adoption *clientsetup.Adoption) (moved []movedJSON, left []leftJSON) {
+	if adoption == nil {
+		return nil, nil
+	}
+	moved = records(adoption.Moved, func(m clientsetup.Moved) movedJSON {
+		return movedJSON{m.Key, m.Name, m.Reached, m.Mapping, slices.Clone(m.Secrets)}
+	})
+	left = records(adoption.Left, func(l clientsetup.Left) leftJSON { return leftJSON{l.Key, l.Why} })
+	return moved, left
+}
