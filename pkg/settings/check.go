@@ -20,7 +20,7 @@ import (
 func checkOf(name string) func(value any) error {
 	check, known := map[string]func(any) error{
 		"": nil, "token": validToken, "tokens": validTokens, "identifier": validIdentifier, "listen": validListen, "brain": validBrainFile, "withheld": validWithheld, "commands": validCommandRules,
-		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools, "endpoint": validEndpoint, "servers": validServers,
+		"rules": validRules, "checks": validChecks, "hooks": validHooks, "notify": validNotices, "tools": validTools, "endpoint": validEndpoint,
 	}[name]
 	if !known {
 		panic("settings: there is no check " + name)

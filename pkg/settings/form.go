@@ -170,8 +170,10 @@ func encode(value any) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
-	for i := range v.NumField() {
-		parts = append(parts, keyOf(v.Type().Field(i).Name)+": "+encode(v.Field(i).Interface()))
+	for _, f := range fieldsOf(v.Type()) {
+		if field := v.FieldByIndex(f.Index); !field.IsZero() {
+			parts = append(parts, keyOf(f.Name)+": "+encode(field.Interface()))
+		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

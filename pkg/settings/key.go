@@ -74,12 +74,13 @@ func choicesOf(f reflect.StructField) []string {
 	return strings.Split(f.Tag.Get("choices"), ", ")
 }
 
-// keyOf writes a field's name as its key: RooAliases is roo_aliases, TLSCert tls_cert.
+// keyOf writes a field's name as its key: RooAliases is roo_aliases, TLSCert tls_cert, URLs urls.
 func keyOf(name string) string {
 	var out strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		plural := i+2 == len(runes) && runes[i+1] == 's'
+		if i > 0 && !plural && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			out.WriteByte('_')
 		}
 		out.WriteRune(unicode.ToLower(r))

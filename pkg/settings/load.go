@@ -104,6 +104,7 @@ func Load(o LoadOptions) (Loaded, error) {
 	m.apply(environment, tierUser)
 	m.apply(flags, tierUser)
 	m.boundTimeout()
+	m.settleServers()
 	return m.loaded, nil
 }
 

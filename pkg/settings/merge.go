@@ -37,6 +37,9 @@ func (m *merger) apply(s source, tier tier) {
 			m.withhold(a, reason, needsTrust)
 			continue
 		}
+		if servers, are := a.value.([]Server); are {
+			a.value = placed(servers, s.name, tier)
+		}
 		a.key.set(&m.loaded.Settings, a.key.combine(base, a.value))
 		m.loaded.Origins[a.key.name] = a.origin
 	}

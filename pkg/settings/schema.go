@@ -55,8 +55,7 @@ func schemaOf(t reflect.Type, choices []string) schema {
 
 func objectSchema(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range fieldsOf(t) {
 		name := keyOf(f.Name)
 		properties[name] = schemaOf(f.Type, choicesOf(f))
 		if f.Tag.Get("required") != "" {

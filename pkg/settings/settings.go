@@ -94,7 +94,7 @@ type Settings struct {
 	}
 	Checks  []Check  `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. An exit code other than 0 means problems, and the agent gets the output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
 	Hooks   []Hook   `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them, every tool that changes something. timeout is 1m if left out, 10m at most." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
-	Servers []Server `order:"programs" check:"servers" doc:"Other MCP servers, whose tools are offered under the same law (docs/servers.md): a command with args and env, or a url. A tool is called NAME_TOOL, or by prefix; tools and safe are patterns of the server's own names, ! takes away, and what is not safe changes something. mapping (filesystem, memory, everything, sequential-thinking, playwright) and effects say which arguments are paths, commands and addresses. workspace is read or write, show is tools or search, findings is warn, ask or refuse." example:"{name: files, command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", \"${workspace}\"], mapping: filesystem, safe: [\"read_*\"]}"`
+	Servers []Server `order:"programs" doc:"Other MCP servers, whose tools are offered under the same law (docs/servers.md): by a command with args and env, or a url. Their tools are called NAME_TOOL, or by prefix. tools and safe are patterns of a server's own names, ! takes away; what is not safe counts as a change. mapping (filesystem, memory, everything, sequential-thinking, playwright) and effects say which arguments are paths, commands and URLs. workspace is read or write, show tools or search, findings warn, ask or refuse; writable, contents and timeout (2m) are as there." example:"{name: memory, command: npx, args: [-y, \"@modelcontextprotocol/server-memory\"], mapping: memory, safe: [\"read_*\"]}"`
 }
 
 // Commands is what execute_command may do.
@@ -194,6 +194,7 @@ const (
 	Read            Choice = "read"
 	Write           Choice = "write"
 	Search          Choice = "search"
+	ToolsShown      Choice = "tools"
 	Tree            Choice = "tree"
 	Trust           Choice = "trust"
 	Warn            Choice = "warn"

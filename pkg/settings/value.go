@@ -36,6 +36,13 @@ func decode(node *yaml.Node, into reflect.Value) error {
 			return err
 		}
 		return t.complete(node)
+	case *Server:
+		if err := decodeObject(node, into); err != nil {
+			return err
+		}
+		return t.complete(node)
+	case *[]Server:
+		return decodeServers(node, t)
 	case *[]Rule:
 		if len(node.Content) > rule.MaxRules { // before each is compiled
 			return wrong(node, "more than %d rules", rule.MaxRules)
@@ -103,8 +110,9 @@ func decodeObject(node *yaml.Node, target reflect.Value) error {
 		return wrong(node, "want a mapping, not %s", describe(node))
 	}
 	var names []string
-	for i := range target.NumField() {
-		names = append(names, keyOf(target.Type().Field(i).Name))
+	fields := fieldsOf(target.Type())
+	for _, f := range fields {
+		names = append(names, keyOf(f.Name))
 	}
 	seen := map[string]bool{}
 	for pair := range slices.Chunk(node.Content, 2) {
@@ -117,11 +125,21 @@ func decodeObject(node *yaml.Node, target reflect.Value) error {
 		if at < 0 {
 			return wrong(name, "unknown key %q%s", name.Value, didYouMean(name.Value, names))
 		}
-		if err := decode(value, target.Field(at)); err != nil {
+		if err := decode(value, target.FieldByIndex(fields[at].Index)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fieldsOf are those that a file can set.
+func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 func describe(node *yaml.Node) string {
