@@ -144,6 +144,11 @@ func (f *foreign) program() {
 		line[i] = f.path(f.expanded(word, false), i == 0)
 	}
 	if len(line) > 0 {
+		if strings.HasPrefix(line[0], ourWorkspace) {
+			f.not("its program lies in the workspace, where agents write, and a server behind this one is started by a name or an absolute path")
+		} else if strings.ContainsAny(line[0], " \t\n") && !strings.ContainsAny(line[0], `/\`) {
+			f.not("its command is more than a program")
+		}
 		f.item.Command, f.item.Args, f.item.Mapping = line[0], line[1:], readyFor(line[1:])
 	}
 }
@@ -204,8 +209,8 @@ func (f *foreign) address() {
 		at, err := url.Parse(f.item.URL)
 		if err != nil || at.Scheme != "https" && !(at.Scheme == "http" && isLocal(at.Hostname())) {
 			f.not("its address is neither https nor http on this machine")
-		} else if at.User != nil {
-			f.not("its address has a password in it, which would stand in the settings")
+		} else if strings.ContainsAny(f.item.URL, "@#") {
+			f.not("its address has a user, a password or a fragment, which would stand in the settings")
 		}
 	}
 }
@@ -238,13 +243,19 @@ func (f *foreign) environment() {
 	}
 }
 
-var secretName = lazy.Regexp("^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+var (
+	variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	headerName   = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
+)
+
+// ownHeaders are those that are not the operator's to set.
+const ownHeaders = " host content-length content-type transfer-encoding connection accept mcp-session-id mcp-protocol-version last-event-id "
 
 func (f *foreign) secret(name, between, value string) {
 	switch remote := between == ": "; {
 	case remote && f.item.Command != "" || !remote && f.item.URL != "":
 		f.not("it has %s, which is not for a server of its kind", name)
-	case !secretName().MatchString(name):
+	case remote && (!headerName().MatchString(name) || strings.Contains(ownHeaders, " "+strings.ToLower(name)+" ")) || !remote && !variableName().MatchString(name):
 		f.not("the name %q does not fit into a file of secrets", name)
 	case strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value:
 		f.not("the value of %s has more than one line, or blanks around it, and does not fit into a file of secrets", name)
