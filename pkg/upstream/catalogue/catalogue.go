@@ -69,7 +69,12 @@ type Entry struct {
 	State  State
 	Reason string          // why it is not offered, a sentence for the operator; "" if it is
 	Was    json.RawMessage // the pinned definition of one that is Changed
+	// Reviewed: the operator has trusted this very definition by hand, whatever was found in it.
+	Reviewed bool
 }
+
+// Shown is the definition as lines for the operator, safe to print.
+func (e Entry) Shown() string { return "" }
 
 // Diff is what changed against the pinned definition, as lines for the operator: a unified diff of description and schemas.
 // It is "" for one that did not change.
@@ -122,9 +127,10 @@ func (b *Book) Beside(d upstream.Definition) (l Listing, problems []string, err 
 	return Listing{}, nil, nil
 }
 
-// Trust pins tools, by the server's own names, as they were listed last, all in quarantine if there are none. It returns those that
-// are trusted now and were not. A name that is not in quarantine is an error, and nothing is trusted.
-func (b *Book) Trust(d upstream.Definition, own ...string) ([]string, error) { return nil, nil }
+// Trust pins tools as they were shown to the operator, and returns those that are new among the trusted. If one of them cannot
+// be trusted (ErrName), or the server lists another definition meanwhile (ErrStale), nothing is pinned. Only the operator's own
+// commands call it.
+func (b *Book) Trust(d upstream.Definition, shown ...Entry) ([]string, error) { return nil, nil }
 
 // Forget removes the file: the next look is the first.
 func (b *Book) Forget() error { return nil }
