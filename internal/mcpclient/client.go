@@ -3,10 +3,15 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
-	"net/http"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 )
 
 // Options are the same for both transports.
@@ -24,17 +29,6 @@ type Options struct {
 	Initialize bool
 }
 
-// HTTPOptions are those of Streamable HTTP.
-type HTTPOptions struct {
-	// Header goes with every request, such as the secrets of an operator; never to another origin than the server's.
-	Header http.Header
-	// Client is what requests are made with, nil for one of our own. Redirections are followed only within the same scheme, host
-	// and port, whatever it says. It needs limits for connecting, and must have none for a whole request: streams last.
-	Client *http.Client
-	// Token gives the bearer token for each request, "" for none; nil for none ever. Its errors end the request.
-	Token func(context.Context) (string, error)
-}
-
 // Identity is what a server says of itself; nothing of it is verified.
 type Identity struct {
 	// Name, Version and Title are at most 200 characters, Instructions 32 KiB.
@@ -48,7 +42,7 @@ type Identity struct {
 
 // Handlers are what a request takes beside its answer. What is nil is neither declared nor delivered. Progress and Log are called
 // one after the other before Request returns; while one of them runs, what comes meanwhile is coalesced (progress) or dropped
-// (log, beyond 64 lines). They must not wait for the request.
+// (log, beyond 64 lines or 1 MiB). They must not wait for the request.
 type Handlers struct {
 	Progress func(message string, done, total float64) // total is 0 if not known
 	Log      func(level, logger string, data json.RawMessage)
@@ -65,55 +59,131 @@ type Handlers struct {
 	Schema json.RawMessage
 }
 
-// Dropped counts what was not taken of what a server sent.
-type Dropped struct {
-	Answers  int64 // to nothing that was asked, or asked any more
-	Requests int64 // questions that were cancelled or refused: not one request they can belong to, or too many at once
-	Notices  int64 // notifications for nobody
-	Garbage  int64 // lines that are no message
+// link is a transport. None of its methods waits for the server.
+type link interface {
+	// send begins to send a call; it may wait for others that are being sent, until ctx is done.
+	send(ctx context.Context, c *call) error
+	// giveUp tells the server that nobody waits for the answer any more.
+	giveUp(c *call)
+	// post sends a message of ours that gets no answer; false if too many are waiting already.
+	post(message []byte) bool
+	// opened is told that an era was chosen, before it is used.
+	opened(ctx context.Context, s *state) error
+	close() error
+}
+
+// state is what was agreed with the server. It is never changed, only replaced.
+type state struct {
+	Identity
+	session string // over HTTP, of the initialize era
+	// meta begins the _meta of each request; with asks, that of one that takes questions.
+	meta, metaAsks []byte
 }
 
 // Client is a connection to one server. Its methods can be called at the same time.
-type Client struct{}
+type Client struct {
+	options Options
+	link    link
+	lastID  atomic.Int64
+	flight  flight
+	state   atomic.Pointer[state]
+	changes *changes
+	noise   *rate.Limiter
+	asks    asks
+	counts  counts
+	shared  bool // one stream for all answers
+	// patience is how long a server may say nothing when it is asked for its era.
+	patience time.Duration
+
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+	done   chan struct{}
+	ending sync.Once
+	err    error // written before done is closed
+	closed error // of the link
+}
+
+const (
+	defaultMaxMessage = 16 << 20
+	// noiseRate is how much a second is taken of what is no answer, in units of a message and of each KiB of it.
+	noiseRate = 8192
+	// firstID bounds where our ids begin: readers with 32 bits for them can take two thousand million more.
+	firstID = 1 << 30
+)
+
+func newClient(o Options) *Client {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = defaultMaxMessage
+	}
+	c := &Client{options: o, done: make(chan struct{}), noise: rate.NewLimiter(noiseRate, noiseRate)}
+	c.counts.logger = o.Logger
+	c.lastID.Store(1 + rand.Int64N(firstID))
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.changes = newChanges(c.ctx, o.Changed)
+	c.state.Store(&state{})
+	return c
+}
 
 // Connect opens the protocol over the streams of a server, on which each message is a line: Read reads its standard output,
 // Write writes to its standard input. rw.Close must end a Read and a Write that are in progress; it is called once, by
 // [Client.Close] or when the connection fails, also if Connect does. ctx bounds the opening only.
-func Connect(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Client, error) { return nil, nil }
+func Connect(ctx context.Context, rw io.ReadWriteCloser, o Options) (*Client, error) {
+	c := newClient(o)
+	c.shared, c.patience = true, streamPatience
+	s := newStream(c, rw)
+	c.link = s
+	go s.write()
+	go s.read()
+	return c.opened(ctx)
+}
 
-// ConnectHTTP opens the protocol at an address. ctx bounds the opening only.
-func ConnectHTTP(ctx context.Context, address string, h HTTPOptions, o Options) (*Client, error) {
-	return nil, nil
+func (c *Client) opened(ctx context.Context) (*Client, error) {
+	if err := c.open(ctx); err != nil {
+		c.fail(err)
+		return nil, err
+	}
+	return c, nil
 }
 
 // Identity is what the server said of itself when it was connected, or over HTTP when its session was last begun.
-func (c *Client) Identity() Identity { return Identity{} }
+func (c *Client) Identity() Identity { return c.state.Load().Identity }
 
 // Offers reports whether the server declared a capability: tools, prompts, resources, completions, logging.
-func (c *Client) Offers(capability string) bool { return false }
-
-// Request sends a request and returns the result object as it came. params is an object without _meta, or nil. What the server
-// asks meanwhile is put to h.Ask. The error is an [*Error] if the server answered with one, context.Cause(ctx) if ctx is done, an
-// [*AuthError], a [*StatusError], or one of the package's.
-func (c *Client) Request(ctx context.Context, method string, params json.RawMessage, h Handlers) (json.RawMessage, error) {
-	return nil, nil
-}
-
-// List returns the entries of all pages of a list, such as tools/list with its member tools, each as it came. It takes at most
-// 10,000 entries, 1,000 pages and MaxMessage bytes: beyond is ErrList or ErrTooLarge, and no entries. What is no object is left
-// out, and so is a tool of 2026-07-28 over HTTP whose x-mcp-header is not valid, as the protocol has it.
-func (c *Client) List(ctx context.Context, method, member string) ([]json.RawMessage, error) {
-	return nil, nil
+func (c *Client) Offers(capability string) bool {
+	return member(c.state.Load().Capabilities, capability) != nil
 }
 
 // Dropped is what was dropped so far.
-func (c *Client) Dropped() Dropped { return Dropped{} }
+func (c *Client) Dropped() Dropped { return c.counts.read() }
 
 // Done is closed when the connection has failed or was closed. Over HTTP only Close does it: each request stands alone.
-func (c *Client) Done() <-chan struct{} { return nil }
+func (c *Client) Done() <-chan struct{} { return c.done }
 
 // Err is why, nil while it is not.
-func (c *Client) Err() error { return nil }
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
 
 // Close ends the connection, and what is in flight with ErrClosed. Over HTTP it ends the session, within two seconds.
-func (c *Client) Close() error { return nil }
+func (c *Client) Close() error {
+	c.fail(ErrClosed)
+	if !errors.Is(c.err, ErrClosed) {
+		return nil
+	}
+	return c.closed
+}
+
+// fail ends the connection, once.
+func (c *Client) fail(err error) {
+	c.ending.Do(func() {
+		c.err = err
+		close(c.done)
+		c.cancel()
+		c.closed = c.link.close()
+	})
+}

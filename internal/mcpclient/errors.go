@@ -55,7 +55,7 @@ const (
 )
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("the server answered with error %d: %s", e.Code, shorten(e.Message, maxErrorText))
+	return fmt.Sprintf("the server answered with error %d: %s", e.Code, shown(e.Message))
 }
 
 // StatusError is an HTTP status without an answer of the protocol.
