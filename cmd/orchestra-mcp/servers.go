@@ -179,8 +179,7 @@ func (a *app) listServers() error {
 		problems += len(s.Problems)
 	}
 	a.answer(records(servers, rowOf), func() {
-		if len(servers) == 0 {
-			a.Println("No other server stands behind this one. Write it into servers in the settings, or move those of a client there:\n  orchestra-mcp setup CLIENT --adopt")
+		if a.noServer(servers) {
 			return
 		}
 		printer.Table(a.Printer, "NAME\tREACHED BY\tSETTINGS\tTOOLS", servers, func(s survey.Server) []any {
@@ -189,6 +188,15 @@ func (a *app) listServers() error {
 		a.tellProblems(servers...)
 	})
 	return found(problems > 0)
+}
+
+// noServer says so where there is none.
+func (a *app) noServer(servers []survey.Server) bool {
+	if len(servers) == 0 {
+		a.Printf("No other server stands behind this one. Write it into servers in the settings, or move those of a client there:\n  %s\n",
+			a.Bold("orchestra-mcp setup CLIENT --adopt"))
+	}
+	return len(servers) == 0
 }
 
 // tellProblems lists what is wrong with servers, and what helps.

@@ -24,26 +24,22 @@ type loginCommand struct {
 
 func (a *app) newServersLoginCommand() *cobra.Command {
 	c := loginCommand{app: a}
-	cmd := a.operatorCommand(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "login NAME",
 		Short: "Log in to a server that is reached by an address, and keep its tokens",
 		Long: `Opens the page on which you let this program use the server, by OAuth, and keeps the tokens in a file of yours alone.
 They are sent to this server and to nobody else. A server that wants a fixed key needs no login: write the header into
 its file of secrets.`,
-		Example: "  orchestra-mcp servers login github",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeServer,
-	}, interruptible(c.run))
+		Example:           "  orchestra-mcp servers login github",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeServer,
+		Annotations:       map[string]string{withoutJSON: "a person answers in a browser"},
+		RunE:              coded(a.operator(interruptible(c.run))),
+	}
 	cmd.Flags().BoolVar(&c.out, "forget", false, "forget the tokens instead")
 	cmd.Flags().StringVar(&c.id, "client-id", "", "the `ID` of a client that was registered with the server's authorization beforehand")
 	cmd.Flags().StringArrayVar(&c.scopes, "scope", nil, "a `SCOPE` to ask for beside those that the server names; can be given several times")
 	return cmd
-}
-
-// loginAnswer is the document of `servers login --json`.
-type loginAnswer struct {
-	Server   string `json:"server"`
-	LoggedIn bool   `json:"logged_in"`
-	File     string `json:"file"` // that has the tokens
 }
 
 func (c *loginCommand) run(ctx context.Context, args []string) error {
@@ -64,7 +60,7 @@ func (c *loginCommand) run(ctx context.Context, args []string) error {
 		if err := login.Logout(s.Files.Login); err != nil {
 			return err
 		}
-		c.answer(loginAnswer{s.Name, false, s.Files.Login}, func() { c.Printf("The tokens of %s are forgotten.\n", s.Name) })
+		c.Printf("The tokens of %s are forgotten.\n", s.Name)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
@@ -72,10 +68,8 @@ func (c *loginCommand) run(ctx context.Context, args []string) error {
 	if err := c.login(ctx, s); err != nil {
 		return err
 	}
-	c.answer(loginAnswer{s.Name, true, s.Files.Login}, func() {
-		c.Println(c.Green("Logged in to " + s.Name + "."))
-		c.Printf("Its tokens are in %s. A running server uses them at its next call.\n", s.Files.Login)
-	})
+	c.Println(c.Green("Logged in to " + s.Name + "."))
+	c.Printf("Its tokens are in %s. A running server uses them at its next call.\n", s.Files.Login)
 	return nil
 }
 

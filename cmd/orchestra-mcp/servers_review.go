@@ -41,6 +41,7 @@ func (a *app) reviewServers(ctx context.Context, args []string) error {
 	}
 	problems := 0
 	a.answer(records(servers, reviewOf), func() {
+		a.noServer(servers)
 		for i, s := range servers {
 			if i > 0 {
 				a.Println()
@@ -60,8 +61,8 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 	if err != nil {
 		return nil, err
 	}
-	if len(names) > 0 || len(servers) == 0 {
-		s, err := a.server(strings.Join(names, ""), servers)
+	if len(names) > 0 {
+		s, err := a.server(names[0], servers)
 		if err != nil {
 			return nil, err
 		}

@@ -165,6 +165,9 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 		}
 		return false, usageErrorf("setup: the files of %s are not in this container: %s", plan.Title, mend)
 	}
+	if err := c.checkAdopted(plan, opts.Workspace); err != nil {
+		return false, err
+	}
 	trusted := c.trustsSettings(opts.Workspace)
 	if err := plan.Apply(opts.Workspace); err != nil {
 		return false, fmt.Errorf("set up %s: %w", plan.Title, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,6 +57,34 @@ func (c *setupCommand) trustAdopted(plan *clientsetup.Plan, dir string, trusted 
 			}
 		} else if !c.remove {
 			plan.Next = "Look at " + file.Name + ", and let it take effect: orchestra-mcp trust. Until then none of these servers is there. " + plan.Next
+		}
+	}
+	return nil
+}
+
+// checkAdopted refuses settings with which no server would start any more, before anything is written.
+func (c *setupCommand) checkAdopted(plan *clientsetup.Plan, dir string) error {
+	for _, file := range aside(plan) {
+		if filepath.Base(file.Path) != settings.FileName || file.Content == nil || c.remove {
+			continue
+		}
+		// Both kinds of files have the same list; what the user's alone can have is in none of ours.
+		o := settings.LoadOptions{WorkspaceDir: dir, SystemDir: settings.SystemDir, UserDir: settings.UserDir(c.environ()), Environ: c.environ()}
+		if filepath.Dir(file.Path) != o.UserDir {
+			o.Proposed = &settings.File{Name: file.Name, Content: file.Content}
+		} else {
+			alone, err := os.MkdirTemp("", "orchestra-settings-*")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(alone)
+			if err := os.WriteFile(filepath.Join(alone, settings.FileName), file.Content, 0o600); err != nil {
+				return err
+			}
+			o.UserDir = alone
+		}
+		if _, err := settings.Load(o); err != nil {
+			return fmt.Errorf("set up %s: the settings would not load with its servers, so nothing was changed: %w", plan.Title, err)
 		}
 	}
 	return nil

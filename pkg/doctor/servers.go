@@ -21,8 +21,12 @@ func (e *examination) checkServers() string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	unseen := 0
+	unseen, untrusted := 0, []string{}
 	for _, s := range survey.Of(survey.Options{Workspace: dir, UserDir: e.UserDir, Environ: e.Environ, Ours: e.OurTools}, declared, waiting) {
+		if s.Waits {
+			untrusted = append(untrusted, s.Name+" ("+s.Reached()+")")
+			continue
+		}
 		for _, p := range s.Problems {
 			say, command := e.warn, ""
 			if p.Fails {
@@ -33,9 +37,13 @@ func (e *examination) checkServers() string {
 			}
 			say(sentence(strings.ToUpper(p.Text[:1])+p.Text[1:]), p.Remedy, command)
 		}
-		if !s.Waits && !s.Looked {
+		if !s.Looked {
 			unseen++
 		}
+	}
+	if len(untrusted) > 0 {
+		e.warn("Servers of the workspace's settings wait for your trust, and are not started until then: "+strings.Join(untrusted, ", ")+".",
+			"Look at them; if they are what you want, let them take effect.", e.self("trust"))
 	}
 	fine := number(len(declared), "server stands", "servers stand") + " behind this one"
 	if unseen > 0 {
