@@ -31,7 +31,7 @@ type event struct {
 type events struct {
 	r    *bufio.Reader
 	most int
-	// idle is called for what is no data, with its size.
+	// idle is called for each line that is no data, with its size.
 	idle func(bytes int)
 }
 
@@ -50,6 +50,9 @@ func (e *events) next() (found event, err error) {
 			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
+		if string(name) != "data" {
+			e.idle(len(line))
+		}
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {
 		case "data":
@@ -63,8 +66,6 @@ func (e *events) next() (found event, err error) {
 			}
 		case "retry":
 			found.retry = string(value[:min(len(value), maxField)])
-		default:
-			e.idle(len(line))
 		}
 	}
 }

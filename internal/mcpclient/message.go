@@ -78,6 +78,9 @@ func parse(raw []byte) (m message, err error) {
 func readResult(d *jsontext.Decoder, raw []byte, a *answered) error {
 	return members(d, func(d *jsontext.Decoder, name string) error {
 		value, err := readValue(d, raw)
+		if string(value) == "null" {
+			return err
+		}
 		switch name {
 		case "resultType":
 			var is bool
@@ -256,6 +259,25 @@ func endOfText(raw []byte, from int) int {
 		}
 		i++
 	}
+}
+
+// salvage is the id of what would be an answer, were it not for texts that are not UTF-8, names that stand twice, or its depth.
+func salvage(raw []byte) (id json.RawMessage) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	err := members(d, func(d *jsontext.Decoder, name string) error {
+		value, err := readValue(d, raw)
+		if name == "method" {
+			return errors.New("it is a request")
+		}
+		if name == "id" {
+			id = value
+		}
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return id
 }
 
 // readError reads the error object of an answer.

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 )
 
@@ -19,7 +20,7 @@ func (c *Client) receive(raw []byte, from *call) bool {
 	if err != nil {
 		c.quieten(len(raw))
 		c.counts.drop(&c.counts.garbage, "the server sent what is no message: "+err.Error(), string(raw[:min(len(raw), 100)]))
-		return false
+		return c.spoiled(raw, from, err)
 	}
 	switch {
 	case m.method == "" && c.answered(m, from):
@@ -74,6 +75,19 @@ func (c *Client) answered(m message, from *call) bool {
 	}
 	settle(waiting, m)
 	return true
+}
+
+// spoiled ends the call for which an answer came that cannot be read, so that nobody waits for another one.
+func (c *Client) spoiled(raw []byte, from *call, why error) bool {
+	id, is := ours(salvage(raw))
+	if !is || from != nil && id != from.id || from == nil && !c.shared {
+		return false
+	}
+	waiting := c.flight.take(id)
+	if waiting != nil {
+		waiting.answer <- answer{err: fmt.Errorf("%w: %w", ErrAnswer, why)}
+	}
+	return waiting != nil
 }
 
 // initialized is the notification that ends the handshake.
