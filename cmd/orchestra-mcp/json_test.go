@@ -34,7 +34,8 @@ func standsFor(w *asked) map[string]func() string {
 			check.OK(w.t, err)
 			return id
 		},
-		"staged ID": func() string { return stage(w.t, w.dir, "src/made.ts") },
+		"staged ID":    func() string { return stage(w.t, w.dir, "src/made.ts") },
+		"servers NAME": is("files"), "TOOL": is("upload"),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/serverlist"
 )
@@ -22,6 +23,28 @@ func (a *adoption) said() string {
 
 func (a *Adoption) changes() bool {
 	return a != nil && slices.ContainsFunc(a.Files, func(f File) bool { return f.writes() })
+}
+
+// takeServer takes an entry of ours out, and puts those back that an earlier setup has moved.
+func (p *planner) takeServer(doc, was *document, list, name string) (string, error) {
+	entry, there := doc.servers(list)[name]
+	if there && !entry.isOurs() {
+		return "", fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, name)
+	}
+	var details []string
+	for _, moved := range p.adoption.was {
+		if doc.find(list, moved.Key) == nil {
+			if err := doc.putBack(moved.Text, list, moved.Key); err != nil {
+				return "", err
+			}
+			details = append(details, "the server "+moved.Key+" is back")
+		}
+	}
+	if there {
+		doc.take(was, list, name)
+		details = append(details, "no server "+name)
+	}
+	return strings.Join(details, "; "), nil
 }
 
 // closeAdoption follows the plan of the file with the client's list: it keeps what is not in it any more, or plans what the

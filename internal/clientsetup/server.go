@@ -132,28 +132,6 @@ func (p *planner) serverStep(in serverIn) step {
 // plainName is the entry's in a file that is one workspace's.
 func plainName(*document) string { return ServerName }
 
-// takeServer takes an entry of ours out, and puts those back that an earlier setup has moved.
-func (p *planner) takeServer(doc, was *document, list, name string) (string, error) {
-	entry, there := doc.servers(list)[name]
-	if there && !entry.isOurs() {
-		return "", fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, name)
-	}
-	var details []string
-	for _, moved := range p.adoption.was {
-		if doc.find(list, moved.Key) == nil {
-			if err := doc.putBack(moved.Text, list, moved.Key); err != nil {
-				return "", err
-			}
-			details = append(details, "the server "+moved.Key+" is back")
-		}
-	}
-	if there {
-		doc.take(was, list, name)
-		details = append(details, "no server "+name)
-	}
-	return strings.Join(details, "; "), nil
-}
-
 // own are the arguments that an operator has put behind ours. A path to a workspace is not among them: an older setup
 // wrote it, and it is one machine's; without a path of ours another way to find the workspace stays.
 func (e serverEntry) own(free bool) []string {
