@@ -34,7 +34,7 @@ type Tool struct {
 	Server, Own, Name  string          // Name is the prefix and Own
 	Definition         json.RawMessage // as the server sent it, on one line; its name is its own
 	Hash               string          // "sha256:…" of its canonical form
-	Title, Description string
+	Title, Description string          // as the server wrote them: not safe to print
 	Input, Output      json.RawMessage // schemas; Output is nil where there is none
 	Safe               bool            // the operator has classed it so
 	Suggested          Annotations
@@ -71,14 +71,21 @@ type Entry struct {
 	Was    json.RawMessage // the pinned definition of one that is Changed
 	// Reviewed: the operator has trusted this very definition by hand, whatever was found in it.
 	Reviewed bool
+
+	mentions []string
+}
+
+// Diff is what changed against the pinned definition, as lines for the operator, safe to print: a unified diff of description and
+// schemas. It is "" for one that did not change.
+func (e Entry) Diff() string {
+	if e.Was == nil {
+		return ""
+	}
+	return diff(e.Was, e.Definition)
 }
 
 // Shown is the definition as lines for the operator, safe to print.
-func (e Entry) Shown() string { return "" }
-
-// Diff is what changed against the pinned definition, as lines for the operator: a unified diff of description and schemas.
-// It is "" for one that did not change.
-func (e Entry) Diff() string { return "" }
+func (e Entry) Shown() string { return shown(e.Definition) }
 
 // Identity is what a server says that it is.
 type Identity struct {
@@ -105,46 +112,12 @@ type Report struct {
 	Lists              []string // which lists are others than before: "tools", "prompts", "resources"
 }
 
-// Book is what is known of one server, in a file of the user, which several processes may share. It is safe for concurrent use.
-type Book struct{ file string }
-
-// Open returns the book in a file, which need not exist and is not read yet.
-func Open(file string) *Book { return &Book{file: file} }
-
-// Known reports whether the server has been looked at: its tools are pinned. An error wraps ErrDamaged.
-func (b *Book) Known() (bool, error) { return false, nil }
-
-// Observe takes what a server lists. At the first use its tools are pinned. The error wraps ErrDamaged, ErrBusy, or is that of a
-// file operation; nothing has changed then.
-func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) { return Report{}, nil }
-
-// Entries are the tools of the server in the order in which it lists them, those that are gone last. It looks at one server
-// alone; Together looks at what is between them.
-func (b *Book) Entries(d upstream.Definition) ([]Entry, error) { return nil, nil }
-
-// Beside is the rest of what the server listed last, without what has a finding if the policy is not to warn.
-func (b *Book) Beside(d upstream.Definition) (l Listing, problems []string, err error) {
-	return Listing{}, nil, nil
-}
-
-// Trust pins tools as they were shown to the operator, and returns those that are new among the trusted. If one of them cannot
-// be trusted (ErrName), or the server lists another definition meanwhile (ErrStale), nothing is pinned. Only the operator's own
-// commands call it.
-func (b *Book) Trust(d upstream.Definition, shown ...Entry) ([]string, error) { return nil, nil }
-
-// Forget removes the file: the next look is the first.
-func (b *Book) Forget() error { return nil }
-
 // Part is the part of one server in the catalogue.
 type Part struct {
 	Definition upstream.Definition
 	Entries    []Entry
 	Err        error // of its book; it has no entries then
 }
-
-// Together settles what is between servers, in the order of their definitions: a tool with the name of one of ours or of a tool of
-// an earlier server is left out, and one that speaks of another server's tools has a finding. It changes the entries.
-func Together(parts []Part, ours []string) {}
 
 // Offered are the tools that are trusted, in order.
 func Offered(parts []Part) []Tool {
