@@ -58,11 +58,14 @@ func (a *app) trustServer(name string, tools []string, yes bool) error {
 		return err
 	}
 	answer := trustedTools{Server: name, Waited: records(waiting, func(e catalogue.Entry) toolReview { return toolOf(s.Definition, e) }), Trusted: []string{}}
-	if len(waiting) == 0 {
+	if len(waiting) == 0 && (s.Renamed == "" || len(tools) > 0) {
 		a.answer(answer, func() { a.Println(a.Green("Nothing of " + name + " is in quarantine.")) })
 		return nil
 	}
 	if !a.json {
+		if s.Renamed != "" {
+			a.Printf("%s\n\n", a.Red(s.Renamed))
+		}
 		for _, e := range waiting {
 			a.printTool(s.Definition, e)
 			if e.Was == nil {
@@ -89,7 +92,11 @@ func (a *app) trustServer(name string, tools []string, yes bool) error {
 	}
 	answer.Trusted = orEmpty(answer.Trusted)
 	a.answer(answer, func() {
-		a.Printf("Trusted: %s. A running server offers them at its next look at the list.\n", strings.Join(answer.Trusted, ", "))
+		if len(waiting) == 0 {
+			a.Println("Trusted as what it is now.")
+			return
+		}
+		a.Printf("Trusted: %s. A running server offers them from its next list of tools on.\n", strings.Join(answer.Trusted, ", "))
 	})
 	return nil
 }

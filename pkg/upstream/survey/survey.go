@@ -34,6 +34,7 @@ type Server struct {
 	// Looked: it was started or reached once, and its tools were pinned.
 	Looked   bool
 	Identity catalogue.Identity // what it says of itself
+	Renamed  string             // a sentence where that is not what it was when its tools were pinned
 	Entries  []catalogue.Entry
 	Problems []Problem
 }
@@ -136,7 +137,13 @@ func (s *Server) beside(book *catalogue.Book) {
 		return // the entries have it as well
 	}
 	s.Identity = listing.Identity
+	if s.Renamed, _ = book.Renamed(); s.Renamed != "" {
+		s.problem(false, "is not the one whose tools were pinned: "+s.Renamed, "Look at what it is now.", "servers trust "+s.Name)
+	}
 	for _, text := range problems {
+		if text == s.Renamed {
+			continue
+		}
 		s.problem(false, "has listed what is not passed on: "+text, "Ask who makes the server, or leave it.", "")
 	}
 }
