@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -174,20 +175,23 @@ func (a *app) listServers() error {
 	if err != nil {
 		return err
 	}
-	problems := 0
-	for _, s := range servers {
-		problems += len(s.Problems)
-	}
 	a.answer(records(servers, rowOf), func() {
 		if a.noServer(servers) {
 			return
 		}
-		printer.Table(a.Printer, "NAME\tREACHED BY\tSETTINGS\tTOOLS", servers, func(s survey.Server) []any {
+		printer.Table(a.Printer, "NAME|REACHED BY|SETTINGS|TOOLS", servers, func(s survey.Server) []any {
 			return []any{s.Name, printer.Cell(s.Reached(), maxReached), whose(s), toolsOf(s)}
 		})
 		a.tellProblems(servers...)
 	})
-	return found(problems > 0)
+	return found(toMend(servers))
+}
+
+// toMend reports whether something is wrong with servers that can be mended, or waits for the operator.
+func toMend(servers []survey.Server) bool {
+	return slices.ContainsFunc(servers, func(s survey.Server) bool {
+		return slices.ContainsFunc(s.Problems, func(p survey.Problem) bool { return p.Fails || p.Args != "" })
+	})
 }
 
 // noServer says so where there is none.

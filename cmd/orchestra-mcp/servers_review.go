@@ -39,7 +39,6 @@ func (a *app) reviewServers(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	problems := 0
 	a.answer(records(servers, reviewOf), func() {
 		a.noServer(servers)
 		for i, s := range servers {
@@ -49,10 +48,7 @@ func (a *app) reviewServers(ctx context.Context, args []string) error {
 			a.printReview(s)
 		}
 	})
-	for _, s := range servers {
-		problems += len(s.Problems)
-	}
-	return found(problems > 0)
+	return found(toMend(servers))
 }
 
 // looked are the servers of a command line, all if it names none; those that nobody has looked at are started for it.
@@ -199,10 +195,10 @@ func (a *app) printReview(s survey.Server) {
 	}
 	for _, e := range s.Entries {
 		a.Println()
-		a.printTool(s.Definition, e)
+		a.printTool(s.Definition, e, false)
 	}
 	if names := suggestedSafe(s); len(names) > 0 {
-		quoted := records(names, func(name string) string { text, _ := json.Marshal(name); return string(text) })
+		quoted := records(append(slices.Clone(s.Definition.Safe), names...), func(name string) string { text, _ := json.Marshal(name); return string(text) })
 		a.Printf("\nThese say that they only read. If you believe it, add to the entry of %s in %s:\n    safe: [%s]\n", s.Name, s.Origin,
 			printer.Raw(printable.JSON([]byte(strings.Join(quoted, ", ")))))
 	}
@@ -212,8 +208,8 @@ func (a *app) printReview(s survey.Server) {
 // maxDescription is how many characters of a description are shown on a line.
 const maxDescription = 2000
 
-// printTool shows one tool, as it is listed now.
-func (a *app) printTool(d upstream.Definition, e catalogue.Entry) {
+// printTool shows one tool, as it is listed now; whole is with all of its definition.
+func (a *app) printTool(d upstream.Definition, e catalogue.Entry, whole bool) {
 	class, state := a.Amber("changes something"), printer.Raw(e.State)
 	if e.Safe {
 		class = a.Green("safe")
@@ -226,7 +222,7 @@ func (a *app) printTool(d upstream.Definition, e catalogue.Entry) {
 		a.Printf(" (%s)", e.Reason)
 	}
 	a.Println()
-	if e.Description != "" {
+	if e.Description != "" && !whole {
 		a.Printf("      %s\n", printable.Clip(strings.Join(strings.Fields(e.Description), " "), maxDescription))
 	}
 	mapped := mappedOf(d, e.Own)
@@ -247,5 +243,10 @@ func (a *app) printTool(d upstream.Definition, e catalogue.Entry) {
 	for line := range strings.Lines(e.Diff()) {
 		a.Printf("      ")
 		a.DiffLine(strings.TrimSuffix(line, "\n"))
+	}
+	if whole && e.Was == nil {
+		for line := range strings.Lines(e.Shown()) {
+			a.Printf("      | %s\n", strings.TrimSuffix(line, "\n"))
+		}
 	}
 }

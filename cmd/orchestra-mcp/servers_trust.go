@@ -67,12 +67,7 @@ func (a *app) trustServer(name string, tools []string, yes bool) error {
 			a.Printf("%s\n\n", a.Red(s.Renamed))
 		}
 		for _, e := range waiting {
-			a.printTool(s.Definition, e)
-			if e.Was == nil {
-				for line := range strings.Lines(e.Shown()) {
-					a.Printf("      | %s\n", strings.TrimSuffix(line, "\n"))
-				}
-			}
+			a.printTool(s.Definition, e, true)
 			a.Println()
 		}
 	}
