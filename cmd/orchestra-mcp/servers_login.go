@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,6 +80,7 @@ func (c *loginCommand) login(ctx context.Context, s *survey.Server) error {
 		Server: s.URL, File: s.Files.Login, Name: "orchestra-mcp", ClientID: c.id, Scopes: c.scopes,
 		Show: func(address string) error {
 			c.tell("Open this in your browser, and let orchestra-mcp use %s:\n%s", s.Name, address)
+			c.openAddress(ctx, address)
 			return nil
 		},
 	})
@@ -85,4 +88,16 @@ func (c *loginCommand) login(ctx context.Context, s *survey.Server) error {
 		return foundf("nobody has answered in the browser within %s: nothing was kept", loginTime)
 	}
 	return err
+}
+
+// openAddress has the desktop open a page, where there is one and a person sits before it. That it was told of is enough.
+func (a *app) openAddress(ctx context.Context, address string) {
+	opener := a.desktopOpener()
+	if !a.inTerminal || opener == nil || !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
+		return
+	}
+	open := exec.CommandContext(ctx, opener[0], append(opener[1:], address)...)
+	if open.Start() == nil {
+		go func() { _ = open.Wait() }()
+	}
 }

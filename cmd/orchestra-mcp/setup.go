@@ -165,6 +165,9 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 		}
 		return false, usageErrorf("setup: the files of %s are not in this container: %s", plan.Title, mend)
 	}
+	if opts.Launch.Container() && c.adopt {
+		return false, usageErrorf("setup: a container keeps no secrets of yours and starts no other servers: install the program to move servers behind it")
+	}
 	if err := c.checkAdopted(plan, opts.Workspace); err != nil {
 		return false, err
 	}

@@ -139,6 +139,11 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 	}
 	if len(moved) > 0 && !c.remove {
 		c.Println("Each of their tools counts as one that changes something until you class it: orchestra-mcp servers review")
+		for _, m := range adoption.Moved {
+			if strings.Contains(m.Reached, "://") && len(m.Secrets) == 0 {
+				c.Printf("If %s wants a login: orchestra-mcp servers login %s\n", m.Name, m.Name)
+			}
+		}
 		c.Println()
 	}
 }
