@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -9,11 +10,15 @@ import (
 type Error struct {
 	Server string
 	Err    error
+	text   string // of Err, without secrets
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("server %s: %v", e.Server, e.Err) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("server %s: %s", e.Server, cmp.Or(e.text, e.Err.Error()))
+}
 
-// Unwrap gives the reason: one of this package's, an *mcpclient.Error, *mcpclient.AuthError, or another.
+// Unwrap gives the reason: one of this package's, an *mcpclient.Error without secrets, *mcpclient.AuthError, or another. Only the text
+// of the Error itself is safe to print.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errors, for errors.Is.

@@ -2,19 +2,17 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 )
 
 // Options are what a Fleet works with.
@@ -50,6 +48,8 @@ type Options struct {
 	Clock func() time.Time
 }
 
+var errLeft = errors.New("some of the other servers take too long to end")
+
 // Fleet is the servers of one workspace. It is for concurrent use.
 type Fleet struct {
 	o       Options
@@ -60,11 +60,11 @@ type Fleet struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // that Close waits for
 
-	first firstUse
-	seen  shelf
+	first sync.Once // use
+	shelf shelf
 }
 
-// Open makes a Fleet. It starts nothing and reads no file.
+// Open makes a Fleet, which must be closed. It starts no server and reads no file.
 func Open(o Options) *Fleet {
 	f := &Fleet{o: o.withDefaults(), byName: map[string]*server{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
@@ -73,58 +73,41 @@ func Open(o Options) *Fleet {
 		f.servers = append(f.servers, s)
 		f.byName[d.Name] = s
 	}
+	if len(f.servers) > 0 {
+		f.tasks.Go(f.watchPins)
+	}
 	return f
 }
 
-// Tools are those that are trusted, in the order of the definitions. The first call has the servers started of which nothing is known
-// yet, all at once, and waits for them for ten seconds together; who is later announces itself by Options.Changed. Otherwise nothing is
-// started for it: the list is what the pins say.
-func (f *Fleet) Tools(ctx context.Context) []catalogue.Tool { return nil }
-
-// Tool is the trusted tool of a name.
-func (f *Fleet) Tool(name string) (catalogue.Tool, bool) { return catalogue.Tool{}, false }
-
-// Parts is the whole catalogue, with what is not offered and why.
-func (f *Fleet) Parts() []catalogue.Part { return nil }
-
-// Call calls a tool and returns the result as it was sent. The server is started if need be. The call has the definition's timeout,
-// which begins anew with each sign of progress, up to an hour in all, and stands still while the user is asked. Errors are an *Error.
-func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMessage, h mcpclient.Handlers) (json.RawMessage, error) {
-	return nil, nil
+// withDefaults fills in what may be left out.
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Changed == nil {
+		o.Changed = func(string) {}
+	}
+	return o
 }
 
-// Prompts, Resources and Templates are as the servers listed them last, renamed.
-func (f *Fleet) Prompts(ctx context.Context) []json.RawMessage { return nil }
+// closeTime is how long Close waits for the ends of servers.
+const closeTime = 1800 * time.Millisecond
 
-// Resources are named NAME+URI, those of a server without a prefix as they are.
-func (f *Fleet) Resources(ctx context.Context) []json.RawMessage { return nil }
-
-// Templates are named like resources.
-func (f *Fleet) Templates(ctx context.Context) []json.RawMessage { return nil }
-
-// GetPrompt passes on prompts/get; found is false where no server has the prompt.
-func (f *Fleet) GetPrompt(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	return nil, false, nil
+// Close ends all servers, within two seconds. It is an error if something of them is left, which is killed as soon as it can be.
+func (f *Fleet) Close() error {
+	f.cancel()
+	for _, s := range f.servers {
+		s.close()
+	}
+	done := make(chan struct{})
+	go func() {
+		f.tasks.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(closeTime):
+		return errLeft
+	}
 }
-
-// Resource finds whose a URI is, and its own form there.
-func (f *Fleet) Resource(uri string) (server, own string, found bool) { return "", "", false }
-
-// ReadResource passes on resources/read.
-func (f *Fleet) ReadResource(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	return nil, false, nil
-}
-
-// Complete passes on completion/complete.
-func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	return nil, false, nil
-}
-
-// Start starts a server, unless it runs, and returns when it was listed.
-func (f *Fleet) Start(ctx context.Context, name string) error { return nil }
-
-// States are those of the servers, in the order of the definitions.
-func (f *Fleet) States() []State { return nil }
-
-// Close ends all servers, within two seconds.
-func (f *Fleet) Close() error { return nil }

@@ -42,3 +42,36 @@ type State struct {
 	InFlight int
 	Dropped  mcpclient.Dropped
 }
+
+// States are those of the servers, in the order of the definitions.
+func (f *Fleet) States() []State {
+	states := make([]State, len(f.servers))
+	for i, s := range f.servers {
+		states[i] = s.state()
+	}
+	return states
+}
+
+func (s *server) state() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := State{Name: s.def.Name, HTTP: s.def.HTTP(), Status: Idle, InFlight: len(s.slots)}
+	switch {
+	case s.closed:
+		state.Status = Ended
+	case s.live != nil:
+		state.Status, state.Since, state.PID = Running, s.live.since, s.live.pid()
+		state.Identity, state.Dropped = s.live.client.Identity(), s.live.client.Dropped()
+		if p := s.live.process; p != nil {
+			state.Level, state.Warnings = p.level, p.warnings
+		}
+	case s.starting != nil:
+		state.Status = Starting
+	case s.why != nil:
+		state.Status = Failing
+	}
+	if s.why != nil && s.live == nil {
+		state.Why, state.Next, state.Printed = s.why.Error(), s.next, s.printed
+	}
+	return state
+}

@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
+)
+
+// lookPause is the least time between two looks at the lists of a server that says that they have changed.
+const lookPause = time.Second
+
+// look lists what the server has, and puts it into its book. A server whose tools cannot be listed is of no use.
+func (s *server) look(ctx context.Context, conn *connection) error {
+	is := conn.client.Identity()
+	listing := catalogue.Listing{
+		Identity: catalogue.Identity{
+			Name: is.Name, Version: is.Version, Title: is.Title, Revision: is.Revision, Instructions: is.Instructions,
+		},
+		Capabilities: is.Capabilities, Tools: []json.RawMessage{},
+	}
+	for _, list := range []struct {
+		of           *[]json.RawMessage
+		capability   string
+		method, name string
+	}{
+		{&listing.Tools, "tools", "tools/list", "tools"},
+		{&listing.Prompts, "prompts", "prompts/list", "prompts"},
+		{&listing.Resources, "resources", "resources/list", "resources"},
+		{&listing.Templates, "resources", "resources/templates/list", "resourceTemplates"},
+	} {
+		*list.of = []json.RawMessage{}
+		if !conn.client.Offers(list.capability) {
+			continue
+		}
+		entries, err := conn.client.List(ctx, list.method, list.name)
+		var refused *mcpclient.Error
+		switch {
+		case err == nil:
+			*list.of = entries
+		case list.capability == "tools" || !errors.As(err, &refused):
+			return fmt.Errorf("%s: %w", list.method, err)
+		default: // some have resources and no templates
+		}
+	}
+	report, err := s.book.Observe(s.def, listing)
+	if err != nil {
+		return err
+	}
+	s.tell(report)
+	return nil
+}
+
+// tell says what a look has found.
+func (s *server) tell(r catalogue.Report) {
+	if r.First || len(r.New)+len(r.Changed)+len(r.Gone) > 0 {
+		s.log.Warn().Bool("first", r.First).Strs("new", r.New).Strs("changed", r.Changed).Strs("gone", r.Gone).
+			Msg("the tools of a server are not those that were pinned: orchestra-mcp servers review")
+	}
+	for _, problem := range r.Problems {
+		s.log.Warn().Msg(problem)
+	}
+	if r.Renamed != "" {
+		s.log.Warn().Msg(r.Renamed)
+	}
+	s.fleet.refresh()
+	for _, list := range r.Lists {
+		s.fleet.o.Changed(list)
+	}
+}
+
+// lookAgain looks at the lists of a server that says that they have changed, and is not to be asked again soon.
+func (s *server) lookAgain(conn *connection) {
+	ctx, cancel := context.WithTimeout(s.fleet.ctx, startTime)
+	defer cancel()
+	if err := s.look(ctx, conn); err != nil {
+		s.log.Warn().Str("error", s.text(err)).Msg("the lists of a server could not be read again")
+	}
+	select {
+	case <-time.After(lookPause):
+	case <-conn.client.Done():
+	}
+}

@@ -1,0 +1,113 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// list is the prompts, resources or templates of all servers, with the names that they have with us.
+type list struct {
+	entries []json.RawMessage
+	ours    map[string]origin   // by the name with us
+	own     map[string][]origin // by the server's own name
+}
+
+// origin is whose something is, and its own name there.
+type origin struct {
+	server *server
+	own    string
+}
+
+// add adds the entries of a server. Of two with one name the first counts.
+func (l *list) add(s *server, member, prefix string, entries []json.RawMessage) {
+	if l.ours == nil {
+		l.ours, l.own = map[string]origin{}, map[string][]origin{}
+	}
+	for _, entry := range entries {
+		own, ok := textOf(entry, member)
+		from := origin{s, own}
+		if _, taken := l.ours[prefix+own]; !ok || taken {
+			continue
+		}
+		l.ours[prefix+own] = from
+		l.own[own] = append(l.own[own], from)
+		l.entries = append(l.entries, withText(entry, member, prefix+own))
+	}
+}
+
+func (l *list) same(other list) bool {
+	return slices.EqualFunc(l.entries, other.entries, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// uriPrefix stands before the server's URIs.
+func (s *server) uriPrefix() string {
+	if s.def.Prefix == "" {
+		return ""
+	}
+	return s.def.Name + "+"
+}
+
+// resource finds whose a URI is: NAME+URI is the named server's, be it listed or not; any other is that of the one server that
+// lists it so itself, as results have them, or of the server without a prefix if it begins like one of its templates.
+func (f *Fleet) resource(uri string) (origin, bool) {
+	v := f.current()
+	if is, ok := v.resources.ours[uri]; ok {
+		return is, true
+	}
+	if name, own, ok := strings.Cut(uri, "+"); ok && f.byName[name] != nil && own != "" {
+		return origin{f.byName[name], own}, true
+	}
+	if listed := v.resources.own[uri]; len(listed) == 1 {
+		return listed[0], true
+	}
+	for template, is := range v.templates.ours {
+		if start, _, open := strings.Cut(template, "{"); is.server.def.Prefix == "" && open && start != "" && strings.HasPrefix(uri, start) {
+			return origin{is.server, uri}, true
+		}
+	}
+	return origin{}, false
+}
+
+// span finds the value of a member of an object.
+func span(object json.RawMessage, member string) (start, end int, found bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	if first, err := d.ReadToken(); err != nil || first.Kind() != jsontext.KindBeginObject {
+		return 0, 0, false
+	}
+	for d.PeekKind() == jsontext.KindString {
+		name, err := d.ReadToken()
+		if err != nil {
+			return 0, 0, false
+		}
+		is := name.String() == member
+		value, err := d.ReadValue()
+		if err != nil {
+			return 0, 0, false
+		}
+		if end = int(d.InputOffset()); is {
+			return end - len(value), end, true
+		}
+	}
+	return 0, 0, false
+}
+
+// textOf is a member that is a text.
+func textOf(object json.RawMessage, member string) (text string, ok bool) {
+	start, end, found := span(object, member)
+	return text, found && json.Unmarshal(object[start:end], &text) == nil && object[start] == '"'
+}
+
+// withText is an object with another text as a member that it has.
+func withText(object json.RawMessage, member, text string) json.RawMessage {
+	quoted, _ := jsontext.AppendQuote(nil, text)
+	return with(object, member, quoted)
+}
+
+func with(object json.RawMessage, member string, value []byte) json.RawMessage {
+	start, end, _ := span(object, member)
+	return slices.Concat(object[:start], value, object[end:])
+}
