@@ -63,7 +63,7 @@ func (a *app) doctorOptions(dir string) doctor.Options {
 	}
 	return doctor.Options{
 		Dir: dir, Environ: environ, Home: home, OS: a.os, SystemDir: settings.SystemDir, UserDir: settings.UserDir(environ),
-		Executable: executable, Launch: launch, Version: buildinfo.Read().Version, Self: self, Now: a.now,
+		Executable: executable, Launch: launch, Version: buildinfo.Read().Version, Self: self, Now: a.now, OurTools: ourTools(),
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
 	"github.com/intentgov/orchestra-mcp/pkg/command/staging"
+	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -34,7 +35,8 @@ func standsFor(w *asked) map[string]func() string {
 			check.OK(w.t, err)
 			return id
 		},
-		"staged ID": func() string { return stage(w.t, w.dir, "src/made.ts") },
+		"staged ID":    func() string { return stage(w.t, w.dir, "src/made.ts") },
+		"servers NAME": is("files"), "TOOL": is("upload"),
 	}
 }
 
@@ -93,6 +95,9 @@ func TestEveryCommandSpeaksJSON(t *testing.T) {
 	}
 	_, errs, code := run(t, w.dir, "attest", "--base", "HEAD~1", "--out", "attested.json")
 	check.Must(t, code == exitDone, "%v", errs)
+	userDir := settings.UserDir(os.Environ())
+	check.OK(t, os.WriteFile(filepath.Join(userDir, settings.FileName), []byte("servers: [{name: files, command: fixture-server}]\n"), 0o600))
+	check.OK(t, errors.Join(observed(userDir, "files", ""), observed(userDir, "files", "changed")))
 	means := standsFor(w)
 	root := newRootCommand(newApp(systemStreams(), systemEnvironment()))
 	for _, path := range leaves(root) {

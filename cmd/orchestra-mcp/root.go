@@ -147,7 +147,7 @@ func newRootCommand(a *app) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Begin", []*cobra.Command{a.newInitCommand(), a.newSetupCommand(), a.newServeCommand(), a.newTrustCommand(), a.newDoctorCommand(), a.newDemoCommand()}},
-		{"Say what agents may do", []*cobra.Command{a.newIntentsCommand(), a.newUseCommand(), a.newApprovalsCommand()}},
+		{"Say what agents may do", []*cobra.Command{a.newIntentsCommand(), a.newUseCommand(), a.newApprovalsCommand(), a.newServersCommand()}},
 		{"See what happens and was done, and take it back", []*cobra.Command{
 			a.newConsoleCommand(), a.newStatusCommand(), a.newLogCommand(), a.newShowCommand(), a.newBlameCommand(), a.newWhyCommand(), a.newStatsCommand(), a.newUndoCommand(), a.newStagedCommand(), a.newExportCommand(),
 		}},

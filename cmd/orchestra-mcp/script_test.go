@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"orchestra-mcp": main, "leave-entry": leaveEntry, "fake-claude": fakeClaude})
+	testscript.Main(m, map[string]func(){"orchestra-mcp": main, "leave-entry": leaveEntry, "fake-claude": fakeClaude, "fixture-server": fixtureServer, "observe-fixture": observeFixture})
 }
 
 // TestScripts runs the command line as a person would, each script in a directory and with a home of its own; under the race detector every

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,10 +23,10 @@ import (
 // setupCommand has the flags of setup.
 type setupCommand struct {
 	*app
-	all, fragments, remove, managed, keepTools, trustHooks bool
-	program                                                string
-	documents                                              []setupJSON          // of --all
-	written                                                *clientsetup.Options // of what was set up, if anything was
+	all, fragments, remove, managed, keepTools, trustHooks, adopt bool
+	program                                                       string
+	documents                                                     []setupJSON          // of --all
+	written                                                       *clientsetup.Options // of what was set up, if anything was
 }
 
 func (a *app) newSetupCommand() *cobra.Command {
@@ -38,9 +39,12 @@ func (a *app) newSetupCommand() *cobra.Command {
 its own, keeping everything else that stands there. Where a hook that fails lets a call pass, the client's own
 tools are taken away as well, as far as the client lets itself be configured; --keep-tools leaves them.
 It says what stays open. A second run changes nothing; --remove takes out what a setup has put in.
+With --adopt the client's other MCP servers move behind this one, where each of their tools has a law: into the
+list servers of your own settings, or of the workspace's where the client's file lies in the workspace, and their
+variables and headers into files of yours alone. --print shows what would move; --remove puts them back.
 Files in the workspace can be committed: they start orchestra-mcp from the PATH, in the directory that the
 client has opened. From npx they start npx with this version, from the image docker, and from there without hooks.`,
-		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup --all\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove",
+		Example:   "  orchestra-mcp setup claude-code\n  orchestra-mcp setup --all\n  orchestra-mcp setup vscode --print\n  orchestra-mcp setup cursor --remove\n  orchestra-mcp setup claude-code --adopt --print",
 		ValidArgs: clientsetup.Names(),
 		Args:      c.oneOrAll,
 	}, func(ctx context.Context, args []string) error {
@@ -57,10 +61,13 @@ client has opened. From npx they start npx with this version, from the image doc
 	flags.BoolVar(&c.managed, "managed", false, "write the hooks into the administrators' file, for all users of this machine")
 	flags.BoolVar(&c.keepTools, "keep-tools", false, "leave the client its own tools, though its hooks cannot stop a call when they fail")
 	flags.BoolVar(&c.trustHooks, "trust-hooks", false, "say for you in Codex that it may run the hooks, in your own configuration")
+	flags.BoolVar(&c.adopt, "adopt", false, "move the client's other MCP servers behind this one")
 	flags.StringVar(&c.program, "command", "",
 		"the `PROGRAM` that the client starts (default: by how this one was installed)")
 	cmd.MarkFlagsMutuallyExclusive("print", "remove")
 	cmd.MarkFlagsMutuallyExclusive("all", "managed")
+	cmd.MarkFlagsMutuallyExclusive("adopt", "remove")
+	cmd.MarkFlagsMutuallyExclusive("adopt", "managed")
 	return cmd
 }
 
@@ -111,11 +118,16 @@ func (c *setupCommand) show(client string) (worry bool, err error) {
 	}
 	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		for _, file := range plan.Files {
-			c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
+			c.printFragment(file)
 		}
+		c.showAdoption(plan.Adoption)
 		c.printNotes(plan)
 	})
 	return false, nil
+}
+
+func (c *setupCommand) printFragment(file clientsetup.File) {
+	c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
 }
 
 // tellPlan answers with one plan; those of --all make one document.
@@ -153,8 +165,18 @@ func (c *setupCommand) writeOne(client string) (worry bool, err error) {
 		}
 		return false, usageErrorf("setup: the files of %s are not in this container: %s", plan.Title, mend)
 	}
+	if opts.Launch.Container() && c.adopt {
+		return false, usageErrorf("setup: a container keeps no secrets of yours and starts no other servers: install the program to move servers behind it")
+	}
+	if err := c.checkAdopted(plan, opts.Workspace); err != nil {
+		return false, err
+	}
+	trusted := c.trustsSettings(opts.Workspace)
 	if err := plan.Apply(opts.Workspace); err != nil {
 		return false, fmt.Errorf("set up %s: %w", plan.Title, err)
+	}
+	if err := c.trustAdopted(plan, opts.Workspace, trusted); err != nil {
+		return false, err
 	}
 	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		if c.remove && !plan.Changes() && !plan.Weakened() {
@@ -240,7 +262,9 @@ func (c *setupCommand) options() (clientsetup.Options, error) {
 	if c.program != "" {
 		launch = clientsetup.Named(c.program)
 	}
+	users, workspaces := c.secretsDirs(workspace)
 	return clientsetup.Options{
+		Adopt: c.adopt, UserSecrets: users, WorkspaceSecrets: workspaces,
 		Workspace: workspace, Launch: launch, Home: home, OS: c.os, LookupEnv: c.lookup,
 		UserDir: settings.UserDir(c.environ()), KeepTools: c.keepTools, TrustHooks: c.trustHooks, Managed: c.managed,
 	}, nil
@@ -256,6 +280,8 @@ type setupJSON struct {
 	Open      []string    `json:"open"`
 	Repair    []string    `json:"repair"`
 	Next      string      `json:"next"`
+	Moved     []movedJSON `json:"moved,omitempty"` // other servers that changed their place
+	Left      []leftJSON  `json:"left,omitempty"`  // those that did not, and why
 }
 
 type setupFile struct {
@@ -267,10 +293,11 @@ type setupFile struct {
 }
 
 func (c *setupCommand) document(plan *clientsetup.Plan, workspace string) setupJSON {
+	moved, left := adoptionJSON(plan.Adoption)
 	return setupJSON{
-		Client: plan.Client, Title: plan.Title, Workspace: workspace,
+		Client: plan.Client, Title: plan.Title, Workspace: workspace, Moved: moved, Left: left,
 		Closed: orEmpty(plan.Closed), Open: orEmpty(plan.Open), Repair: orEmpty(plan.Warnings), Next: plan.Next,
-		Files: records(plan.Files, func(file clientsetup.File) setupFile {
+		Files: records(append(slices.Clone(plan.Files), aside(plan)...), func(file clientsetup.File) setupFile {
 			entry := setupFile{Path: file.Path, Name: file.Name, Action: file.Action, Detail: file.Detail}
 			if c.fragments {
 				entry.Fragment = string(file.Fragment)
@@ -286,7 +313,7 @@ func (c *setupCommand) report(plan *clientsetup.Plan, workspace string) {
 	} else {
 		c.Printf("%s for the workspace %s\n", c.Bold(plan.Title), workspace)
 	}
-	for _, file := range plan.Files {
+	for _, file := range append(slices.Clone(plan.Files), aside(plan)...) {
 		action := printer.Raw(fmt.Sprintf("%-9s", file.Action))
 		switch file.Action {
 		case clientsetup.Created, clientsetup.Updated, clientsetup.Removed:
@@ -301,6 +328,7 @@ func (c *setupCommand) report(plan *clientsetup.Plan, workspace string) {
 		c.Println()
 	}
 	c.Println()
+	c.tellAdoption(plan.Adoption)
 	c.printNotes(plan)
 }
 

@@ -28,7 +28,13 @@ const codexReads = "read-only"
 func planCodex(p *planner) error {
 	config, h := p.inWorkspace(".codex/config.toml"), hookFiles()["codex"]
 	p.lookFor(config)
+	if err := p.planAdoption(config, codexList, func([]byte) string { return ServerName }); err != nil {
+		return err
+	}
 	if err := p.edit(config, p.addCodex, p.takeCodex); err != nil {
+		return err
+	}
+	if err := p.closeAdoption(); err != nil {
 		return err
 	}
 	elsewhere := codexSandboxOf(p.last().Content) != codexReads
@@ -59,7 +65,10 @@ func (p *planner) addCodex(text []byte) (edited, error) {
 	if err != nil {
 		return edited{}, err
 	}
-	detail := "server " + ServerName
+	after = takeTOML(after, func(t tomlTable) bool {
+		return len(t.path) >= 2 && t.path[0] == codexList && p.adoption.moves(t.path[1])
+	})
+	detail := "server " + ServerName + p.adoption.said()
 	switch {
 	case p.KeepTools:
 		after = p.takeSandbox(after, p.recall(p.inWorkspace(".codex/config.toml")).content())
@@ -89,14 +98,23 @@ func (p *planner) takeSandbox(text, before []byte) []byte {
 
 func (p *planner) takeCodex(text, before []byte) (edited, error) {
 	entry, there := allServers(text)[ServerName]
+	detail := ""
+	if !there || entry.isOurs() {
+		for _, moved := range p.adoption.was {
+			if entries, _ := foreignEntries(text, codexList); entries[moved.Key] == nil {
+				text = appendBlock(text, string(moved.Text))
+				detail += "the server " + moved.Key + " is back; "
+			}
+		}
+	}
 	switch {
 	case !there:
-		return edited{content: text}, nil
+		return edited{content: text, detail: strings.TrimSuffix(detail, "; ")}, nil
 	case !entry.isOurs():
 		return edited{}, fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, ServerName)
 	}
 	after := takeTOML(text, func(t tomlTable) bool { return len(t.path) >= 2 && t.path[0] == codexList && t.path[1] == ServerName })
-	return edited{content: orGone(p.takeSandbox(after, before), before), detail: "no server " + ServerName}, nil
+	return edited{content: orGone(p.takeSandbox(after, before), before), detail: detail + "no server " + ServerName}, nil
 }
 
 // orGone is nil for a file that has nothing more and was not there before.

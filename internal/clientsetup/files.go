@@ -83,16 +83,48 @@ func resolveExisting(path string) (string, error) {
 // the setup again does the rest. The new files of the user's own directories are readable by the user only. What
 // each file was before is kept in the user's directory, for a removal.
 func (p *Plan) Apply(workspace string) error {
-	for i := range p.Files {
-		file := &p.Files[i]
-		if file.Action != Created && file.Action != Updated && file.Action != Removed {
-			continue
-		}
-		if err := file.write(workspace, p.userDir); err != nil {
-			return fmt.Errorf("write %s: %w", file.Name, err)
+	for _, do := range p.steps(workspace) {
+		if err := do(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// steps are what applying the plan does, in order. A process can be killed between any two: a server that moves is in the place
+// where it goes to, and what is needed to put it back is kept, before it leaves the one where it was.
+func (p *Plan) steps(workspace string) (steps []func() error) {
+	write := func(files []File) {
+		for i := range files {
+			if file := &files[i]; file.writes() {
+				steps = append(steps, func() error {
+					if err := file.write(workspace, p.userDir); err != nil {
+						return fmt.Errorf("write %s: %w", file.Name, err)
+					}
+					return nil
+				})
+			}
+		}
+	}
+	switch {
+	case p.Adoption == nil:
+		write(p.Files)
+	case p.Adoption.giving:
+		write(p.Files)
+		write(p.Adoption.Files)
+		steps = append(steps, func() error { forget(p.userDir, p.Files[0].Path); return nil })
+	default:
+		if p.Files[0].writes() {
+			steps = append(steps, func() error { return remember(p.userDir, &p.Files[0]) })
+		}
+		write(p.Adoption.Files)
+		write(p.Files)
+	}
+	return steps
+}
+
+func (f *File) writes() bool {
+	return f.Action == Created || f.Action == Updated || f.Action == Removed
 }
 
 func (f *File) write(workspace, userDir string) error {
@@ -107,10 +139,16 @@ func (f *File) write(workspace, userDir string) error {
 	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
 		return fmt.Errorf("%w: run the command again", ErrChanged)
 	}
-	if f.Action == Removed || bytes.Equal(f.Content, f.bare) && f.bareExists {
-		defer forget(userDir, f.Path)
-	} else if err := remember(userDir, f); err != nil {
-		return err
+	switch {
+	case f.aside:
+	case f.Action == Removed || bytes.Equal(f.Content, f.bare) && f.bareExists:
+		if len(f.adopted) == 0 { // else when those are where they were
+			defer forget(userDir, f.Path)
+		}
+	default:
+		if err := remember(userDir, f); err != nil {
+			return err
+		}
 	}
 	if f.Action == Removed {
 		if err := os.Remove(target); err != nil {
@@ -119,7 +157,11 @@ func (f *File) write(workspace, userDir string) error {
 		f.removeEmptied(workspace)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+	dirMode := fs.FileMode(0o755)
+	if f.aside && !f.inside {
+		dirMode = 0o700
+	}
+	if err := os.MkdirAll(filepath.Dir(target), dirMode); err != nil {
 		return err
 	}
 	return replaceFile(target, f.Content, f.mode)

@@ -37,6 +37,10 @@ type Options struct {
 	// directories are, "" for /.
 	Managed    bool
 	SystemRoot string
+	// Adopt moves the client's other servers behind this one. UserSecrets and WorkspaceSecrets are the directories in which those of
+	// the user's settings and of the workspace's have their secrets.
+	Adopt                         bool
+	UserSecrets, WorkspaceSecrets string
 }
 
 // Action is what applying a plan does to one file.
@@ -70,6 +74,9 @@ type File struct {
 
 	bare       []byte // before, without what a setup has put in
 	bareExists bool
+
+	adopted []adopted // servers that are not in it any more
+	aside   bool      // one of ours, of which no receipt is kept
 }
 
 // Plan is what would be done for one client.
@@ -83,6 +90,8 @@ type Plan struct {
 	Warnings []string
 	// Next is what the person does now, in the client.
 	Next string
+	// Adoption is what becomes of the client's other servers; nil if nothing does.
+	Adoption *Adoption
 
 	workspace, userDir string
 	hooks              []Entry
@@ -115,7 +124,7 @@ func (p *Plan) keeps() bool {
 
 // Changes reports whether applying it would write something.
 func (p *Plan) Changes() bool {
-	return slices.ContainsFunc(p.Files, func(f File) bool { return f.Action != Kept && f.Action != Unchanged })
+	return p.Adoption.changes() || slices.ContainsFunc(p.Files, func(f File) bool { return f.Action != Kept && f.Action != Unchanged })
 }
 
 // New computes the plan for one client. It reads the existing files and changes nothing.
@@ -163,6 +172,7 @@ type planner struct {
 	server   serverEntry // ours in the client's list as it stands, if wasSetUp
 	wasSetUp bool
 	ownNamed bool // a file of the user's names the program
+	adoption *adoption
 }
 
 // closes says what the files close, if they do: unless says what stands in the way.

@@ -17,6 +17,8 @@ type receipt struct {
 	Existed bool   `json:"existed"`
 	Before  []byte `json:"before"`
 	After   string `json:"after"`
+	// Adopted are the servers that were moved out of the file.
+	Adopted []adopted `json:"adopted,omitempty"`
 }
 
 // content is the file before the setup; nil if there was none, or if nothing is known.
@@ -44,12 +46,34 @@ func (p *planner) recall(path string) *receipt {
 	if p.UserDir == "" {
 		return nil
 	}
+	text, err := durable.ReadRegular(receiptFile(p.UserDir, path), maxReceipt)
+	if r := parseReceipt(text); err == nil && r != nil && r.Path == path {
+		return r
+	}
+	return nil
+}
+
+// maxReceipt bounds one: what it keeps of a file is in base64, and of its servers once more.
+const maxReceipt = 4 * maxConfigSize
+
+func parseReceipt(text []byte) *receipt {
 	var r receipt
-	text, err := durable.ReadRegular(receiptFile(p.UserDir, path), 2*maxConfigSize)
-	if err != nil || json.Unmarshal(text, &r) != nil || r.Path != path {
+	if json.Unmarshal(text, &r) != nil {
 		return nil
 	}
 	return &r
+}
+
+// adoptedElsewhere are the servers that other files of clients have given away.
+func (p *planner) adoptedElsewhere(path string) (all []adopted) {
+	names, _ := filepath.Glob(filepath.Join(p.UserDir, "setup", "*.json"))
+	for _, name := range names {
+		text, err := durable.ReadRegular(name, maxReceipt)
+		if r := parseReceipt(text); err == nil && r != nil && r.Path != path {
+			all = append(all, r.Adopted...)
+		}
+	}
+	return all
 }
 
 // remember keeps what a file is without us.
@@ -57,7 +81,7 @@ func remember(userDir string, f *File) error {
 	if userDir == "" {
 		return nil
 	}
-	text, err := json.Marshal(receipt{Path: f.Path, Existed: f.bareExists, Before: f.bare, After: hashOf(f.Content)})
+	text, err := json.Marshal(receipt{Path: f.Path, Existed: f.bareExists, Before: f.bare, After: hashOf(f.Content), Adopted: f.adopted})
 	if err != nil {
 		return err
 	}

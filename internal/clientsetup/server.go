@@ -88,7 +88,17 @@ func (p *planner) planServer(in serverIn, more ...step) error {
 		in.named = plainName
 	}
 	p.lookFor(in.path)
+	err := p.planAdoption(in.path, in.list, func(text []byte) string {
+		doc, _ := parseDocument(text) // what cannot be read is told by who edits the file
+		return in.named(doc)
+	})
+	if err != nil {
+		return err
+	}
 	if err := p.editJSON(in.path, append([]step{p.serverStep(in)}, more...)...); err != nil {
+		return err
+	}
+	if err := p.closeAdoption(); err != nil {
 		return err
 	}
 	p.warnOfSwitchedOff(in.list, in.named(p.lastDocument()))
@@ -106,10 +116,14 @@ func (p *planner) lookFor(path string) {
 
 func (p *planner) serverStep(in serverIn) step {
 	return step{
-		func(doc, _ *document) (string, error) {
+		func(doc, was *document) (string, error) {
 			name := in.named(doc)
 			entry := p.serverEntry(in.kind, in.where, doc.servers(in.list)[name].own(in.where == ""))
-			return "server " + name, doc.merge(map[string]any{in.list: map[string]any{name: entry.form()}})
+			err := doc.merge(map[string]any{in.list: map[string]any{name: entry.form()}})
+			for _, moved := range p.adoption.now {
+				doc.take(was, in.list, moved.Key)
+			}
+			return "server " + name + p.adoption.said(), err
 		},
 		func(doc, was *document) (string, error) { return p.takeServer(doc, was, in.list, in.named(doc)) },
 	}
@@ -117,19 +131,6 @@ func (p *planner) serverStep(in serverIn) step {
 
 // plainName is the entry's in a file that is one workspace's.
 func plainName(*document) string { return ServerName }
-
-// takeServer takes an entry of ours out.
-func (p *planner) takeServer(doc, was *document, list, name string) (string, error) {
-	entry, there := doc.servers(list)[name]
-	switch {
-	case !there:
-		return "", nil
-	case !entry.isOurs():
-		return "", fmt.Errorf("%w: the server %q does not look as setup writes it; take it out by hand", errKept, name)
-	}
-	doc.take(was, list, name)
-	return "no server " + name, nil
-}
 
 // own are the arguments that an operator has put behind ours. A path to a workspace is not among them: an older setup
 // wrote it, and it is one machine's; without a path of ours another way to find the workspace stays.
@@ -265,7 +266,7 @@ func (p *planner) warnOfOtherServers(list string) {
 		return
 	}
 	slices.Sort(others)
-	p.leaves(fmt.Sprintf("%s also starts other servers (%s): what they can write or run does not pass the gate.",
+	p.leaves(fmt.Sprintf("%s also starts other servers (%s): what they can write or run does not pass the gate. --adopt moves them behind this server, where it can.",
 		p.last().Name, strings.Join(others, ", ")))
 }
 

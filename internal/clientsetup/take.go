@@ -120,3 +120,13 @@ func isString(value hujson.Value, strings []string) bool {
 	literal, ok := value.Value.(hujson.Literal)
 	return ok && literal.Kind() == '"' && slices.Contains(strings, literal.String())
 }
+
+// putBack puts an entry into an object as it stood there once, with every byte of it.
+func (d *document) putBack(text []byte, object, key string) error {
+	if err := d.merge(map[string]any{object: map[string]any{key: 0}}); err != nil {
+		return err
+	}
+	place := d.find(object, key)
+	d.replace(place.StartOffset, place.EndOffset, string(text))
+	return nil
+}

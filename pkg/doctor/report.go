@@ -64,6 +64,8 @@ type Options struct {
 	// Self begins the commands of remedies: how a shell calls this program for this workspace.
 	Self string
 	Now  func() time.Time
+	// OurTools are the names of this program's own tools, which no other server's can have.
+	OurTools []string
 	// MinFree is how many bytes must be free on the workspace's disk; default 128 MiB.
 	MinFree int64
 	// Hooks starts the clients that are set up here, to see whether their hooks fire; ClientTime is how long one may take,
@@ -109,6 +111,7 @@ func Run(ctx context.Context, opts Options) Report {
 	e.root, e.home = root, root
 	e.in("workspace", e.checkWorkspace)
 	e.in("settings", e.checkSettings)
+	e.in("servers", e.checkServers)
 	if e.beside = locate.WillBeBeside(root, e.carried != settings.Tree); e.beside {
 		if beside, err := os.OpenRoot(locate.Beside(e.Dir)); err == nil { // a record has made it
 			defer beside.Close()

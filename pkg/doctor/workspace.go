@@ -99,6 +99,9 @@ func (e *examination) checkSettings() string {
 		e.warn(sentence(text), remedy, command)
 	}
 	for _, w := range loaded.Withheld {
+		if w.NeedsTrust && w.Key == "servers" {
+			continue // each is told of by itself
+		}
 		if w.NeedsTrust {
 			e.untrusted(fmt.Sprintf("%s: %s = %s", w.Origin, w.Key, w.Value))
 		} else {
