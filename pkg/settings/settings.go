@@ -92,8 +92,8 @@ type Settings struct {
 		Endpoint URL  `order:"fixed" check:"endpoint" doc:"Where traces and metrics go, by OTLP over HTTP (https, or http on this machine), such as http://127.0.0.1:4318; /v1/traces and /v1/metrics are added. Without it nothing is sent, whatever the environment says; with it OTEL_EXPORTER_OTLP_HEADERS counts."`
 		Paths    bool `order:"false" doc:"Put the paths of files and the lines of commands into traces. Contents never are."`
 	}
-	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. Unless one exits with 0, the agent gets its output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
-	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs asked before a call (event pre) or told after it (post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them, every tool that changes something. timeout is 1m if left out, 10m at most." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
+	Checks []Check `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. An exit code other than 0 means problems, and the agent gets the output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
+	Hooks  []Hook  `order:"programs" check:"hooks" doc:"Programs that are asked before a call (event pre) or told after it (event post), in the JSON shape of Claude Code's hooks (docs/rules.md). tools are names or patterns of names, ours (write_to_file) or that shape's (Write|Edit); without them, every tool that changes something. timeout is 1m if left out, 10m at most." example:"{event: pre, command: \"~/.orchestra-hooks/guard.sh\", tools: [\"Write|Edit\", Bash], timeout: 10s}"`
 }
 
 // Commands is what execute_command may do.
