@@ -107,9 +107,11 @@ func TestLimitsAreDocumented(t *testing.T) {
 func document() []byte {
 	var out bytes.Buffer
 	out.WriteString(documentHeader)
-	short := strings.NewReplacer("a duration such as 30s, 5m or 24h, ", "", "a size such as 512KiB, 64MiB or 1GiB, ", "", "a whole number, ", "", "a number, ", "")
+	short := strings.NewReplacer("a duration such as 30s, 5m or 24h, ", "", "a size such as 512KiB, 64MiB or 1GiB, ", "", "a whole number, ", "", "a number, ", "",
+		"a list; ", "", "true or false; ", "", "text; ", "") // which the default shows
+	may := strings.NewReplacer("may only tighten", "tighten", "may add", "add", "needs trust", "trust")
 	for _, info := range settings.Keys() {
-		fmt.Fprintf(&out, "\n### `%s`\n\n%s\n\n`%s`; %s; %s\n", info.Name, info.Doc, info.Default, short.Replace(info.Values), info.Workspace)
+		fmt.Fprintf(&out, "\n### `%s`\n\n%s\n\n`%s`; %s%s\n", info.Name, info.Doc, info.Default, short.Replace(info.Values+"; "), may.Replace(info.Workspace))
 		if info.Example != "" {
 			fmt.Fprintf(&out, "Example: `[%s]`\n", info.Example)
 		}
@@ -148,7 +150,8 @@ under the same rules as the agent's commands.
 
 ## Keys
 
-The line below each key has its default, what it can be, and what a workspace that is not trusted may do.
+The line below each key has its default, what else it can be, and what a workspace that is not trusted may do: anything (free), add, tighten, or
+nothing (trust).
 `
 
 func TestDocument(t *testing.T) {

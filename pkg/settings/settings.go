@@ -25,43 +25,43 @@ import (
 //	before   it is documented before that key
 //	doc, example
 type Settings struct {
-	Uninitialized Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens to calls that change something in a workspace without active_intents.yaml. allow records them as UNTRACKED once there is a .orchestration directory; before, they have no record."`
+	Uninitialized Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"Changes in a workspace without active_intents.yaml. allow records them as UNTRACKED once there is a .orchestration directory; before, not at all."`
 	Scope         struct {
 		Required bool `order:"true" doc:"An intent without owned_scope allows no change at all. Otherwise it has no scope restriction, with a warning."`
 	}
 	Write struct {
-		Blind Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"What happens when write_to_file would replace a file whose lines the session has not all seen, and gives no hash."`
+		Blind Choice `default:"refuse" choices:"refuse, allow" order:"allow<refuse" doc:"write_to_file over a file whose lines the session has not all seen, without its hash."`
 	}
 	Diff struct {
 		Threshold float64 `default:"1" order:"more" range:"0.5..1" doc:"How similar a text must be to the search text of a diff that matches nothing exactly. 1 is exact matching only."`
 	}
-	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"What happens to a declared refactor that cannot be proven one. It is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
+	MutationClass Choice `default:"warn" choices:"record, warn, enforce" order:"record<warn<enforce" doc:"A declared refactor that cannot be proven one is recorded as INTENT_EVOLUTION; warn says so in the result, enforce refuses the call."`
 	Tools         Tools
 	Results       struct {
-		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text; structuredContent has all of it. short is for clients that show their model both."`
+		Text Choice `default:"full" choices:"full, short" order:"free" doc:"How much of a large result stands in its text; structuredContent has all. short is for clients that show their model both."`
 	}
 	Rules     []Rule `order:"restricts" check:"rules" doc:"Conditions over every call, in CEL; action is refuse or ask. They add to those of the intents." example:"{name: no-eval, when: 'effect.after.contains(\"eval(\")', action: refuse, message: \"Do not use eval.\"}"`
 	Approvals struct {
 		ScopeViolation Choice        `default:"elicit" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change outside the intent's scope. elicit asks if the client can show a form, ask asks in any way there is."`
 		MissingIntent  Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change without a selected intent. What the operator approves is recorded as UNTRACKED."`
 		IgnoredPath    Choice        `default:"refuse" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a path that .intentignore excludes."`
-		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc and the like)."`
+		ProgramConfig  Choice        `default:"ask" choices:"refuse, elicit, ask" order:"ask<elicit<refuse" doc:"A change of a file that makes other programs run code or grants rights (.mcp.json, .vscode/, .envrc, …)."`
 		SelectIntent   Choice        `default:"never" choices:"never, ask" order:"never<ask" doc:"Whether the operator is asked when an agent selects an intent."`
 		Wait           time.Duration `default:"30s" order:"free" range:"0s..1h" doc:"How long a call waits for the operator before it returns APPROVAL_REQUIRED."`
 		Lifetime       time.Duration `default:"15m" order:"less" range:"1s..168h" doc:"How long an approval for one call can be used."`
-		Notify         []Notice      `order:"programs" check:"notify" doc:"What tells you of a new request: a command, which gets it as JSON on standard input, or a url (https, or local http), by POST." example:"{command: 'notify-send \"$APPROVAL_TITLE\"'}"`
+		Notify         []Notice      `order:"programs" check:"notify" doc:"What tells you of a new request: a command, by JSON on standard input, or a url (https, or local http), by POST." example:"{command: 'notify-send \"$APPROVAL_TITLE\"'}"`
 	}
 	Sandbox    Choice `before:"commands.network" default:"best" choices:"off, best, require-landlock, require" order:"off<best<require-landlock<require" doc:"How commands are confined: best takes the highest level that works here, require refuses below the full level, require-landlock below Landlock."`
 	Commands   Commands
-	Durability Choice `default:"full" choices:"os, full" order:"os<full" doc:"full flushes a change and its record to disk before the call returns, os leaves that to the system, and a power cut can lose the last."`
+	Durability Choice `default:"full" choices:"os, full" order:"os<full" doc:"full flushes a change and its record to disk before the call returns; with os a power cut can lose the last."`
 	Ledger     struct {
 		Layout      Choice   `default:"single" choices:"single, sessions" order:"free" doc:"One ledger file, or one a session, which never conflict in git."`
-		Git         Choice   `default:"ref" choices:"ref, tree, off" order:"free" doc:"How the ledger of a new workspace travels with git: ref keeps it beside the tree and carries it in refs/orchestra/ledger, tree commits it as a file, off carries it nowhere. One in the tree stays there until orchestra-mcp ledger move."`
-		Withhold    []string `order:"restricts" check:"withheld" doc:"What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons, marks. In the place of such a record goes what the chain needs, and verify counts it elsewhere. With marks, new records have no marks of lines, and one that has some stays here." example:"\"decisions\""`
-		SegmentSize Size     `default:"16MiB" order:"free" range:"1MiB..256MiB" doc:"The length at which all of a ledger file but its last eighth is compressed into .orchestration/archive/."`
+		Git         Choice   `default:"ref" choices:"ref, tree, off" order:"free" doc:"How the ledger of a new workspace travels with git: ref keeps it beside the tree and sends it in refs/orchestra/ledger, tree commits it, off sends nothing. One in the tree stays there until orchestra-mcp ledger move."`
+		Withhold    []string `order:"restricts" check:"withheld" doc:"What of the ledger stays on this machine when the rest is sent: reads, decisions, lessons, marks. In the place of such a record goes what the chain needs. With marks, new records have none, and one that has some stays here." example:"\"decisions\""`
+		SegmentSize Size     `default:"16MiB" order:"free" range:"1MiB..256MiB" doc:"The length at which a ledger file, but for its last eighth, is compressed into .orchestration/archive/."`
 		RecordReads bool     `order:"true" doc:"Also record which files an agent has read."`
-		Marks       Choice   `default:"on" choices:"on, off" order:"off<on" doc:"A short hash of each line that a change wrote, by which blame and gate recognise it after edits around it or another indentation. Whoever has the ledger can test whether a certain line was written; files under a secret: rule have none."`
-		OnFailure   Choice   `default:"refuse" choices:"refuse, degraded" order:"degraded<refuse" doc:"What happens to changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until a seal of yours covers it."`
+		Marks       Choice   `default:"on" choices:"on, off" order:"off<on" doc:"A short hash of each line that a change wrote, by which blame and gate find it again. Whoever has the ledger can test whether a certain line was written; secret: files have none."`
+		OnFailure   Choice   `default:"refuse" choices:"refuse, degraded" order:"degraded<refuse" doc:"Changes when the ledger cannot be written. degraded lets them through, with a warning and a counted gap, which verify finds until you seal it."`
 	}
 	Undo  Undo
 	Brain struct {
@@ -70,10 +70,10 @@ type Settings struct {
 	Lessons   Lessons
 	Transport Choice `default:"stdio" choices:"stdio, http, sse" order:"fixed" doc:"How clients connect. sse is for older clients."`
 	Auth      struct {
-		Token    string      `order:"fixed" check:"token" secret:"true" doc:"The operator's bearer token for the HTTP transports, at least 16 characters. Without one, auth.tokens and auth.issuer, one is made, kept in the file token beside your settings, and shown on standard error at each start."`
-		Tokens   []AuthToken `order:"grants" check:"tokens" secret:"true" doc:"More bearer tokens, by name. role is agent, operator or auditor, agent if left out (docs/transports.md); expires is a date, from whose begin in UTC on the token is refused, or a time." example:"{name: ci, token: \"0123456789abcdef\", role: agent, expires: \"2030-01-01\"}"`
-		Issuer   string      `order:"fixed" check:"identifier" doc:"The OAuth authorization server whose access tokens are taken, exactly as its metadata names it: https, or http on this machine."`
-		Resource string      `order:"fixed" check:"identifier" doc:"The address of /mcp by which clients know this server, for auth.issuer: the audience of its tokens. Without one it is that at which it listens, if that is loopback (with sse, without /mcp)."`
+		Token    string      `order:"fixed" check:"token" secret:"true" doc:"The operator's bearer token for HTTP, at least 16 characters. Without one, auth.tokens and auth.issuer, one is made, kept in the file token beside your settings, and shown at each start."`
+		Tokens   []AuthToken `order:"grants" check:"tokens" secret:"true" doc:"More bearer tokens, by name. role is agent (if left out), operator or auditor (docs/transports.md); expires is a time, or a date, which ends it at its begin in UTC." example:"{name: ci, token: \"0123456789abcdef\", role: agent, expires: \"2030-01-01\"}"`
+		Issuer   string      `order:"fixed" check:"identifier" doc:"The OAuth authorization server, exactly as its metadata names it: https, or http on this machine."`
+		Resource string      `order:"fixed" check:"identifier" doc:"The address of /mcp by which clients know this server: the audience of auth.issuer's tokens. Without one, where it listens, if that is loopback (with sse, without /mcp)."`
 	}
 	HTTP    HTTP
 	Session struct {
@@ -89,7 +89,7 @@ type Settings struct {
 		Level Choice `default:"info" choices:"debug, info, warn, error" order:"free" doc:"What is logged on standard error."`
 	}
 	Telemetry struct {
-		Endpoint URL  `order:"fixed" check:"endpoint" doc:"Where traces and metrics of the server go, by OTLP over HTTP (https, or http on this machine); /v1/traces and /v1/metrics are added to it, such as http://127.0.0.1:4318. Without it nothing is sent, whatever the environment says; with it OTEL_EXPORTER_OTLP_HEADERS counts, for the collector's token."`
+		Endpoint URL  `order:"fixed" check:"endpoint" doc:"Where traces and metrics go, by OTLP over HTTP (https, or http on this machine), such as http://127.0.0.1:4318; /v1/traces and /v1/metrics are added. Without it nothing is sent, whatever the environment says; with it OTEL_EXPORTER_OTLP_HEADERS counts."`
 		Paths    bool `order:"false" doc:"Put the paths of files and the lines of commands into traces. Contents never are."`
 	}
 	Checks  []Check  `order:"programs" check:"checks" doc:"Programs that look at files after a change of one that paths, a scope glob, matches, once a call, for commands.timeout at most. An exit code other than 0 means problems, and the agent gets the output." example:"{paths: \"**/*.go\", command: \"go vet ./...\"}"`
@@ -99,9 +99,9 @@ type Settings struct {
 
 // Commands is what execute_command may do.
 type Commands struct {
-	Default          Choice        `default:"allow" choices:"allow, ask, deny" order:"allow<ask<deny" doc:"What happens to a command that no rule names."`
-	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"What happens to a command that hides what it runs or writes. auto allows it at level landlock or full where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
-	Allow            []CommandRule `order:"grants" check:"commands" doc:"Commands that pass, by program and first arguments. With match and not_match, lines that the rule must and must not match are checked when it is loaded." example:"{prefix: \"go test\", match: [\"go test ./...\"], not_match: [\"go run .\"]}"`
+	Default          Choice        `default:"allow" choices:"allow, ask, deny" order:"allow<ask<deny" doc:"A command that no rule names."`
+	Unjudged         Choice        `default:"auto" choices:"auto, allow, ask, deny" order:"allow<auto<ask<deny" doc:"A command that hides what it runs or writes. auto allows it at level landlock or full where no rule asks or denies and commands.default is allow, and asks otherwise. allow runs it whatever the rules say."`
+	Allow            []CommandRule `order:"grants" check:"commands" doc:"Commands that pass, by program and first arguments. match and not_match are lines that the rule must and must not match." example:"{prefix: \"go test\", match: [\"go test ./...\"], not_match: [\"go run .\"]}"`
 	Ask              []CommandRule `order:"restricts" check:"commands" doc:"Commands that the operator is asked about. The strictest of all matching rules holds." example:"\"npm install\""`
 	Deny             []CommandRule `order:"restricts" check:"commands" doc:"Commands that are refused." example:"\"git push\""`
 	Timeout          time.Duration `default:"2m" order:"less" range:"1s..24h" doc:"The timeout of a command for which the agent gives none."`
@@ -111,9 +111,9 @@ type Commands struct {
 	MaxProcesses     int           `default:"2048" order:"less" range:"1.." doc:"How many processes a command can have. Where the kernel counts them, threads count too."`
 	Stage            Choice        `default:"auto" choices:"auto, always, never" order:"never<auto<always" doc:"Whether commands work on layers of their own. auto: where they can. always refuses others. never: only where an agent asks."`
 	Network          Choice        `default:"allow" choices:"allow, deny" order:"allow<deny" doc:"Whether commands may connect. An intent can deny it for itself."`
-	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, without its hooks, configuration and links to other repositories. trust allows it also where the sandbox cannot tell these apart."`
-	Writable         []string      `order:"grants" doc:"More places that commands may write although no scope names them. Those of known toolchains are found." example:"\"build/\""`
-	Seatbelt         bool          `order:"fixed" doc:"On macOS, hold commands by Seatbelt, at level seatbelt, where a trial on the machine finds that it holds. It satisfies no sandbox: require."`
+	Git              Choice        `default:"allow" choices:"allow, trust, deny" order:"trust<allow<deny" doc:"Whether a line with a git command may write .git, but for hooks, configuration and links to other repositories. trust: also where the sandbox cannot tell these apart."`
+	Writable         []string      `order:"grants" doc:"More places that commands may write, whatever the scope. Those of known toolchains are found." example:"\"build/\""`
+	Seatbelt         bool          `order:"fixed" doc:"On macOS, hold commands by Seatbelt, at level seatbelt, where a trial finds that it holds. It satisfies no sandbox: require."`
 	RevertViolations bool          `order:"true" doc:"Undo what a command changed out of scope. It is recorded either way."`
 	Env              []string      `order:"grants" doc:"Environment variables, or globs of them, that commands get although they look like secrets." example:"\"NPM_TOKEN\""`
 }
@@ -121,7 +121,7 @@ type Commands struct {
 // HTTP is how the HTTP transports listen.
 type HTTP struct {
 	Listen         string   `default:"127.0.0.1:7428" order:"fixed" check:"listen" doc:"Address and port of the HTTP transports. An address that is not loopback needs TLS or http.insecure."`
-	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address reached, and the names in http.listen, auth.resource and the TLS certificate. A name without a port stands for every port." example:"\"mcp.example.com\""`
+	AllowedHosts   []string `order:"grants" doc:"Host headers that are accepted beside the loopback, the address reached, and the names in http.listen, auth.resource and the TLS certificate. Without a port, every port." example:"\"mcp.example.com\""`
 	AllowedOrigins []string `order:"grants" doc:"Origins of web pages that may connect, beside those of the server itself." example:"\"https://app.example.com\""`
 	TLSCert        string   `order:"fixed" doc:"File with the certificate chain in PEM form; with http.tls_key it turns on TLS."`
 	TLSKey         string   `order:"fixed" doc:"File with the private key in PEM form."`
@@ -130,14 +130,14 @@ type HTTP struct {
 
 // Lessons is what is noted without an agent's asking.
 type Lessons struct {
-	FailedChecks   bool `default:"true" order:"free" doc:"Note what a check finds as a lesson on the file (docs/tools.md says how such notes are bounded)."`
+	FailedChecks   bool `default:"true" order:"free" doc:"Note what a check finds as a lesson on the file (docs/tools.md)."`
 	FailedCommands bool `order:"free" doc:"Note a command that fails as a lesson."`
 	RefusedCalls   bool `order:"free" doc:"Note a call that the rules of the workspace refused as a lesson."`
 }
 
 // Undo is how long contents are kept to take changes back.
 type Undo struct {
-	KeepSize Size          `default:"256MiB" order:"fixed" range:"0..1024GiB" doc:"How much disk the contents before and after changes may take, for undo and blame; the oldest go first. With 0 both have what git has."`
+	KeepSize Size          `default:"256MiB" order:"fixed" range:"0..1024GiB" doc:"How much disk contents before and after changes may take, for undo and blame; the oldest go first. With 0 both have what git has."`
 	KeepAge  time.Duration `default:"720h" order:"fixed" range:"1h..87600h" doc:"How long these contents are kept."`
 }
 

@@ -66,6 +66,16 @@
 //	judged_by   {scope, named, places, git, enforced} of a recovered command: what it might change when it began
 //	notes       what the gate and the hooks remarked about a call that they let through
 //
+// Of a command a person reads there:
+//
+//	git                             what became of HEAD, refs, index and a rebase under way
+//	packages                        package directories with numbers of files
+//	staged, ran                     the layer, and its command's record
+//	no_before_image                 paths that undo cannot bring back
+//	not_looked_into                 directories that were closed, too deep, or beyond a million files
+//	shared, left_to_others          changes while another command ran too
+//	not_reverted, removed_kept_in   what could not be taken back, and why; where removed files are
+//
 // Within a line there is no space between tokens, nothing is escaped that JSON does not require, and a detail's keys
 // are sorted, so that Encode(Parse(line)) is the line.
 //
