@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -110,7 +111,7 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) erro
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	defer time.AfterFunc(startTime, ownpages.GiveBack).Stop()
+	defer time.AfterFunc(startTime, settle).Stop()
 	if forHooks {
 		return errors.Join(serveHooks(ctx, srv, dir), srv.Close())
 	}
@@ -119,6 +120,19 @@ func (a *app) serve(ctx context.Context, cmd *cobra.Command, forHooks bool) erro
 
 // startTime is after what a start is about: to answer a client's first requests.
 const startTime = time.Second
+
+// idleGC is the garbage, in percent of what is in use, behind which a server collects it. There are many servers, one for
+// each client and workspace, which do nothing most of the time and have about a MiB in use: by Go's own 100, from 4 MiB on,
+// most of what one holds is garbage. A start is over before it has made much.
+const idleGC = 50
+
+// settle gives back what a start has taken.
+func settle() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(idleGC)
+	}
+	ownpages.GiveBack()
+}
 
 func hookListener(dir string) (*hookdoor.Listener, error) {
 	real, err := filepath.EvalSymlinks(dir)

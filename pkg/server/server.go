@@ -101,7 +101,7 @@ type Server struct {
 	maps       *trace.MapKeeper
 	asks       *ask.Service
 	jobs       *command.Jobs
-	abandoned  sync.WaitGroup
+	abandoned  func() // ends what a killed server has left of its commands, once; who asks meanwhile waits for that
 	settlement settlement
 	presence   presenceOf
 	observed   observed
@@ -138,7 +138,7 @@ func New(o Options) (*Server, error) {
 		o.UserDir = settings.UserDir(os.Environ())
 	}
 	o.Ability = o.Settings.Ability(o.Ability)
-	s := &Server{options: o, log: o.Logger}
+	s := &Server{options: o, log: o.Logger, abandoned: func() {}}
 	s.presence.id = presence.NewID()
 	err := s.open()
 	if err == nil {
@@ -224,6 +224,8 @@ func (s *Server) assemble() error {
 	})
 	if err != nil {
 		s.log.Warn().Err(err).Msg("execute_command is not available")
+	} else if o.AdoptOrphans {
+		s.abandoned = sync.OnceFunc(func() { s.endAbandoned(runner) })
 	}
 	programs, err := s.programs(runner)
 	if err != nil {
@@ -262,12 +264,10 @@ func (s *Server) assemble() error {
 	}
 	s.runner, s.recorder, s.asks, s.maps, s.engine, s.jobs, s.profiles, s.tools = runner, recorder, asks, maps, engine, jobs, profiles, families
 	s.operator = slices.Concat((&gate.Gate{Intents: s.intents, Ledger: s.ledger, Policy: policy}).Hooks(true), programs.operator)
-	if runner != nil && o.AdoptOrphans {
-		s.abandoned.Go(func() { s.endAbandoned(runner) })
-	}
 	if err := s.openUpstreams(runner, profiles, policy.Sandbox, families.Commands); err != nil {
 		return err
 	}
+	time.AfterFunc(startTime, s.abandoned)
 	s.ends = append(s.ends, s.endObserved, s.endCalls) // the calls first: they are told of
 	return nil
 }
@@ -284,7 +284,7 @@ func (s *Server) endCalls() error {
 	err := s.jobs.Close(ctx)
 	s.settlement.close()
 	s.presence.end()
-	s.abandoned.Wait()
+	s.abandoned()
 	s.maps.Close()
 	s.recorder.Close()
 	return err
@@ -300,7 +300,7 @@ func (s *Server) recording() trace.Options {
 		Policy: s.policies.Digest, Sandbox: s.options.Ability,
 		Ledger: s.ledger, Journal: s.journal, Workspace: s.workspace, Logger: s.log, Contents: s.contents, Ignore: s.intents.Ignore,
 		MarkLines: o.Ledger.Marks == settings.On && !slices.Contains(o.Ledger.Withhold, "marks"),
-		Await:     s.abandoned.Wait, Elsewhere: history.Elsewhere(s.workspace.Root()), Bring: s.bringRecords,
+		Await:     func() { s.abandoned() }, Elsewhere: history.Elsewhere(s.workspace.Root()), Bring: s.bringRecords,
 		Changes: snapshot.Options{
 			Root: s.workspace.Root(), NewBlobHash: gitdir.New(s.workspace.Dir()).NewBlobHash, Contents: s.contents, Secrets: s.intents.Secrets,
 			Largest: min(int64(o.Limits.FileSize), maxCompared), State: s.workspace.State, Durable: o.Durability != settings.OS,
@@ -319,6 +319,9 @@ func (s *Server) bringRecords(ctx context.Context) {
 		s.log.Warn().Int("files", len(done.Aside)).Msg("records that git fetched are set aside, not believed; orchestra-mcp sync names them")
 	}
 }
+
+// startTime is after the start, which a look at all processes of the machine would slow down.
+const startTime = 100 * time.Millisecond
 
 // endAbandoned ends what a server that was killed has left of its commands. It does not hold up the start.
 func (s *Server) endAbandoned(runner *command.Runner) {

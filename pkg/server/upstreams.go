@@ -52,7 +52,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 	})
 	s.ends = append(s.ends, u.fleet.Close)
 	law, err := tools.NewUpstreams(tools.UpstreamOptions{
-		Commands: commands, Definitions: definitions, Offer: u.fleet, Server: u, Secrets: catalogue.NewOutgoing(os.Environ()), Level: u.level,
+		Commands: commands, Definitions: definitions, Offer: u.fleet, Server: u, Secrets: catalogue.NewOutgoing(os.Environ()).Secrets, Level: u.level,
 	})
 	if err != nil {
 		return err

@@ -1,32 +1,20 @@
 package telemetry
 
 import (
-	"log"
+	"io"
 	"net/http"
-	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"github.com/rs/zerolog"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// newPage makes what metrics are read through, and who shows them: all that are here, and none that the libraries have of
-// the process.
-func (o Options) newPage(about *resource.Resource) (sdkmetric.Reader, http.Handler, error) {
-	registry, which := prometheus.NewRegistry(), prometheus.Labels{}
-	for _, kv := range about.Attributes() {
-		which[strings.ReplaceAll(string(kv.Key), ".", "_")] = kv.Value.Emit()
-	}
-	// The exporter's own would have what the environment says of a server.
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "target_info", Help: "Which server this is.", ConstLabels: which})
-	info.Set(1)
-	if err := registry.Register(info); err != nil {
-		return nil, nil, err
-	}
-	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutTargetInfo(), exporter.WithoutScopeInfo())
-	return reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: log.New(o.Logger, "", 0)}), err
+// page shows all metrics that are here, and none that the libraries have of the process.
+type page struct {
+	read  *sdkmetric.ManualReader
+	about *resource.Resource
+	log   zerolog.Logger
 }
 
 // ServeMetrics answers with all metrics in the text format of Prometheus, with names as its rules for OpenTelemetry have them.
@@ -35,6 +23,18 @@ func (t *Telemetry) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this server began without HTTP, and keeps no metrics to be read", http.StatusNotFound)
 		return
 	}
+	var all metricdata.ResourceMetrics
+	err := t.page.read.Collect(r.Context(), &all)
+	var text string
+	if err == nil {
+		text, err = exposed(t.page.about, all.ScopeMetrics)
+	}
+	if err != nil {
+		t.page.log.Warn().Err(err).Msg("the metrics cannot be read")
+		http.Error(w, "the metrics cannot be read; the server's log says why", http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Cache-Control", "no-store")
-	t.page.ServeHTTP(w, r)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = io.WriteString(w, text)
 }

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ type Telemetry struct {
 	tracer  trace.Tracer
 	spans   *sdktrace.TracerProvider
 	metrics *sdkmetric.MeterProvider
-	page    http.Handler // nil unless scraped
+	page    *page // nil unless scraped
 	meters
 }
 
@@ -80,11 +79,8 @@ func Start(o Options) (*Telemetry, error) {
 		sdkmetric.WithResource(about), sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter), sdkmetric.WithCardinalityLimit(maxSeries),
 	}
 	if o.Scraped {
-		reader, page, err := o.newPage(about)
-		if err != nil {
-			return nil, err
-		}
-		t.page, metrics = page, append(metrics, sdkmetric.WithReader(reader))
+		t.page = &page{sdkmetric.NewManualReader(), about, o.Logger}
+		metrics = append(metrics, sdkmetric.WithReader(t.page.read))
 	}
 	if o.Endpoint != "" {
 		reader, err := t.send(about)
