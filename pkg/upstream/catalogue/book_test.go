@@ -190,6 +190,7 @@ func TestBounds(t *testing.T) {
 	l.Identity.Instructions, l.Identity.Name, l.Capabilities = strings.Repeat("é", 1<<20), strings.Repeat("n", 1<<20), json.RawMessage(`"`+strings.Repeat("c", 1<<20)+`"`)
 	r := s.observe(l)
 	check.That(t, len(s.entries()) == catalogue.MaxTools && len(r.Problems) == 3, "%d entries, %v", len(s.entries()), r.Problems)
+	many = many[:catalogue.MaxListing/catalogue.MaxDefinition+10]
 	for i := range many {
 		many[i] = tool(fmt.Sprintf("t%d", i), strings.Repeat("word ", catalogue.MaxDefinition/6))
 	}
