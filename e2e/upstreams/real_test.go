@@ -124,7 +124,9 @@ func TestEverything(t *testing.T) {
 `)
 	check.Write(t, w.home, "config/orchestra-mcp/servers/all.secrets", "ALL_TOKEN=for-this-server\n")
 	check.OK(t, os.Chmod(filepath.Join(w.home, "config/orchestra-mcp/servers/all.secrets"), 0o600))
-	c := w.connects("ORCHESTRA_UNUSED=x", "GITHUB_TOKEN=nobodys-business")
+	c := w.connectsFor(func(json.RawMessage) any {
+		return args{"action": "accept", "content": args{"name": "Ada", "check": true, "email": "ada@example.org"}}
+	}, "GITHUB_TOKEN=nobodys-business")
 	check.That(t, strings.Contains(c.ok("all_echo", args{"message": "hello"}).Text, "hello"), "no echo")
 	env := c.ok("all_get-env", args{}).Text
 	check.That(t, strings.Contains(env, "for-this-server") && !strings.Contains(env, "nobodys-business"), "its environment: %s", env)
@@ -156,9 +158,6 @@ func TestEverything(t *testing.T) {
 	check.That(t, strings.Contains(string(read), `"text/plain"`), "a resource of a template: %s", read)
 
 	// A question of the server's reaches the client's user, and only through the call that it belongs to.
-	c.asked = func(json.RawMessage) any {
-		return args{"action": "accept", "content": args{"name": "Ada", "check": true, "email": "ada@example.org"}}
-	}
 	answered := c.ok("all_trigger-elicitation-request", args{})
 	check.That(t, strings.Contains(answered.Text, "Ada"), "the answer of the user: %s", answered.Text)
 
@@ -179,7 +178,7 @@ func TestPlaywright(t *testing.T) {
 	}))
 	t.Cleanup(page.Close)
 	w := newWorld(t, `rules:
-  - {name: only-here, when: 'has(upstream.tool) && upstream.urls.exists(u, !u.startsWith("http://127.0.0.1") && !u.startsWith("file:"))', action: refuse, message: "Only pages of this machine."}
+  - {name: only-here, when: 'upstream.urls.exists(u, !u.startsWith("http://127.0.0.1") && !u.startsWith("file:"))', action: refuse, message: "Only pages of this machine."}
 servers:
   - name: browser
     command: node

@@ -112,7 +112,7 @@ type client struct {
 	in   io.WriteCloser
 	log  *lockedText
 	next int
-	// asked answers what the server asks the client's user; nil declines.
+	// asked answers what the server asks the client's user; nil for a client that cannot ask.
 	asked func(params json.RawMessage) any
 
 	mu     sync.Mutex
@@ -151,10 +151,17 @@ type message struct {
 }
 
 // connects starts the program and opens the protocol's session; it is ended with the test.
-func (w *world) connects(env ...string) *client {
+func (w *world) connects(env ...string) *client { return w.connectsFor(nil, env...) }
+
+// connectsFor is connects for a client with a user.
+func (w *world) connectsFor(asked func(params json.RawMessage) any, env ...string) *client {
 	w.t.Helper()
+	capabilities := args{}
+	if asked != nil {
+		capabilities["elicitation"] = args{}
+	}
 	c := &client{
-		t: w.t, cmd: exec.Command(program, "serve", "--workspace", w.dir), log: &lockedText{}, answer: map[string]chan message{},
+		t: w.t, asked: asked, cmd: exec.Command(program, "serve", "--workspace", w.dir), log: &lockedText{}, answer: map[string]chan message{},
 		noted: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 	c.cmd.Env, c.cmd.Stderr = w.env(env...), c.log
@@ -164,7 +171,7 @@ func (w *world) connects(env ...string) *client {
 	go c.read(out)
 	w.t.Cleanup(c.end)
 	c.must("initialize", args{
-		"protocolVersion": "2025-11-25", "clientInfo": args{"name": "raw", "version": "1"}, "capabilities": args{"elicitation": args{}},
+		"protocolVersion": "2025-11-25", "clientInfo": args{"name": "raw", "version": "1"}, "capabilities": capabilities,
 	})
 	c.send(args{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	return c
@@ -207,11 +214,7 @@ func (c *client) read(out io.Reader) {
 func (c *client) take(m message) {
 	switch {
 	case m.Method == "elicitation/create":
-		var answer any = args{"action": "decline"}
-		if c.asked != nil {
-			answer = c.asked(m.Params)
-		}
-		c.send(args{"jsonrpc": "2.0", "id": m.ID, "result": answer})
+		c.send(args{"jsonrpc": "2.0", "id": m.ID, "result": c.asked(m.Params)})
 	case m.Method != "":
 		c.mu.Lock()
 		c.notes = append(c.notes, m)
@@ -305,6 +308,19 @@ func (c *client) note(fits func(message) bool) message {
 		case <-c.noted:
 		case <-late:
 			c.t.Fatalf("the notification does not come\n%s", c.log)
+		}
+	}
+}
+
+// until waits until something holds, and looks whenever the program has told of something.
+func (c *client) until(what string, holds func() bool) {
+	c.t.Helper()
+	late := time.After(patience)
+	for !holds() {
+		select {
+		case <-c.noted:
+		case <-late:
+			c.t.Fatalf("%s: it does not come to it\n%s", what, c.log)
 		}
 	}
 }

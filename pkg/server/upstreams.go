@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,7 +154,8 @@ func asksFor(server string, ask func(context.Context, string, Question) (Reply, 
 		if err := json.Unmarshal(params, &asked); err != nil || asked.Mode != "" && asked.Mode != "form" {
 			return putAway()
 		}
-		reply, err := ask(ctx, key, Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
+		sum := sha256.Sum256([]byte(key)) // a key has a form of its own here, and is none of ours
+		reply, err := ask(ctx, "upstream-"+hex.EncodeToString(sum[:12]), Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
 		switch {
 		case errors.Is(err, ErrUnanswered):
 			return nil, err
@@ -180,7 +183,17 @@ func (u *upstreams) Tools(ctx context.Context) ([]json.RawMessage, error) {
 // HasTool implements mcpbridge.Beside.
 func (u *upstreams) HasTool(name string) bool {
 	_, ok := u.fleet.Tool(name)
-	return ok
+	return ok || u.fleet.Unmet(name)
+}
+
+// meet has the servers looked at of which nothing is known yet, for a client that calls a tool before it has listed any.
+func (u *upstreams) meet(ctx context.Context, tool string) {
+	if u == nil {
+		return
+	}
+	if _, ok := u.server.engine.Spec(tool); !ok && u.fleet.Unmet(tool) {
+		u.fleet.Tools(ctx)
+	}
 }
 
 // Prompts implements mcpbridge.Beside.
@@ -200,7 +213,17 @@ func (u *upstreams) ResourceTemplates(ctx context.Context) ([]json.RawMessage, e
 
 // GetPrompt implements mcpbridge.Beside.
 func (u *upstreams) GetPrompt(ctx context.Context, c mcpbridge.BesideCall) (json.RawMessage, error) {
-	return besideResult(u.fleet.GetPrompt(ctx, c.Params, besideHandlers(c)))
+	var params struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(c.Params, &params); err != nil {
+		return nil, err
+	}
+	server, found := u.fleet.Prompt(params.Name)
+	if !found {
+		return nil, mcpbridge.ErrNotFound
+	}
+	return besideResult(u.fleet.GetPrompt(ctx, c.Params, besideHandlers(server, c)))
 }
 
 // ReadResource implements mcpbridge.Beside. What a file: URI names is there only if an agent may read it.
@@ -211,10 +234,11 @@ func (u *upstreams) ReadResource(ctx context.Context, c mcpbridge.BesideCall) (j
 	if err := json.Unmarshal(c.Params, &params); err != nil {
 		return nil, err
 	}
-	if _, own, found := u.fleet.Resource(params.URI); !found || !u.server.mayRead(own) {
+	server, own, found := u.fleet.Resource(params.URI)
+	if !found || !u.server.mayRead(own) {
 		return nil, mcpbridge.ErrNotFound
 	}
-	return besideResult(u.fleet.ReadResource(ctx, c.Params, besideHandlers(c)))
+	return besideResult(u.fleet.ReadResource(ctx, c.Params, besideHandlers(server, c)))
 }
 
 // mayRead tells whether .intentignore lets an agent read what a URI names; what is no file in the workspace is not for it to say.
@@ -238,11 +262,11 @@ func (s *Server) mayRead(uri string) bool {
 
 // Complete implements mcpbridge.Beside.
 func (u *upstreams) Complete(ctx context.Context, c mcpbridge.BesideCall) (json.RawMessage, error) {
-	return besideResult(u.fleet.Complete(ctx, c.Params, besideHandlers(c)))
+	return besideResult(u.fleet.Complete(ctx, c.Params, besideHandlers("", c)))
 }
 
-func besideHandlers(c mcpbridge.BesideCall) mcpclient.Handlers {
-	return mcpclient.Handlers{Progress: c.Progress, Log: c.Log, LogLevel: c.LogLevel, Meta: traceMembers(c.Trace)}
+func besideHandlers(server string, c mcpbridge.BesideCall) mcpclient.Handlers {
+	return mcpclient.Handlers{Progress: c.Progress, Log: c.Log, LogLevel: c.LogLevel, Meta: traceMembers(c.Trace), Ask: asksFor(server, c.Ask)}
 }
 
 func besideResult(raw json.RawMessage, found bool, err error) (json.RawMessage, error) {

@@ -87,6 +87,15 @@ func (f *Fleet) GetPrompt(ctx context.Context, params json.RawMessage, h mcpclie
 	return is.pass(ctx, "prompts/get", withText(params, "name", is.own), h)
 }
 
+// Prompt finds whose a prompt is.
+func (f *Fleet) Prompt(name string) (server string, found bool) {
+	is, ok := f.current().prompts.ours[name]
+	if !ok {
+		return "", false
+	}
+	return is.server.def.Name, true
+}
+
 // Resource finds whose a URI is, and its own form there.
 func (f *Fleet) Resource(uri string) (server, own string, found bool) {
 	is, ok := f.resource(uri)

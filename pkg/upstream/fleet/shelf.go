@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,6 +165,19 @@ func (f *Fleet) Tool(name string) (catalogue.Tool, bool) {
 		}
 	}
 	return t, ok
+}
+
+// Unmet reports whether a name may be that of a tool of a server of which nothing is known yet. Tools makes it known.
+func (f *Fleet) Unmet(name string) bool {
+	for _, s := range f.servers {
+		if !strings.HasPrefix(name, s.def.Prefix) {
+			continue
+		}
+		if known, err := s.book.Known(); !known && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // meet starts the servers of which nothing is known. The first time it waits for them.
