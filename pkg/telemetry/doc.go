@@ -14,6 +14,6 @@
 // happened stands in the ledger.
 //
 // Names are those of the conventions of OpenTelemetry for MCP and GenAI, where these have one; others begin with orchestra.
-// Traces and metrics leave by the exporters of the OpenTelemetry project, and of Prometheus. What the former read of the
-// environment is set against it, so that only [Options] say where and how they send.
+// Traces and metrics leave by the exporters of the OpenTelemetry project. What these read of the environment is set against
+// it, so that only [Options] say where and how they send. The page for Prometheus is written here.
 package telemetry
