@@ -36,7 +36,7 @@ type Identity struct {
 	// Revision is the one that is spoken; Modern, whether it is one without a handshake.
 	Revision string
 	Modern   bool
-	// Capabilities is the object as the server sent it.
+	// Capabilities is the object as the server sent it, {} if that has more than 64 KiB.
 	Capabilities json.RawMessage
 }
 
