@@ -36,7 +36,7 @@ type Identity struct {
 	// Revision is the one that is spoken; Modern, whether it is one without a handshake.
 	Revision string
 	Modern   bool
-	// Capabilities is the object as the server sent it.
+	// Capabilities is the object as the server sent it, {} if that has more than 64 KiB.
 	Capabilities json.RawMessage
 }
 
@@ -91,7 +91,8 @@ type Client struct {
 	noise   *rate.Limiter
 	asks    asks
 	counts  counts
-	shared  bool // one stream for all answers
+	listed  atomic.Bool // a list was had
+	shared  bool        // one stream for all answers
 	// patience is how long a server may say nothing when it is asked for its era.
 	patience time.Duration
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ const (
 	modernRevision = "2026-07-28"
 	// maxInstructions bounds what is kept of a server's instructions, in bytes.
 	maxInstructions = 32 << 10
+	// maxCapabilities bounds what a server can declare; more is as if it declared nothing.
+	maxCapabilities = 64 << 10
 	maxRevisions    = 100
 )
 
@@ -68,12 +71,13 @@ func (c *Client) probe(ctx context.Context, modern *state) (*state, error) {
 	if err == nil {
 		return s, nil
 	}
+	silence.Reset(c.patience)
 	select {
 	case d := <-discovered:
 		if d.err == nil {
 			return d.state, nil
 		}
-	default: // it has said no to the one, and nothing to what came before
+	case <-silence.C: // it has said no to the one, and nothing to what came before
 	}
 	return nil, c.whyProbed(err)
 }
@@ -170,8 +174,8 @@ func (s *state) describe(info, result json.RawMessage) {
 	s.Name, s.Version, s.Title = label(text(info, "name")), label(text(info, "version")), label(text(info, "title"))
 	s.Instructions = shorten(text(result, "instructions"), maxInstructions)
 	s.Capabilities = json.RawMessage("{}")
-	if capabilities := member(result, "capabilities"); isObject(capabilities) == nil {
-		s.Capabilities = capabilities
+	if capabilities := member(result, "capabilities"); len(capabilities) <= maxCapabilities && isObject(capabilities) == nil {
+		s.Capabilities = bytes.Clone(capabilities)
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *Client) spoiled(raw []byte, from *call, why error) bool {
 }
 
 // initialized is the notification that ends the handshake.
-var initialized = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+func initialized() []byte { return []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) }
 
 func cancelled(id int64) []byte {
 	return append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id, 10), "}}"...)

@@ -64,7 +64,7 @@ func (s *stream) giveUp(c *call) {
 func (s *stream) opened(_ context.Context, state *state) error {
 	s.client.state.Store(state)
 	if !state.Modern {
-		s.post(initialized)
+		s.post(initialized())
 	}
 	return nil
 }

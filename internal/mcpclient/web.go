@@ -281,7 +281,7 @@ func (w *web) opened(ctx context.Context, s *state) error {
 		w.client.state.Store(s)
 		return nil
 	}
-	if err := w.tell(ctx, s, initialized); err != nil {
+	if err := w.tell(ctx, s, initialized()); err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	w.client.state.Store(s)
@@ -298,7 +298,7 @@ func (w *web) renew(ctx context.Context, old *state) (*state, error) {
 	}
 	s, err := w.client.initialize(ctx)
 	if err == nil {
-		err = w.tell(ctx, s, initialized)
+		err = w.tell(ctx, s, initialized())
 	}
 	if err != nil {
 		return nil, err

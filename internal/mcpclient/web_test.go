@@ -136,9 +136,10 @@ func TestHTTPCallsAndHeaders(t *testing.T) {
 		check.OK(t, c.Close())
 		want := "server/discover, tools/call"
 		if !s.modern {
-			want = "server/discover, initialize, notifications/initialized s1, GET s1, tools/call s1, DELETE s1"
+			want = "server/discover, initialize, notifications/initialized s1, tools/call s1, DELETE s1"
 		}
-		check.That(t, sameWords(s.methods(), want), "got %s", s.methods())
+		seen := strings.Replace(s.methods(), ", GET s1", "", 1) // if there was time for it
+		check.That(t, sameWords(seen, want), "got %s", s.methods())
 	})
 }
 
