@@ -79,6 +79,9 @@ func TestConformanceThrough(t *testing.T) {
 			for name, s := range found {
 				t.Run(name, func(t *testing.T) {
 					except := expected[name]
+					if name == hasty { // what is between opens the stream before it knows what the server says
+						except.checks = append(slices.Clone(except.checks), "sep-2575-missing-capability-http-400")
+					}
 					except.checks = slices.DeleteFunc(slices.Clone(except.checks), func(id string) bool { return !slices.Contains(s.failed, id) })
 					u.judge(t, name, s, except)
 				})

@@ -125,13 +125,16 @@ func (f *flight) put(ctx context.Context, key string, q Question) (Reply, error)
 	return readReply(result, form)
 }
 
+// IsKey reports whether a question of a tool's own can have that key.
+func IsKey(key string) bool { return key != "" && len(key) <= maxKey && key != questionKey }
+
 // later takes the answer that the call has brought along, or notes the question for its result. What does not fit the form is
 // asked for again.
 func (f *flight) later(key string, q Question, form *jsonschema.Resolved) (Reply, error) {
 	if !f.caller.CanElicit {
 		return Reply{}, ErrCannotAsk
 	}
-	if key == "" || len(key) > maxKey || key == questionKey {
+	if !IsKey(key) {
 		return Reply{}, fmt.Errorf("the key of a question must have 1 to %d bytes, and be another than %q", maxKey, questionKey)
 	}
 	f.asking.Lock()

@@ -33,7 +33,7 @@ type call struct {
 	woken  chan struct{} // there is progress or log
 
 	mu        sync.Mutex
-	progress  *progress
+	progress  []progress
 	lines     []logLine
 	held      int // bytes in lines
 	questions int
@@ -77,10 +77,16 @@ func (c *call) end(err error) {
 	}
 }
 
-// progressed keeps the last progress.
-func (c *call) progressed(p *progress) {
+// heldProgress is how many signs of progress a call keeps that nobody has delivered yet. Of more the latest takes the place of the
+// last.
+const heldProgress = 32
+
+func (c *call) progressed(p progress) {
 	c.mu.Lock()
-	c.progress = p
+	if len(c.progress) == heldProgress {
+		c.progress = c.progress[:heldProgress-1]
+	}
+	c.progress = append(c.progress, p)
 	c.mu.Unlock()
 	c.wake()
 }
@@ -101,13 +107,13 @@ func (c *call) logged(line logLine) bool {
 // deliver calls the handlers.
 func (c *call) deliver() {
 	c.mu.Lock()
-	lines, p := c.lines, c.progress
+	lines, all := c.lines, c.progress
 	c.lines, c.held, c.progress = nil, 0, nil
 	c.mu.Unlock()
 	for _, line := range lines {
 		c.h.Log(line.level, line.logger, line.data)
 	}
-	if p != nil {
+	for _, p := range all {
 		c.h.Progress(p.message, p.done, p.total)
 	}
 }

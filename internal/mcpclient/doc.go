@@ -7,7 +7,7 @@
 // The server is a stranger. Whatever it sends,
 //
 //   - memory is bounded: nothing longer than [Options.MaxMessage] is held, whatever is not an answer is taken at a bounded
-//     rate, and of what is not used at once the least is kept (the last progress, a few lines of log);
+//     rate, and of what is not used at once the least is kept (a few signs of progress, the latest among them, and a few lines of log);
 //   - a request gets the answer to itself, once: ids are ours, and an answer to what was not asked, was answered already or was
 //     given up is dropped and counted ([Client.Dropped]);
 //   - what it says reaches the one request that it belongs to, or nobody: progress by its token, questions to the user and lines

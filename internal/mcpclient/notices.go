@@ -48,7 +48,7 @@ func (c *Client) progressed(params json.RawMessage, from *call) bool {
 	if belongs == nil || belongs.h.Progress == nil {
 		return false
 	}
-	belongs.progressed(&progress{message: shorten(p.Message, maxMessageText), done: p.Progress, total: p.Total})
+	belongs.progressed(progress{message: shorten(p.Message, maxMessageText), done: p.Progress, total: p.Total})
 	return true
 }
 

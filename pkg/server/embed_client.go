@@ -49,6 +49,14 @@ var (
 	ErrCannotAsk = mcpbridge.ErrCannotAsk
 )
 
+// asks is Ask where the client's user can be asked by this call; else nil.
+func (c *Client) asks() func(ctx context.Context, key string, q Question) (Reply, error) {
+	if c.call.Ask == nil || !c.call.Caller.CanElicit || c.call.Caller.Modern && c.class != hooks.Safe {
+		return nil
+	}
+	return c.Ask
+}
+
 // Ask puts a form to the client's user and waits for the answer. The key names the question within the call.
 //
 // While it waits, later calls of the session go on, unless this one may change something.

@@ -99,7 +99,8 @@ func (s *incoming) Arrive(call mcpbridge.Call) func(ctx context.Context) mcpbrid
 		if turn.Wait(ctx) != nil {
 			return s.resultOf(hooks.Cancelled(spec.Class))
 		}
-		ctx = context.WithValue(s.traced(ctx, call), clientKey{}, &Client{call, spec.Class, turn.Leave})
+		client := &Client{call: call, class: spec.Class, leave: turn.Leave}
+		ctx = context.WithValue(s.traced(ctx, call), clientKey{}, client)
 		s.upstreams.meet(ctx, call.Tool)
 		r := s.engine.Do(ctx, hooks.Request{
 			Tool: call.Tool, Arguments: s.arguments, Caller: turn.Caller(), Progress: call.Progress, Fragile: call.Fragile, Leave: turn.Leave, Ways: waysOf(call),

@@ -106,7 +106,7 @@ func (e notSent) Unwrap() error { return e.error }
 func (u *upstreams) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMessage, progress func(string, float64, float64)) (json.RawMessage, error) {
 	client := ClientOf(ctx)
 	raw, err := u.fleet.Call(ctx, t, arguments, mcpclient.Handlers{
-		Progress: progress, Log: client.call.Log, LogLevel: client.call.LogLevel, Meta: traceMembers(client.call.Trace), Ask: asksFor(t.Server, client.Ask),
+		Progress: progress, Log: client.call.Log, LogLevel: client.call.LogLevel, Meta: traceMembers(client.call.Trace), Ask: asksFor(t.Server, client.asks()),
 	})
 	failed, isFailed := errors.AsType[*mcpclient.Error](err)
 	switch {
@@ -154,8 +154,7 @@ func asksFor(server string, ask func(context.Context, string, Question) (Reply, 
 		if err := json.Unmarshal(params, &asked); err != nil || asked.Mode != "" && asked.Mode != "form" {
 			return putAway()
 		}
-		sum := sha256.Sum256([]byte(key)) // a key has a form of its own here, and is none of ours
-		reply, err := ask(ctx, "upstream-"+hex.EncodeToString(sum[:12]), Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
+		reply, err := ask(ctx, keyOf(key), Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
 		switch {
 		case errors.Is(err, ErrUnanswered):
 			return nil, err
@@ -168,6 +167,15 @@ func asksFor(server string, ask func(context.Context, string, Question) (Reply, 
 		}
 		return hooks.EncodeJSON(answer)
 	}
+}
+
+// keyOf is the key under which a question goes to the client: the server's, unless it is none that a question can have.
+func keyOf(key string) string {
+	if mcpbridge.IsKey(key) {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "upstream-" + hex.EncodeToString(sum[:12])
 }
 
 // putAway is the answer to a question that was not put, or that nobody answered.
