@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
 )
@@ -19,3 +20,21 @@ func (f *Fleet) Request(ctx context.Context, name, method, params string) (json.
 
 // Directory is where the program of a server starts.
 func (f *Fleet) Directory(name string) string { return f.placeOf(name) + "/data" }
+
+// Adopt has a server that speaks over streams in the place of a program, and looks at it.
+func (f *Fleet) Adopt(ctx context.Context, name string, rw io.ReadWriteCloser) (*mcpclient.Client, error) {
+	s := f.byName[name]
+	client, err := mcpclient.Connect(ctx, rw, mcpclient.Options{Name: "test", Initialize: true})
+	if err != nil {
+		return nil, err
+	}
+	conn := &connection{client: client, changed: make(chan struct{}, 1), over: make(chan struct{})}
+	if err := s.look(ctx, conn); err != nil {
+		return nil, err
+	}
+	f.tasks.Go(func() { s.attend(conn) })
+	return client, s.settle(conn, nil)
+}
+
+// Client is that of a server that runs.
+func (f *Fleet) Client(name string) *mcpclient.Client { return f.byName[name].live.client }

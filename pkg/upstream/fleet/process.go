@@ -58,7 +58,7 @@ func (s *server) serve(made *profile.Profile, data string, secrets []secret) (*p
 		return nil, err
 	}
 	argv[0] = program
-	dir, err := os.Open(data)
+	dir, err := durable.OpenDirectory(data)
 	if err != nil {
 		return nil, err
 	}
