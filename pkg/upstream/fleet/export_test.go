@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream"
 )
 
 // Request sends a server what it is told, whatever is trusted.
@@ -38,3 +40,9 @@ func (f *Fleet) Adopt(ctx context.Context, name string, rw io.ReadWriteCloser) (
 
 // Client is that of a server that runs.
 func (f *Fleet) Client(name string) *mcpclient.Client { return f.byName[name].live.client }
+
+// Patience is how long a call is waited for.
+func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context, end func()) {
+	ctx, p := (&server{def: upstream.Definition{Timeout: timeout}}).patience(context.Background(), h)
+	return ctx, p.end
+}
