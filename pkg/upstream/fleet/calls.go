@@ -159,6 +159,7 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return nil, err
 	}
+	s.lookIfLongAgo(conn)
 	ctx, patience := s.patience(ctx, &h)
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,9 +144,13 @@ func trust(t testing.TB, y *yard) {
 // is defines a server whose program goes a way.
 func is(name, way string) upstream.Definition {
 	_, binary := programDir()
-	return upstream.Definition{
+	d := upstream.Definition{
 		Name: name, Prefix: name + "_", Command: []string{binary, programArgument, way}, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn,
 	}
+	if testing.CoverMode() != "" {
+		d.Env = []string{"GOCOVERDIR=" + os.TempDir()} // else its last line is about that
+	}
+	return d
 }
 
 // call calls a tool by its name with us.
@@ -219,3 +224,10 @@ func (y *yard) told(server, tool, arguments string) string {
 	y.Helper()
 	return check.Value(y.ask(server, tool, arguments))(y)
 }
+
+// clock stands until it is moved.
+type clock struct{ at atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
+
+func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }

@@ -4,9 +4,7 @@ package fleet_test
 
 import (
 	"context"
-
 	"errors"
-
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,13 +18,6 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
 )
-
-// clock stands until it is moved.
-type clock struct{ at atomic.Int64 }
-
-func (c *clock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
-
-func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }
 
 // TestItRests: a server that dies at once is started less and less often, and who asks meanwhile is told at once.
 func TestItRests(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
@@ -65,6 +66,19 @@ func TestAChangedToolIsNotCalled(t *testing.T) {
 	check.Equal(t, y.said("one_echo", `{}`), "small ")
 }
 
+// TestASilentChangeIsNoticed in time, of a server that says nothing of it.
+func TestASilentChangeIsNoticed(t *testing.T) {
+	y, c := newYard(t, is("one", "small")), &clock{}
+	y.options.Clock = c.now
+	y.open()
+	y.tool("one_echo")
+	check.Equal(t, y.told("one", "alter", `{}`), "altered")
+	check.Equal(t, y.said("one_echo", `{}`), "small ")
+	c.move(11 * time.Minute)
+	y.said("one_echo", `{}`)
+	y.until("the quarantine", func() bool { _, ok := y.Tool("one_echo"); return !ok })
+}
+
 // TestTheFirstCallLooksFirst: a server that comes with another tool than was pinned is not called.
 func TestTheFirstCallLooksFirst(t *testing.T) {
 	y := newYard(t, is("one", "small")).open()
@@ -75,7 +89,6 @@ func TestTheFirstCallLooksFirst(t *testing.T) {
 	check.Must(t, ok, "it is not offered")
 	_, err := y.Call(context.Background(), echo, nil, mcpclient.Handlers{})
 	check.That(t, errors.Is(err, fleet.ErrNotTrusted), "%v", err)
-	check.That(t, !strings.Contains(y.logged(), "called"), "it was called")
 }
 
 // TestTrustComesFromOtherProcesses: what the operator trusts elsewhere is offered, and announced.

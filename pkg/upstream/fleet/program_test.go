@@ -115,7 +115,10 @@ func (p *program) other(method string, params json.RawMessage) string {
 		if p.way == "small" || p.way == "otherwise" {
 			tools, _, _ = strings.Cut(programTools, ",\n")
 		}
-		if p.changed || p.way == "otherwise" {
+		p.mu.Lock()
+		changed := p.changed || p.way == "otherwise"
+		p.mu.Unlock()
+		if changed {
 			tools = strings.Replace(tools, "Says it again.", "Says it again, and more.", 1) + `,{"name":"fresh","description":"New.","inputSchema":{"type":"object"}}`
 		}
 		return `"result":{"tools":[` + strings.ReplaceAll(tools, "\n", "") + `]}`
@@ -215,6 +218,11 @@ func (p *program) call(id, raw json.RawMessage) {
 		}
 	case "fail":
 		p.answer(id, `"error":{"code":-32000,"message":"not with `+os.Getenv("API_KEY")+`\u001b[31m","data":{"key":"`+os.Getenv("API_KEY")+`"}}`)
+	case "alter":
+		p.mu.Lock()
+		p.changed = true
+		p.mu.Unlock()
+		p.answer(id, text("altered"))
 	case "change":
 		p.mu.Lock()
 		p.changed = true

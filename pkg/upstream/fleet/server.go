@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -57,8 +58,17 @@ type connection struct {
 	client  *mcpclient.Client
 	process *process // nil for an address
 	since   time.Time
-	changed chan struct{} // a list has changed
+	changed chan struct{} // a list has changed, or can have
+	looked  atomic.Int64  // when, in nanoseconds since 1970
 	over    chan struct{} // closed when nothing is left of it, and that is noted
+}
+
+// mayHaveChanged has the server looked at again, soon.
+func (c *connection) mayHaveChanged() {
+	select {
+	case c.changed <- struct{}{}:
+	default: // it is going to be looked at anyway
+	}
 }
 
 // dying reports whether the connection has ended, be that noted or not.
@@ -251,12 +261,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	conn := &connection{changed: make(chan struct{}, 1), over: make(chan struct{})}
 	o := mcpclient.Options{
 		Name: "orchestra-mcp", Version: s.fleet.o.Version, Logger: s.log,
-		Changed: func(string) {
-			select {
-			case conn.changed <- struct{}{}:
-			default: // it is going to be looked at anyway
-			}
-		},
+		Changed: func(string) { conn.mayHaveChanged() },
 	}
 	if s.def.HTTP() {
 		tokens := login.Open(s.files.Login, s.def.URL, s.fleet.o.HTTP)
