@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Errors of Check.
@@ -41,13 +42,16 @@ func Parse(schema json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// Check checks a value; one of more than 4 MiB is taken as it is. The error wraps ErrBroken or ErrCostly.
+// Check checks a value; one of more than 4 MiB, or with a number that no float64 holds, is taken as it is. The error wraps ErrBroken or ErrCostly.
 func (s *Schema) Check(value json.RawMessage) error {
 	if len(value) > maxValue {
 		return nil
 	}
 	var instance any
 	if err := jsonv2.Unmarshal(value, &instance); err != nil {
+		if jsontext.Value(value).IsValid() {
+			return nil // a number that is too large for us
+		}
 		return fmt.Errorf("%w: it is no JSON", ErrBroken)
 	}
 	c := &check{root: s.root, left: maxSteps, patterns: map[string]*regexp.Regexp{}}

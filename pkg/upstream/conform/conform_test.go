@@ -3,9 +3,11 @@ package conform_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -83,10 +85,11 @@ func TestWhatIsNotKnownIsNotRefused(t *testing.T) {
 		`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{}},"properties":{"a":{"$ref":"#/definitions/a","type":"string"}}}`: `{"a":1}`,
 		`{"type":"integer","maximum":9007199254740992}`:                                                                   `9007199254740992`,
 		`{"properties":{"a":{"$id":"mem:///other","$defs":{"x":{}},"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"string"}}}`: `{"a":1}`,
-		`{"$ref":"#/$defs/absent"}`: `1`,
-		`true`:                      `1`,
-		`[]`:                        `1`,
-		`{"type":"date"}`:           `1`,
+		`{"$ref":"#/$defs/absent"}`:         `1`,
+		`true`:                              `1`,
+		`[]`:                                `1`,
+		`{"type":"number","maximum":1e300}`: `1e400`,
+		`{"type":"date"}`:                   `1`,
 	} {
 		check.NoError(t, check.Value(conform.Parse([]byte(schema)))(t).Check([]byte(value)))
 	}
@@ -117,6 +120,8 @@ func TestErrorsQuoteNothingUnprintable(t *testing.T) {
 	check.That(t, err != nil, "half a schema is read")
 }
 
+var exponent = regexp.MustCompile(`[0-9][eE]`)
+
 // FuzzCheck: what is refused, another implementation refuses as well.
 func FuzzCheck(f *testing.F) {
 	for _, row := range rows {
@@ -124,7 +129,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema, value string) {
 		s, err := conform.Parse([]byte(schema))
-		if err != nil || strings.Contains(schema, "$") { // references of others are followed elsewhere
+		if err != nil || strings.Contains(schema, "$") || !jsontext.Value(value).IsValid() || exponent.MatchString(schema+value) { // references are followed elsewhere, and large exponents take the other one long
 			return
 		}
 		if errors.Is(s.Check([]byte(value)), conform.ErrBroken) {

@@ -135,7 +135,7 @@ func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclien
 }
 
 func (o origin) pass(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, params, h, func() error { return nil })
+	result, err := o.server.request(ctx, method, withoutMeta(params), h, func() error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}
@@ -168,6 +168,7 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return nil, err
 	}
+	s.lookIfLongAgo(conn)
 	ctx, patience := s.patience(ctx, &h)
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)

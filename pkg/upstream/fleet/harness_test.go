@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,12 +125,32 @@ func (y *yard) secrets(d upstream.Definition, text string) string {
 	return file
 }
 
+type definition = upstream.Definition
+
+// trust is what the operator's command does: in its own process it has a book of its own.
+func trust(t testing.TB, y *yard) {
+	t.Helper()
+	d := y.options.Definitions[0]
+	book := catalogue.Open(fleet.FilesOf(y.options.UserDir, y.workspace, d).Pins)
+	var waiting []catalogue.Entry
+	for _, e := range check.Value(book.Entries(d))(t) {
+		if e.State.Quarantined() {
+			waiting = append(waiting, e)
+		}
+	}
+	check.Value(book.Trust(d, waiting...))(t)
+}
+
 // is defines a server whose program goes a way.
 func is(name, way string) upstream.Definition {
 	_, binary := programDir()
-	return upstream.Definition{
+	d := upstream.Definition{
 		Name: name, Prefix: name + "_", Command: []string{binary, programArgument, way}, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn,
 	}
+	if testing.CoverMode() != "" {
+		d.Env = []string{"GOCOVERDIR=" + os.TempDir()} // else its last line is about that
+	}
+	return d
 }
 
 // call calls a tool by its name with us.
@@ -160,11 +181,12 @@ func textOf(t testing.TB, result json.RawMessage) string {
 	return r.Content[0].Text
 }
 
-func names(tools []catalogue.Tool) (all []string) {
+func names(tools []catalogue.Tool) string {
+	var all []string
 	for _, t := range tools {
 		all = append(all, t.Name)
 	}
-	return all
+	return strings.Join(all, " ")
 }
 
 // state is that of one server.
@@ -202,3 +224,10 @@ func (y *yard) told(server, tool, arguments string) string {
 	y.Helper()
 	return check.Value(y.ask(server, tool, arguments))(y)
 }
+
+// clock stands until it is moved.
+type clock struct{ at atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
+
+func (c *clock) move(d time.Duration) { c.at.Add(int64(d)) }

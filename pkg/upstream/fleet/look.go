@@ -14,8 +14,20 @@ import (
 // lookPause is the least time between two looks at the lists of a server that says that they have changed.
 const lookPause = time.Second
 
+// lookEvery is when a server is looked at again that is in use and says nothing of changes. One with an address can be another one
+// by then, without any sign.
+const lookEvery = 10 * time.Minute
+
+// lookIfLongAgo has a server looked at that is asked for something. It is not waited for: what the agent was told is what was pinned.
+func (s *server) lookIfLongAgo(conn *connection) {
+	if s.fleet.o.Clock().UnixNano()-conn.looked.Load() > int64(lookEvery) {
+		conn.mayHaveChanged()
+	}
+}
+
 // look lists what the server has, and puts it into its book. A server whose tools cannot be listed is of no use.
 func (s *server) look(ctx context.Context, conn *connection) error {
+	conn.looked.Store(s.fleet.o.Clock().UnixNano())
 	is := conn.client.Identity()
 	listing := catalogue.Listing{
 		Identity: catalogue.Identity{

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -75,7 +76,15 @@ func (p *program) serve() {
 		_ = os.WriteFile("count", append(count, '.'), 0o600)
 		os.Exit(1)
 	}
-	lines := bufio.NewScanner(os.Stdin)
+	p.hear(os.Stdin)
+	if p.way == "stubborn" {
+		select {}
+	}
+}
+
+// hear answers until the input ends.
+func (p *program) hear(input io.Reader) {
+	lines := bufio.NewScanner(input)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var m struct {
@@ -92,9 +101,6 @@ func (p *program) serve() {
 		}
 		p.answer(m.ID, p.other(m.Method, m.Params))
 	}
-	if p.way == "stubborn" {
-		select {}
-	}
 }
 
 // other answers what is no call of a tool.
@@ -106,10 +112,13 @@ func (p *program) other(method string, params json.RawMessage) string {
 		return `"result":{}`
 	case "tools/list":
 		tools := programTools
-		if p.way == "small" {
+		if p.way == "small" || p.way == "otherwise" {
 			tools, _, _ = strings.Cut(programTools, ",\n")
 		}
-		if p.changed {
+		p.mu.Lock()
+		changed := p.changed || p.way == "otherwise"
+		p.mu.Unlock()
+		if changed {
 			tools = strings.Replace(tools, "Says it again.", "Says it again, and more.", 1) + `,{"name":"fresh","description":"New.","inputSchema":{"type":"object"}}`
 		}
 		return `"result":{"tools":[` + strings.ReplaceAll(tools, "\n", "") + `]}`
@@ -209,6 +218,11 @@ func (p *program) call(id, raw json.RawMessage) {
 		}
 	case "fail":
 		p.answer(id, `"error":{"code":-32000,"message":"not with `+os.Getenv("API_KEY")+`\u001b[31m","data":{"key":"`+os.Getenv("API_KEY")+`"}}`)
+	case "alter":
+		p.mu.Lock()
+		p.changed = true
+		p.mu.Unlock()
+		p.answer(id, text("altered"))
 	case "change":
 		p.mu.Lock()
 		p.changed = true
