@@ -96,18 +96,18 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 
 // toolReview is a tool in `servers review --json`.
 type toolReview struct {
-	Tool        string         `json:"tool"`    // as the server calls it
-	Offered     string         `json:"offered"` // as agents call it
-	State       string         `json:"state"`
-	Reason      string         `json:"reason,omitempty"`
-	Safe        bool           `json:"safe"` // you have classed it so
-	Suggests    []string       `json:"suggests"`
-	Title       string         `json:"title,omitempty"`
-	Description string         `json:"description"`
-	Arguments   []string       `json:"arguments"` // all of them
-	Mapped      mapping.Effect `json:"mapped"`
-	Findings    []string       `json:"findings"`
-	Diff        string         `json:"diff,omitempty"`
+	Tool        string   `json:"tool"`    // as the server calls it
+	Offered     string   `json:"offered"` // as agents call it
+	State       string   `json:"state"`
+	Reason      string   `json:"reason,omitempty"`
+	Safe        bool     `json:"safe"` // you have classed it so
+	Suggests    []string `json:"suggests"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description"`
+	Arguments   []string `json:"arguments"` // all of them
+	Mapped      mapped   `json:"mapped"`
+	Findings    []string `json:"findings"`
+	Diff        string   `json:"diff,omitempty"`
 }
 
 type serverReview struct {
@@ -158,12 +158,19 @@ func argumentsOf(schema json.RawMessage) []string {
 	return slices.Sorted(maps.Keys(of.Properties))
 }
 
-// mappedOf are the places of paths, commands and addresses in the arguments of a tool.
-func mappedOf(d upstream.Definition, own string) (all mapping.Effect) {
+// mapped are the places of paths, commands and addresses in the arguments of a tool.
+type mapped struct {
+	Reads    []string `json:"reads,omitempty"`
+	Writes   []string `json:"writes,omitempty"`
+	Deletes  []string `json:"deletes,omitempty"`
+	Commands []string `json:"commands,omitempty"`
+	URLs     []string `json:"urls,omitempty"`
+}
+
+func mappedOf(d upstream.Definition, own string) (all mapped) {
 	ready, _ := mapping.Ready(d.Mapping)
 	for _, e := range append(slices.Clone(ready), d.Effects...) {
 		if matches, err := path.Match(e.Tool, own); err == nil && matches {
-			all.Tool = own
 			for _, list := range []struct {
 				to   *[]string
 				from []string
@@ -225,13 +232,13 @@ func (a *app) printTool(d upstream.Definition, e catalogue.Entry, whole bool) {
 	if e.Description != "" && !whole {
 		a.Printf("      %s\n", printable.Clip(strings.Join(strings.Fields(e.Description), " "), maxDescription))
 	}
-	mapped := mappedOf(d, e.Own)
+	maps := mappedOf(d, e.Own)
 	for _, line := range []struct {
 		name  string
 		words []string
 	}{
-		{"arguments", argumentsOf(e.Input)}, {"reads", mapped.Reads}, {"writes", mapped.Writes}, {"deletes", mapped.Deletes},
-		{"runs", mapped.Commands}, {"addresses", mapped.URLs}, {"says of itself", suggestions(e.Suggested)},
+		{"arguments", argumentsOf(e.Input)}, {"reads", maps.Reads}, {"writes", maps.Writes}, {"deletes", maps.Deletes},
+		{"runs", maps.Commands}, {"addresses", maps.URLs}, {"says of itself", suggestions(e.Suggested)},
 	} {
 		if len(line.words) > 0 {
 			a.Printf("      %s: %s\n", line.name, strings.Join(line.words, ", "))
