@@ -126,7 +126,7 @@ func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclien
 }
 
 func (o origin) pass(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, params, h, func() error { return nil })
+	result, err := o.server.request(ctx, method, withoutMeta(params), h, func() error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}

@@ -124,6 +124,22 @@ func (y *yard) secrets(d upstream.Definition, text string) string {
 	return file
 }
 
+type definition = upstream.Definition
+
+// trust is what the operator's command does: in its own process it has a book of its own.
+func trust(t testing.TB, y *yard) {
+	t.Helper()
+	d := y.options.Definitions[0]
+	book := catalogue.Open(fleet.FilesOf(y.options.UserDir, y.workspace, d).Pins)
+	var waiting []catalogue.Entry
+	for _, e := range check.Value(book.Entries(d))(t) {
+		if e.State.Quarantined() {
+			waiting = append(waiting, e)
+		}
+	}
+	check.Value(book.Trust(d, waiting...))(t)
+}
+
 // is defines a server whose program goes a way.
 func is(name, way string) upstream.Definition {
 	_, binary := programDir()
@@ -160,11 +176,12 @@ func textOf(t testing.TB, result json.RawMessage) string {
 	return r.Content[0].Text
 }
 
-func names(tools []catalogue.Tool) (all []string) {
+func names(tools []catalogue.Tool) string {
+	var all []string
 	for _, t := range tools {
 		all = append(all, t.Name)
 	}
-	return all
+	return strings.Join(all, " ")
 }
 
 // state is that of one server.

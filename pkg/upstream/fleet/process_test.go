@@ -89,7 +89,9 @@ func TestWhatAProgramReaches(t *testing.T) {
 	file := y.secrets(two, "KEY=of two\n")
 	y.open()
 	y.told("two", "write", `{"path":"mine"}`)
-	reads := func(path string) bool { return strings.HasSuffix(y.told("one", "read", `{"path":`+quote(path)+`}`), "<nil>") }
+	reads := func(path string) bool {
+		return strings.HasSuffix(y.told("one", "read", `{"path":`+quote(path)+`}`), "<nil>")
+	}
 	writes := func(path string) bool { return y.told("one", "write", `{"path":`+quote(path)+`}`) == "<nil>" }
 	for path, may := range map[string]bool{
 		plain: true, secret: false, file: false, filepath.Join(y.Directory("two"), "mine"): false,

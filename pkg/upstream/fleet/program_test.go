@@ -106,13 +106,13 @@ func (p *program) other(method string, params json.RawMessage) string {
 		return `"result":{}`
 	case "tools/list":
 		tools := programTools
-		if p.way == "small" {
+		if p.way == "small" || p.way == "otherwise" {
 			tools, _, _ = strings.Cut(programTools, ",\n")
 		}
-		if p.changed {
+		if p.changed || p.way == "otherwise" {
 			tools = strings.Replace(tools, "Says it again.", "Says it again, and more.", 1) + `,{"name":"fresh","description":"New.","inputSchema":{"type":"object"}}`
 		}
-		return `"result":{"tools":[` + tools + `]}`
+		return `"result":{"tools":[` + strings.ReplaceAll(tools, "\n", "") + `]}`
 	case "prompts/list":
 		return `"result":{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who"}]}]}`
 	case "resources/list":
@@ -159,6 +159,7 @@ func (p *program) call(id, raw json.RawMessage) {
 	a := params.Arguments
 	switch params.Name {
 	case "echo", "fresh":
+		fmt.Fprintln(os.Stderr, "called")
 		p.answer(id, text(p.way+" "+a.Text))
 	case "sum":
 		p.answer(id, `"result":{"content":[],"structuredContent":{"sum":3}}`)

@@ -111,3 +111,20 @@ func with(object json.RawMessage, member string, value []byte) json.RawMessage {
 	start, end, _ := span(object, member)
 	return slices.Concat(object[:start], value, object[end:])
 }
+
+// withoutMeta is an object without what is between the client and us.
+func withoutMeta(params json.RawMessage) json.RawMessage {
+	if _, _, found := span(params, "_meta"); !found {
+		return params
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(params, &members) != nil {
+		return params // which the client of the protocol refuses
+	}
+	delete(members, "_meta")
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return params
+	}
+	return rest
+}

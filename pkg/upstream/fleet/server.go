@@ -58,7 +58,11 @@ type connection struct {
 	process *process // nil for an address
 	since   time.Time
 	changed chan struct{} // a list has changed
+	over    chan struct{} // closed when nothing is left of it, and that is noted
 }
+
+// dying reports whether the connection has ended, be that noted or not.
+func (c *connection) dying() bool { return c.client.Err() != nil }
 
 // attempt is a start in progress, which several requests can wait for.
 type attempt struct {
@@ -88,15 +92,24 @@ func (s *server) close() {
 
 // connected returns the running server, which it starts if need be.
 func (s *server) connected(ctx context.Context) (*connection, error) {
-	a, err := s.attempt()
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-a.done:
-		return a.conn, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	for {
+		a, err := s.attempt()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if a.err != nil || !a.conn.dying() {
+			return a.conn, a.err
+		}
+		select {
+		case <-a.conn.over:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 
@@ -183,6 +196,7 @@ func (s *server) rest(why error, conn *connection) {
 
 // attend looks again when the server says that its lists have changed, and notes its end.
 func (s *server) attend(conn *connection) {
+	defer close(conn.over)
 	for {
 		select {
 		case <-conn.changed:
@@ -234,7 +248,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	s.hide = hider(secrets)
 	s.mu.Unlock()
-	conn := &connection{changed: make(chan struct{}, 1)}
+	conn := &connection{changed: make(chan struct{}, 1), over: make(chan struct{})}
 	o := mcpclient.Options{
 		Name: "orchestra-mcp", Version: s.fleet.o.Version, Logger: s.log,
 		Changed: func(string) {

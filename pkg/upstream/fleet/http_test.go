@@ -1,0 +1,84 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
+)
+
+// web is a server with an address, of the initialize era, that wants a key.
+func web(t *testing.T, key string) (definition, *atomic.Int64) {
+	t.Helper()
+	p, asked := &program{way: "small"}, new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		body := string(check.Value(io.ReadAll(r.Body))(t))
+		switch {
+		case r.Header.Get("Authorization") != key:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case !strings.Contains(body, `"id":`):
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		id, method := between(body, `"id":`, ","), between(body, `"method":"`, `"`)
+		answer := p.other(method, nil)
+		if method == "tools/call" {
+			answer = text("from afar")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"jsonrpc":"2.0","id":`+strings.Trim(id, "}")+`,`+answer+`}`)
+	}))
+	t.Cleanup(s.Close)
+	return definition{Name: "far", Prefix: "far_", URL: s.URL, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn}, asked
+}
+
+func between(text, start, end string) string {
+	_, rest, _ := strings.Cut(text, start)
+	rest, _, _ = strings.Cut(rest, end)
+	return rest
+}
+
+func TestAddresses(t *testing.T) {
+	d, _ := web(t, "Bearer the key")
+	y := newYard(t, d)
+	file := y.secrets(d, "Authorization: Bearer the key\n")
+	y.open()
+	check.Equal(t, y.said("far_echo", `{}`), "from afar")
+	state := y.state("far")
+	check.That(t, state.HTTP && state.Status == fleet.Running && state.PID == 0, "%+v", state)
+	y.nowhere("the key")
+	for _, text := range []string{"no header", "Host: x", "Bad Name: x", "A: \x01"} {
+		y.secrets(d, text+"\n")
+		y.open()
+		err := y.Start(context.Background(), "far")
+		check.That(t, errors.Is(err, fleet.ErrSecrets) && strings.Contains(err.Error(), file), "%q: %v", text, err)
+	}
+}
+
+// TestLogin: who is not logged in is told how to.
+func TestLogin(t *testing.T) {
+	d, asked := web(t, "Bearer other")
+	y := newYard(t, d).open()
+	err := y.Start(context.Background(), "far")
+	var wants *mcpclient.AuthError
+	check.That(t, errors.As(err, &wants) && strings.Contains(err.Error(), "orchestra-mcp servers login far"), "%v", err)
+	check.That(t, strings.Contains(y.state("far").Why, "servers login far"), "%+v", y.state("far"))
+	n := asked.Load()
+	check.That(t, errors.Is(y.Start(context.Background(), "far"), fleet.ErrResting), "it is asked again at once")
+	check.Equal(t, asked.Load(), n)
+}
