@@ -19,8 +19,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
-// firstLook is how long a server may take to start and to list its tools.
-const firstLook = time.Minute
+// firstLook is how long a server may take to start and to list its tools: its program may have to be downloaded.
+const firstLook = 3 * time.Minute
 
 func (a *app) newServersReviewCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
@@ -66,7 +66,7 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 	}
 	failed := map[string]error{}
 	for _, s := range servers {
-		if s.Looked || s.Waits || slices.ContainsFunc(s.Problems, func(p survey.Problem) bool { return p.Fails }) {
+		if s.Looked || s.Waits {
 			continue
 		}
 		a.tell("looking at %s for the first time: %s", s.Name, s.Reached())
@@ -85,9 +85,9 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 		if s, missing := a.server(servers[i].Name, again); missing == nil {
 			servers[i] = *s
 		}
-		if err := failed[servers[i].Name]; err != nil {
+		if err := failed[servers[i].Name]; err != nil && !slices.ContainsFunc(servers[i].Problems, func(p survey.Problem) bool { return p.Fails }) {
 			servers[i].Problems = append(servers[i].Problems, survey.Problem{
-				Fails: true, Text: "could not be looked at: " + err.Error(), Remedy: "Mend what is named there.",
+				Fails: true, Text: "server " + servers[i].Name + " could not be looked at: " + err.Error(), Remedy: "Mend what is named there.",
 			})
 		}
 	}

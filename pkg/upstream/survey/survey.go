@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -82,6 +83,7 @@ func Of(o Options, declared, waiting []upstream.Definition) []Server {
 		s := &servers[i]
 		s.Entries = parts[i].Entries
 		s.ready(o)
+		s.failed()
 		s.pins(parts[i].Err)
 		s.quarantined()
 		s.leftOut()
@@ -128,6 +130,20 @@ func (s *Server) ready(o Options) {
 		remedy = "Install it, or correct the command in " + printable.Text(s.Origin) + "."
 	}
 	s.problem(true, "cannot be used: "+err.Error(), remedy, "")
+}
+
+// failed tells how the server ended that was started last.
+func (s *Server) failed() {
+	failure, noted := s.Files.Failed()
+	if !noted || len(s.Problems) > 0 && s.Problems[len(s.Problems)-1].Fails {
+		return
+	}
+	times := ""
+	if failure.Times > 1 {
+		times = fmt.Sprintf(", %d times in a row", failure.Times)
+	}
+	s.problem(true, fmt.Sprintf("has failed%s, last at %s: %s", times, failure.At.Local().Format(time.DateTime), printable.Text(failure.Why)),
+		"Mend what is named there; the next call of one of its tools starts it again.", "")
 }
 
 // beside finds what was listed beside tools and does not come through.
