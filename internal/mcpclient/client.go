@@ -91,7 +91,8 @@ type Client struct {
 	noise   *rate.Limiter
 	asks    asks
 	counts  counts
-	shared  bool // one stream for all answers
+	listed  atomic.Bool // a list was had
+	shared  bool        // one stream for all answers
 	// patience is how long a server may say nothing when it is asked for its era.
 	patience time.Duration
 

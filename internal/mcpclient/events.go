@@ -196,6 +196,9 @@ func (w *web) listen() {
 		p.moved = false
 		body, err := w.resume(ctx, s, p.id)
 		if err == nil {
+			if p.id == "" { // else what was missed comes now
+				w.client.listens()
+			}
 			err = w.follow(body, nil, &p)
 			body.Close()
 		}

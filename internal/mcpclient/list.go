@@ -34,6 +34,7 @@ func (c *Client) List(ctx context.Context, method, of string) (entries []json.Ra
 		}
 		cursor := member(page, "nextCursor")
 		if cursor == nil {
+			c.listed.Store(true)
 			return entries, nil
 		}
 		if _, is := unquote(cursor); !is || seen[string(cursor)] {

@@ -22,6 +22,7 @@ func (c *Client) noticed(m message, from *call) {
 		id := member(m.params, "requestId")
 		taken = c.asks.withdraw(string(id)) || c.unsubscribed(id)
 	case "notifications/subscriptions/acknowledged":
+		c.listens()
 		taken = true
 	}
 	if !taken {

@@ -68,12 +68,13 @@ func (c *Client) probe(ctx context.Context, modern *state) (*state, error) {
 	if err == nil {
 		return s, nil
 	}
+	silence.Reset(c.patience)
 	select {
 	case d := <-discovered:
 		if d.err == nil {
 			return d.state, nil
 		}
-	default: // it has said no to the one, and nothing to what came before
+	case <-silence.C: // it has said no to the one, and nothing to what came before
 	}
 	return nil, c.whyProbed(err)
 }

@@ -40,6 +40,13 @@ func (c *Client) subscribe(s *state) {
 	}
 }
 
+// listens is called when the server begins to tell of changes. A list that it gave before may have changed since.
+func (c *Client) listens() {
+	if c.listed.Load() {
+		c.changedAll(c.state.Load())
+	}
+}
+
 // listen is the filter of what a server announces, nil for nothing.
 func listen(capabilities json.RawMessage) []byte {
 	b := []byte(`"notifications":{`)
