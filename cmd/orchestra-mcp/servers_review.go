@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -112,13 +113,14 @@ type toolReview struct {
 
 type serverReview struct {
 	serverRow
+	Secrets  string             `json:"secrets"` // the file of its secrets, which need not be there
 	Identity catalogue.Identity `json:"identity"`
 	Tools    []toolReview       `json:"tools"`
 	Safe     []string           `json:"suggested_safe"` // tools that say they only read, and are not classed so
 }
 
 func reviewOf(s survey.Server) serverReview {
-	return serverReview{rowOf(s), s.Identity, records(s.Entries, func(e catalogue.Entry) toolReview { return toolOf(s.Definition, e) }), orEmpty(suggestedSafe(s))}
+	return serverReview{rowOf(s), s.Files.Secrets, s.Identity, records(s.Entries, func(e catalogue.Entry) toolReview { return toolOf(s.Definition, e) }), orEmpty(suggestedSafe(s))}
 }
 
 func toolOf(d upstream.Definition, e catalogue.Entry) toolReview {
@@ -194,6 +196,11 @@ func suggestedSafe(s survey.Server) (names []string) {
 
 func (a *app) printReview(s survey.Server) {
 	a.Printf("%s: %s\n  settings: %s (%s)\n", a.Bold(s.Name), s.Reached(), whose(s), s.Origin)
+	a.Printf("  secrets: %s", s.Files.Secrets)
+	if _, err := os.Lstat(s.Files.Secrets); err != nil {
+		a.Printf(" (not there; %s, a line each, mode 0600)", map[bool]string{true: "Header-Name: value", false: "NAME=value"}[s.HTTP()])
+	}
+	a.Println()
 	if s.Identity.Name != "" {
 		a.Printf("  says that it is: %s\n", strings.TrimSpace(s.Identity.Name+" "+s.Identity.Version))
 	}
