@@ -126,7 +126,7 @@ func reviewOf(s survey.Server) serverReview {
 func toolOf(d upstream.Definition, e catalogue.Entry) toolReview {
 	return toolReview{
 		Tool: e.Own, Offered: e.Name, State: string(e.State), Reason: e.Reason, Safe: e.Safe, Suggests: orEmpty(suggestions(e.Suggested)), Title: e.Title,
-		Description: e.Description, Arguments: orEmpty(argumentsOf(e.Input)), Mapped: mappedOf(d, e.Own),
+		Description: e.Description, Arguments: orEmpty(argumentsOf(e.Input)), Mapped: mappedOf(d, e.Own, argumentsOf(e.Input)),
 		Findings: records(e.Findings, catalogue.Finding.String), Diff: e.Diff(),
 	}
 }
@@ -169,7 +169,8 @@ type mapped struct {
 	URLs     []string `json:"urls,omitempty"`
 }
 
-func mappedOf(d upstream.Definition, own string) (all mapped) {
+// mappedOf finds them for a tool with these arguments; an effect for several tools can name what one of them does not have.
+func mappedOf(d upstream.Definition, own string, arguments []string) (all mapped) {
 	ready, _ := mapping.Ready(d.Mapping)
 	for _, e := range append(slices.Clone(ready), d.Effects...) {
 		if matches, err := path.Match(e.Tool, own); err == nil && matches {
@@ -177,7 +178,11 @@ func mappedOf(d upstream.Definition, own string) (all mapped) {
 				to   *[]string
 				from []string
 			}{{&all.Reads, e.Reads}, {&all.Writes, e.Writes}, {&all.Deletes, e.Deletes}, {&all.Commands, e.Commands}, {&all.URLs, e.URLs}} {
-				*list.to = append(*list.to, list.from...)
+				for _, place := range list.from {
+					if i := strings.IndexAny(place+".", ".["); len(arguments) == 0 || slices.Contains(arguments, place[:i]) {
+						*list.to = append(*list.to, place)
+					}
+				}
 			}
 		}
 	}
@@ -239,7 +244,7 @@ func (a *app) printTool(d upstream.Definition, e catalogue.Entry, whole bool) {
 	if e.Description != "" && !whole {
 		a.Printf("      %s\n", printable.Clip(strings.Join(strings.Fields(e.Description), " "), maxDescription))
 	}
-	maps := mappedOf(d, e.Own)
+	maps := mappedOf(d, e.Own, argumentsOf(e.Input))
 	for _, line := range []struct {
 		name  string
 		words []string
