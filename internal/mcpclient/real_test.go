@@ -27,10 +27,12 @@ type real struct {
 	serve   func(ctx context.Context, in io.ReadCloser, out io.WriteCloser)
 	handler func(legacy bool) http.Handler
 	change  func()
+	waits   chan string // what its tool wait does: begin, and end when it is cancelled
 }
 
 // newMCPGo is one of mcp-go.
 func newMCPGo() real {
+	waits := make(chan string, 2)
 	s := server.NewMCPServer("mcp-go", "1", server.WithToolCapabilities(true), server.WithLogging(), server.WithElicitation(), server.WithInstructions("be kind"))
 	s.AddTool(mcp.NewTool("echo", mcp.WithString("text")), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText(r.GetString("text", "")), nil
@@ -47,10 +49,13 @@ func newMCPGo() real {
 		return server.NewInputRequestBuilder("state").Elicit("q", mcp.ElicitationParams{Message: "Which?", RequestedSchema: schema}).ToolResult(), nil
 	})
 	s.AddTool(mcp.NewTool("wait"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		waits <- "begin"
 		<-ctx.Done()
+		waits <- "end"
 		return nil, ctx.Err()
 	})
 	return real{
+		waits: waits,
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) {
 			_ = server.NewStdioServer(s).Listen(ctx, in, out)
 		},
@@ -65,6 +70,7 @@ func newMCPGo() real {
 
 // newOfficial is one of the official SDK.
 func newOfficial() real {
+	waits := make(chan string, 2)
 	s := official.NewServer(&official.Implementation{Name: "official", Version: "1"}, &official.ServerOptions{Instructions: "be kind"})
 	schema := json.RawMessage(`{"type":"object"}`)
 	text := func(text string) *official.CallToolResult {
@@ -89,15 +95,18 @@ func newOfficial() real {
 		return &official.CallToolResult{InputRequests: official.InputRequestMap{"q": &official.ElicitParams{Message: "Which?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}}}, nil
 	})
 	add("wait", func(ctx context.Context, _ *official.CallToolRequest) (*official.CallToolResult, error) {
+		waits <- "begin"
 		<-ctx.Done()
+		waits <- "end"
 		return nil, ctx.Err()
 	})
 	return real{
+		waits: waits,
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) {
 			_ = s.Run(ctx, &official.IOTransport{Reader: in, Writer: out})
 		},
 		handler: func(legacy bool) http.Handler { // it serves the modern revision only where it has no sessions
-			return official.NewStreamableHTTPHandler(func(*http.Request) *official.Server { return s }, &official.StreamableHTTPOptions{Stateless: !legacy})
+			return official.NewStreamableHTTPHandler(func(*http.Request) *official.Server { return s }, &official.StreamableHTTPOptions{Stateless: !legacy, PropagateRequestCancellation: true})
 		},
 		change: func() { add("more", nil) },
 	}
@@ -185,8 +194,10 @@ func drive(t *testing.T, c *mcpclient.Client, r real, changed chan string, legac
 
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := begin(ctx, c, "tools/call", `{"name":"wait","arguments":{}}`, mcpclient.Handlers{})
+	check.Equal(t, <-r.waits, "begin")
 	cancel()
 	check.Is(t, (<-waiting).err, context.Canceled)
+	check.Equal(t, <-r.waits, "end")
 	for told := false; !told; { // it can be late in listening to what changes
 		r.change()
 		select {

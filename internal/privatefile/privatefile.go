@@ -20,9 +20,9 @@ import (
 // ErrUnsafe: others than the owner can read or write the file.
 var ErrUnsafe = errors.New("others can read or write the file")
 
-const limit = 4 << 10
+const limit = 64 << 10
 
-// ReadPrivate returns the first 4 KiB of a file that must be its owner's alone.
+// ReadPrivate returns the first 64 KiB of a file that must be its owner's alone.
 func ReadPrivate(name string) ([]byte, error) {
 	content, info, err := read(name)
 	if err != nil {

@@ -1,17 +1,31 @@
 // Package login gets and keeps the OAuth tokens for an MCP server: what `orchestra-mcp servers login NAME` does.
 //
-// It promises that a token is only ever sent to the server that it was asked for (by the caller, who gets it for that server's
-// address) and to the authorization server that gave it, both over TLS unless they are on this machine; that the flow is bound to
-// this login (PKCE with S256, state, the issuer in the answer where the authorization server announces it); that nothing a
-// metadata document says leads to another scheme than https; and that tokens stand in one file that is its owner's alone.
+// It promises that a token is sent only to the authorization server that gave it, and is given only for the address of the server
+// that it was asked for; that everything goes over TLS, but between programs of this machine where the server itself is one; that
+// the flow is bound to this login (PKCE with S256, state, and the issuer where the authorization server names itself); and that
+// tokens stand in one file that is its owner's alone, and in no error.
 //
 // It does not verify tokens, which are the server's business, and does not keep a program of the same user from reading the file.
+// It is for people with a browser on this machine: the answer comes to a port of the loopback.
+//
+// The flow is that of the protocol's revision 2026-07-28: RFC 9728 and, for servers without it, the server's own origin as the
+// issuer (2025-03-26); RFC 8414 or OpenID Connect Discovery; a client that was registered beforehand, or RFC 7591; RFC 7636,
+// 8252, 8707 and 9207.
 package login
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
 )
 
 // ErrNoLogin: there is no usable login, so a person has to log in.
@@ -29,25 +43,136 @@ type Options struct {
 	Name string
 	// ClientID and ClientSecret are those of a client that was registered beforehand; without them one is registered.
 	ClientID, ClientSecret string
+	// Port is that of the redirection to this machine, where a client was registered for one; 0 is any.
+	Port int
 	// Scopes are asked for beside those that the server names.
 	Scopes []string
 	// Show gets the address that the user has to open in a browser: to print it, or to open it.
 	Show func(address string) error
-	// HTTP makes the requests, nil for one of our own.
+	// HTTP makes the requests, nil for one of our own. It follows no redirections, whatever it says.
 	HTTP *http.Client
 }
 
 // Login takes a user through the authorization of a server and keeps the tokens. It waits for the user until ctx is done.
-func Login(ctx context.Context, o Options) error { return nil }
+func Login(ctx context.Context, o Options) error {
+	w, err := newWeb(o.HTTP, o.Server)
+	if err != nil {
+		return err
+	}
+	resource, err := w.discover(ctx, o.Challenge)
+	if err != nil {
+		return err
+	}
+	issuer, err := w.metadata(ctx, resource)
+	if err != nil {
+		return err
+	}
+	back, err := listen(o.Port, issuer)
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	client, err := w.client(ctx, o, issuer, back.address)
+	if err != nil {
+		return err
+	}
+	verifier, state := rand.Text()+rand.Text(), rand.Text()
+	scope := scopes(o, resource, issuer)
+	back.begin(state)
+	if err := o.Show(authorization(issuer, client, back.address, state, verifier, scope, resource.Resource)); err != nil {
+		return err
+	}
+	code, err := back.wait(ctx)
+	if err != nil {
+		return err
+	}
+	k := kept{
+		Server: o.Server, Issuer: issuer.Issuer, TokenEndpoint: issuer.TokenEndpoint, Resource: resource.Resource, Scope: scope, registered: client,
+	}
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {back.address}, "code_verifier": {verifier}}
+	if err := w.token(ctx, &k, form); err != nil {
+		return err
+	}
+	return k.save(o.File)
+}
 
 // Logout forgets the tokens; the file is gone afterwards.
-func Logout(file string) error { return nil }
+func Logout(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
-// Source gives the access token of a server, refreshed when it is due. Several processes can share its file.
-type Source struct{}
+// authorization is the address at which the user allows it.
+func authorization(i *issuer, c registered, back, state, verifier, scope, resource string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	at, _ := url.Parse(i.AuthorizationEndpoint) // was checked
+	q := at.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": c.ClientID, "redirect_uri": back, "state": state, "scope": scope, "resource": resource,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256",
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	at.RawQuery = q.Encode()
+	return at.String()
+}
 
-// Open reads no file yet: a login that comes later counts. The tokens of another server's address are not used.
-func Open(file, server string, client *http.Client) *Source { return nil }
+// scopes are those of the challenge or, without one, those of the metadata, with what the operator asks for; and the one for
+// tokens that last, where the authorization server has it.
+func scopes(o Options, r *resource, i *issuer) string {
+	wanted := r.challenged
+	if wanted == nil {
+		wanted = r.Scopes
+	}
+	wanted = append(slices.Clone(wanted), o.Scopes...)
+	if slices.Contains(i.Scopes, "offline_access") {
+		wanted = append(wanted, "offline_access")
+	}
+	var once []string
+	for _, scope := range wanted {
+		if !slices.Contains(once, scope) {
+			once = append(once, scope)
+		}
+	}
+	return strings.Join(once, " ")
+}
 
-// Token fits mcpclient.HTTPOptions.Token. It is ErrNoLogin where there is none, or where it cannot be refreshed.
-func (s *Source) Token(ctx context.Context) (string, error) { return "", nil }
+// registered is a client as the authorization server knows it.
+type registered struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret,omitempty"`
+	AuthMethod   string `json:"token_endpoint_auth_method,omitempty"`
+}
+
+// client is the one that was registered beforehand, or a new one.
+func (w *web) client(ctx context.Context, o Options, i *issuer, back string) (registered, error) {
+	if o.ClientID != "" {
+		c := registered{ClientID: o.ClientID, ClientSecret: o.ClientSecret, AuthMethod: "none"}
+		if o.ClientSecret != "" {
+			c.AuthMethod = "client_secret_basic"
+			if len(i.AuthMethods) > 0 && !slices.Contains(i.AuthMethods, c.AuthMethod) {
+				c.AuthMethod = "client_secret_post"
+			}
+		}
+		return c, nil
+	}
+	if i.RegistrationEndpoint == "" {
+		return registered{}, fmt.Errorf("%s registers no clients by itself: register one there, with the redirection %s, and log in with its client id", i.Issuer, back)
+	}
+	var c registered
+	err := w.post(ctx, i.RegistrationEndpoint, map[string]any{
+		"client_name": o.Name, "redirect_uris": []string{back}, "grant_types": []string{"authorization_code", "refresh_token"},
+		"response_types": []string{"code"}, "token_endpoint_auth_method": "none", "application_type": "native",
+	}, &c)
+	if err == nil && c.ClientID == "" {
+		err = errors.New("it gave no client id")
+	}
+	if err != nil {
+		return registered{}, fmt.Errorf("register at %s: %w", i.Issuer, err)
+	}
+	return c, nil
+}
