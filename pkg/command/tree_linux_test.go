@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 )
 
 // sleepSeconds makes the sleeps of one test recognisable among all processes, also those of another run of the tests.
@@ -149,6 +151,7 @@ func TestAdoptedOrphans(t *testing.T) {
 	b.runner = runner
 	t.Run("daemon", b.adoptsDaemon)
 	t.Run("beside another", b.adoptsBesideAnother)
+	t.Run("beside a service", b.adoptsBesideAService)
 	zombies := childZombies(t)
 	check.That(t, len(zombies) == 0, "not reaped: %v", zombies)
 }
@@ -184,6 +187,22 @@ func (b *bench) adoptsBesideAnother(t *testing.T) {
 		t.Errorf("the daemon of a running command was killed: %+v", result)
 	}
 	noneSleeps(t, seconds)
+}
+
+// adoptsBesideAService: one with a process namespace of its own, which has run for long, cannot have left the daemon.
+func (b *bench) adoptsBesideAService(t *testing.T) {
+	if sandbox.Probe().Level != sandbox.Full {
+		t.Skip("there are no namespaces here")
+	}
+	dir := check.Value(filepath.EvalSymlinks(b.dir))(t)
+	service := b.serveSpec(command.Spec{
+		Program: []string{"/bin/sh", "-c", "echo ready; read -r line"}, Level: sandbox.Full, Profile: &sandbox.Profile{Workspace: dir, Temp: dir},
+	})
+	check.Equal(t, check.Value(bufio.NewReader(service.Output).ReadString('\n'))(t), "ready\n")
+	b.adoptsDaemon(t)
+	check.That(t, service.Result().Signal == "" && syscall.Kill(service.PID(), 0) == nil, "the service is gone")
+	service.End()
+	<-service.Done()
 }
 
 func childZombies(t *testing.T) (zombies []string) {

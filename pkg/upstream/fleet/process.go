@@ -58,7 +58,7 @@ func (s *server) serve(made *profile.Profile, data string, secrets []secret) (*p
 		return nil, err
 	}
 	argv[0] = program
-	dir, err := os.Open(data)
+	dir, err := durable.OpenDirectory(data)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,9 @@ func (s *server) serve(made *profile.Profile, data string, secrets []secret) (*p
 	}
 	if made.Sandbox == nil {
 		p.warnings = append(p.warnings, "Nothing holds the server: it can read and write all that you can.")
+	}
+	if why := s.fleet.o.Sandbox.NoSeatbelt(); why != nil {
+		p.warnings = append(p.warnings, fmt.Sprintf("The settings want level seatbelt, which is not to be had: %v.", why))
 	}
 	go func() {
 		<-service.Done()
@@ -114,9 +117,12 @@ func (s *server) confine(level sandbox.Level) (made *profile.Profile, data strin
 	return made, request.Data, err
 }
 
-// placeOf is where the program of a server has its data and its caches.
+// Directory is below which all programs of the user's workspaces have their data and their caches. Commands must not read it.
+func Directory(environ []string) string { return filepath.Join(profile.CacheDir(environ), "servers") }
+
+// placeOf is where the program of a server has them.
 func (f *Fleet) placeOf(name string) string {
-	return filepath.Join(profile.CacheDir(f.o.Environ), "servers", digest(f.o.Workspace, 16), name)
+	return filepath.Join(Directory(f.o.Environ), digest(f.o.Workspace, 16), name)
 }
 
 // directories makes those of all programs, and returns that of one, with what it must not read: the others', of other workspaces too.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -75,7 +76,15 @@ func (p *program) serve() {
 		_ = os.WriteFile("count", append(count, '.'), 0o600)
 		os.Exit(1)
 	}
-	lines := bufio.NewScanner(os.Stdin)
+	p.hear(os.Stdin)
+	if p.way == "stubborn" {
+		select {}
+	}
+}
+
+// hear answers until the input ends.
+func (p *program) hear(input io.Reader) {
+	lines := bufio.NewScanner(input)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var m struct {
@@ -91,9 +100,6 @@ func (p *program) serve() {
 			continue
 		}
 		p.answer(m.ID, p.other(m.Method, m.Params))
-	}
-	if p.way == "stubborn" {
-		select {}
 	}
 }
 
@@ -159,7 +165,6 @@ func (p *program) call(id, raw json.RawMessage) {
 	a := params.Arguments
 	switch params.Name {
 	case "echo", "fresh":
-		fmt.Fprintln(os.Stderr, "called")
 		p.answer(id, text(p.way+" "+a.Text))
 	case "sum":
 		p.answer(id, `"result":{"content":[],"structuredContent":{"sum":3}}`)

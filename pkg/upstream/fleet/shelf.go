@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/conform"
@@ -101,6 +104,9 @@ func (f *Fleet) refresh() *view {
 	}
 	for _, s := range f.servers {
 		v.stamps = append(v.stamps, stampOf(s.files.Pins)) // before it is read: what changes meanwhile is read again
+	}
+	f.readBooks()
+	for _, s := range f.servers {
 		part := catalogue.Part{Definition: s.def}
 		part.Entries, part.Err = s.book.Entries(s.def)
 		v.say(s, part.Err)
@@ -128,6 +134,19 @@ func (f *Fleet) refresh() *view {
 	return v
 }
 
+// readBooks has the books read what is new in their files, side by side: most of the time goes into looking at the texts.
+func (f *Fleet) readBooks() {
+	var reading errgroup.Group
+	reading.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range f.servers {
+		reading.Go(func() error {
+			_, _ = s.book.Known() // an error comes again
+			return nil
+		})
+	}
+	_ = reading.Wait()
+}
+
 // say logs an error once.
 func (v *view) say(s *server, err error) {
 	if err == nil || v.problems[s.def.Name+err.Error()] {
@@ -141,6 +160,7 @@ func (v *view) say(s *server, err error) {
 // yet, all at once, and waits for them for ten seconds together; who is later announces itself by Options.Changed. Otherwise nothing is
 // started for it: the list is what the pins say.
 func (f *Fleet) Tools(ctx context.Context) []catalogue.Tool {
+	f.current() // reads what is there side by side
 	f.meet(ctx)
 	return f.current().tools
 }

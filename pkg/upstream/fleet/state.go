@@ -24,7 +24,7 @@ type State struct {
 	Name   string
 	HTTP   bool
 	Status Status
-	// PID is its first process, and Level how it is held; for a program that runs.
+	// PID is its first process, for a program that runs. Level is how it is held, or would be.
 	PID   int
 	Level sandbox.Level
 	// Since is when it was started.
@@ -56,6 +56,9 @@ func (s *server) state() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := State{Name: s.def.Name, HTTP: s.def.HTTP(), Status: Idle, InFlight: len(s.slots)}
+	if !s.def.HTTP() {
+		state.Level, _ = s.fleet.o.Sandbox.Level() // what it requires, the start says
+	}
 	switch {
 	case s.closed:
 		state.Status = Ended
