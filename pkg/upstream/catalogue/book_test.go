@@ -114,6 +114,8 @@ func TestPins(t *testing.T) {
 	check.OK(t, s.book.Forget())
 	check.OK(t, s.book.Forget())
 	check.That(t, len(s.entries()) == 0, "a book that was forgotten has entries")
+	left := filepath.Join(filepath.Dir(s.file), ".files.tools.json-LEFT.tmp") // by a process that died
+	check.OK(t, os.WriteFile(left, []byte("{"), 0o600))
 	check.That(t, s.observe(tools(a)).First, "it is not the first look")
 	only(t, s.file)
 }
@@ -190,6 +192,7 @@ func TestBounds(t *testing.T) {
 	l.Identity.Instructions, l.Identity.Name, l.Capabilities = strings.Repeat("é", 1<<20), strings.Repeat("n", 1<<20), json.RawMessage(`"`+strings.Repeat("c", 1<<20)+`"`)
 	r := s.observe(l)
 	check.That(t, len(s.entries()) == catalogue.MaxTools && len(r.Problems) == 3, "%d entries, %v", len(s.entries()), r.Problems)
+	many = many[:catalogue.MaxListing/catalogue.MaxDefinition+10]
 	for i := range many {
 		many[i] = tool(fmt.Sprintf("t%d", i), strings.Repeat("word ", catalogue.MaxDefinition/6))
 	}

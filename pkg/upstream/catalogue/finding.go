@@ -15,6 +15,7 @@ type Kind string
 // The kinds of findings.
 const (
 	Invisible    Kind = "invisible characters"
+	LookAlike    Kind = "a word that looks like another"
 	Instructions Kind = "instructions to the model"
 	OtherTools   Kind = "another server's tool"
 	Credentials  Kind = "a place of credentials"
@@ -36,7 +37,7 @@ func (f Finding) String() string { return string(f.Kind) + " in " + f.Where + ":
 // Limits of a look. A real definition has far less text; nobody reads more.
 const (
 	maxInspected         = 16 << 10 // bytes of text in one definition
-	maxInspectedOfServer = 2 << 20  // and in all of one listing
+	maxInspectedOfServer = 1 << 20  // and in all of one listing
 	maxFindings          = 16       // of one definition
 )
 
@@ -85,6 +86,9 @@ func inspect(definition []byte, b *budget) inspection {
 func place(d *jsontext.Decoder) string {
 	at := strings.ReplaceAll(strings.TrimPrefix(string(d.StackPointer()), "/"), "/", ".")
 	at = printable.Text(strings.ReplaceAll(strings.ReplaceAll(at, "~1", "/"), "~0", "~"))
+	if at == "" {
+		return "the top"
+	}
 	if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 {
 		return "the name " + excerpt(at, 0)
 	}
@@ -105,6 +109,9 @@ func (in *inspection) text(text string, d *jsontext.Decoder) {
 	}
 	if what := hidden(text); what != "" {
 		in.add(Invisible, place(d), what)
+	}
+	if what := mixedWord(text); what != "" {
+		in.add(LookAlike, place(d), what)
 	}
 	plain := folded(text)
 	for _, look := range []struct {
