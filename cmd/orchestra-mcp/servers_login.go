@@ -21,6 +21,7 @@ type loginCommand struct {
 	*app
 	out    bool
 	id     string
+	port   int
 	scopes []string
 }
 
@@ -39,7 +40,8 @@ its file of secrets.`,
 		RunE:              coded(a.operator(interruptible(c.run))),
 	}
 	cmd.Flags().BoolVar(&c.out, "forget", false, "forget the tokens instead")
-	cmd.Flags().StringVar(&c.id, "client-id", "", "the `ID` of a client that was registered with the server's authorization beforehand")
+	cmd.Flags().StringVar(&c.id, "client-id", "", "the `ID` of a client that you have registered with the server beforehand, where it takes no others; asks for its secret")
+	cmd.Flags().IntVar(&c.port, "port", 0, "the `PORT` of http://127.0.0.1 to which such a client is sent back (default: any)")
 	cmd.Flags().StringArrayVar(&c.scopes, "scope", nil, "a `SCOPE` to ask for beside those that the server names; can be given several times")
 	return cmd
 }
@@ -76,8 +78,12 @@ func (c *loginCommand) run(ctx context.Context, args []string) error {
 }
 
 func (c *loginCommand) login(ctx context.Context, s *survey.Server) error {
+	secret := ""
+	if c.id != "" && c.inTerminal {
+		secret = c.newQuestions().line("The client's secret (empty if it has none)", "", nil)
+	}
 	err := login.Login(ctx, login.Options{
-		Server: s.URL, File: s.Files.Login, Name: "orchestra-mcp", ClientID: c.id, Scopes: c.scopes,
+		Server: s.URL, File: s.Files.Login, Name: "orchestra-mcp", ClientID: c.id, ClientSecret: secret, Port: c.port, Scopes: c.scopes,
 		Show: func(address string) error {
 			c.tell("Open this in your browser, and let orchestra-mcp use %s:\n%s", s.Name, address)
 			c.openAddress(ctx, address)

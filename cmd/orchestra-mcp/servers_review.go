@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -19,8 +20,8 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
-// firstLook is how long a server may take to start and to list its tools.
-const firstLook = time.Minute
+// firstLook is how long a server may take to start and to list its tools: its program may have to be downloaded.
+const firstLook = 3 * time.Minute
 
 func (a *app) newServersReviewCommand() *cobra.Command {
 	return a.operatorCommand(&cobra.Command{
@@ -66,7 +67,7 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 	}
 	failed := map[string]error{}
 	for _, s := range servers {
-		if s.Looked || s.Waits || slices.ContainsFunc(s.Problems, func(p survey.Problem) bool { return p.Fails }) {
+		if s.Looked || s.Waits {
 			continue
 		}
 		a.tell("looking at %s for the first time: %s", s.Name, s.Reached())
@@ -85,9 +86,9 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 		if s, missing := a.server(servers[i].Name, again); missing == nil {
 			servers[i] = *s
 		}
-		if err := failed[servers[i].Name]; err != nil {
+		if err := failed[servers[i].Name]; err != nil && !slices.ContainsFunc(servers[i].Problems, func(p survey.Problem) bool { return p.Fails }) {
 			servers[i].Problems = append(servers[i].Problems, survey.Problem{
-				Fails: true, Text: "could not be looked at: " + err.Error(), Remedy: "Mend what is named there.",
+				Fails: true, Text: "server " + servers[i].Name + " could not be looked at: " + err.Error(), Remedy: "Mend what is named there.",
 			})
 		}
 	}
@@ -96,35 +97,36 @@ func (a *app) looked(ctx context.Context, names []string) ([]survey.Server, erro
 
 // toolReview is a tool in `servers review --json`.
 type toolReview struct {
-	Tool        string         `json:"tool"`    // as the server calls it
-	Offered     string         `json:"offered"` // as agents call it
-	State       string         `json:"state"`
-	Reason      string         `json:"reason,omitempty"`
-	Safe        bool           `json:"safe"` // you have classed it so
-	Suggests    []string       `json:"suggests"`
-	Title       string         `json:"title,omitempty"`
-	Description string         `json:"description"`
-	Arguments   []string       `json:"arguments"` // all of them
-	Mapped      mapping.Effect `json:"mapped"`
-	Findings    []string       `json:"findings"`
-	Diff        string         `json:"diff,omitempty"`
+	Tool        string   `json:"tool"`    // as the server calls it
+	Offered     string   `json:"offered"` // as agents call it
+	State       string   `json:"state"`
+	Reason      string   `json:"reason,omitempty"`
+	Safe        bool     `json:"safe"` // you have classed it so
+	Suggests    []string `json:"suggests"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description"`
+	Arguments   []string `json:"arguments"` // all of them
+	Mapped      mapped   `json:"mapped"`
+	Findings    []string `json:"findings"`
+	Diff        string   `json:"diff,omitempty"`
 }
 
 type serverReview struct {
 	serverRow
+	Secrets  string             `json:"secrets"` // the file of its secrets, which need not be there
 	Identity catalogue.Identity `json:"identity"`
 	Tools    []toolReview       `json:"tools"`
 	Safe     []string           `json:"suggested_safe"` // tools that say they only read, and are not classed so
 }
 
 func reviewOf(s survey.Server) serverReview {
-	return serverReview{rowOf(s), s.Identity, records(s.Entries, func(e catalogue.Entry) toolReview { return toolOf(s.Definition, e) }), orEmpty(suggestedSafe(s))}
+	return serverReview{rowOf(s), s.Files.Secrets, s.Identity, records(s.Entries, func(e catalogue.Entry) toolReview { return toolOf(s.Definition, e) }), orEmpty(suggestedSafe(s))}
 }
 
 func toolOf(d upstream.Definition, e catalogue.Entry) toolReview {
 	return toolReview{
 		Tool: e.Own, Offered: e.Name, State: string(e.State), Reason: e.Reason, Safe: e.Safe, Suggests: orEmpty(suggestions(e.Suggested)), Title: e.Title,
-		Description: e.Description, Arguments: orEmpty(argumentsOf(e.Input)), Mapped: mappedOf(d, e.Own),
+		Description: e.Description, Arguments: orEmpty(argumentsOf(e.Input)), Mapped: mappedOf(d, e.Own, argumentsOf(e.Input)),
 		Findings: records(e.Findings, catalogue.Finding.String), Diff: e.Diff(),
 	}
 }
@@ -158,17 +160,29 @@ func argumentsOf(schema json.RawMessage) []string {
 	return slices.Sorted(maps.Keys(of.Properties))
 }
 
-// mappedOf are the places of paths, commands and addresses in the arguments of a tool.
-func mappedOf(d upstream.Definition, own string) (all mapping.Effect) {
+// mapped are the places of paths, commands and addresses in the arguments of a tool.
+type mapped struct {
+	Reads    []string `json:"reads,omitempty"`
+	Writes   []string `json:"writes,omitempty"`
+	Deletes  []string `json:"deletes,omitempty"`
+	Commands []string `json:"commands,omitempty"`
+	URLs     []string `json:"urls,omitempty"`
+}
+
+// mappedOf finds them for a tool with these arguments; an effect for several tools can name what one of them does not have.
+func mappedOf(d upstream.Definition, own string, arguments []string) (all mapped) {
 	ready, _ := mapping.Ready(d.Mapping)
 	for _, e := range append(slices.Clone(ready), d.Effects...) {
 		if matches, err := path.Match(e.Tool, own); err == nil && matches {
-			all.Tool = own
 			for _, list := range []struct {
 				to   *[]string
 				from []string
 			}{{&all.Reads, e.Reads}, {&all.Writes, e.Writes}, {&all.Deletes, e.Deletes}, {&all.Commands, e.Commands}, {&all.URLs, e.URLs}} {
-				*list.to = append(*list.to, list.from...)
+				for _, place := range list.from {
+					if i := strings.IndexAny(place+".", ".["); len(arguments) == 0 || slices.Contains(arguments, place[:i]) {
+						*list.to = append(*list.to, place)
+					}
+				}
 			}
 		}
 	}
@@ -187,6 +201,11 @@ func suggestedSafe(s survey.Server) (names []string) {
 
 func (a *app) printReview(s survey.Server) {
 	a.Printf("%s: %s\n  settings: %s (%s)\n", a.Bold(s.Name), s.Reached(), whose(s), s.Origin)
+	a.Printf("  secrets: %s", s.Files.Secrets)
+	if _, err := os.Lstat(s.Files.Secrets); err != nil {
+		a.Printf(" (not there; %s, a line each, mode 0600)", map[bool]string{true: "Header-Name: value", false: "NAME=value"}[s.HTTP()])
+	}
+	a.Println()
 	if s.Identity.Name != "" {
 		a.Printf("  says that it is: %s\n", strings.TrimSpace(s.Identity.Name+" "+s.Identity.Version))
 	}
@@ -225,13 +244,13 @@ func (a *app) printTool(d upstream.Definition, e catalogue.Entry, whole bool) {
 	if e.Description != "" && !whole {
 		a.Printf("      %s\n", printable.Clip(strings.Join(strings.Fields(e.Description), " "), maxDescription))
 	}
-	mapped := mappedOf(d, e.Own)
+	maps := mappedOf(d, e.Own, argumentsOf(e.Input))
 	for _, line := range []struct {
 		name  string
 		words []string
 	}{
-		{"arguments", argumentsOf(e.Input)}, {"reads", mapped.Reads}, {"writes", mapped.Writes}, {"deletes", mapped.Deletes},
-		{"runs", mapped.Commands}, {"addresses", mapped.URLs}, {"says of itself", suggestions(e.Suggested)},
+		{"arguments", argumentsOf(e.Input)}, {"reads", maps.Reads}, {"writes", maps.Writes}, {"deletes", maps.Deletes},
+		{"runs", maps.Commands}, {"addresses", maps.URLs}, {"says of itself", suggestions(e.Suggested)},
 	} {
 		if len(line.words) > 0 {
 			a.Printf("      %s: %s\n", line.name, strings.Join(line.words, ", "))

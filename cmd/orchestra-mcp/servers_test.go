@@ -100,3 +100,11 @@ func TestReadyMappings(t *testing.T) {
 		check.That(t, known, "%s gets the mapping %s, which there is not", npm, name)
 	}
 }
+
+// TestMappedArguments: of an effect that is for several tools, a review shows what a tool has.
+func TestMappedArguments(t *testing.T) {
+	d := upstream.Definition{Mapping: "filesystem", Effects: []mapping.Effect{{Tool: "read_*", URLs: []string{"from.url", "none"}}}}
+	check.Equal(t, fmt.Sprint(mappedOf(d, "read_file", []string{"path", "from"})), "{[path] [] [] [] [from.url]}")
+	check.Equal(t, fmt.Sprint(mappedOf(d, "move_file", []string{"source", "destination"})), "{[] [destination] [source] [] []}")
+	check.Equal(t, fmt.Sprint(mappedOf(d, "other", []string{"path"})), "{[] [] [] [] []}")
+}

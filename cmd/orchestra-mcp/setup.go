@@ -118,16 +118,12 @@ func (c *setupCommand) show(client string) (worry bool, err error) {
 	}
 	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		for _, file := range plan.Files {
-			c.printFragment(file)
+			c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
 		}
 		c.showAdoption(plan.Adoption)
 		c.printNotes(plan)
 	})
 	return false, nil
-}
-
-func (c *setupCommand) printFragment(file clientsetup.File) {
-	c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
 }
 
 // tellPlan answers with one plan; those of --all make one document.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/clientsetup"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
@@ -95,8 +96,8 @@ func (c *setupCommand) showAdoption(adoption *clientsetup.Adoption) {
 	if adoption == nil {
 		return
 	}
-	for _, file := range adoption.Files {
-		c.printFragment(file)
+	for _, file := range adoption.Files { // with words of the client's file, which can come with a clone
+		c.Printf("# %s\n%s\n\n", file.Path, printer.Lines(strings.TrimRight(string(file.Fragment), "\n")))
 	}
 	c.tellAdoption(adoption)
 }

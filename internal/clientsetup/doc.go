@@ -10,6 +10,8 @@
 //   - Idempotent: planning again after applying finds nothing to do.
 //   - A permission that the operator took away is never given back, only one that an earlier setup did. A mode or agent file
 //     that somebody changed by hand is not overwritten: it is reported when it lets more through than ours.
+//   - A server that is adopted, or given back, is in the client's file or among ours whenever the process is killed. An entry that
+//     cannot be moved without loss stays, and the plan says why. No value of its variables and headers comes into settings or plans.
 //   - A workspace file that is a link to a place outside the workspace is not written: a cloned repository could
 //     point it anywhere.
 //

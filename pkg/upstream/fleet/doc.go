@@ -28,6 +28,7 @@
 //	<user>/servers/NAME.secrets     mode 0600; lines NAME=value for a program, Header: value for an address; blank lines, # comments
 //	<user>/servers/NAME.oauth       the tokens of a login (package login)
 //	<user>/servers/NAME.tools.json  the pins (package catalogue)
+//	<user>/servers/NAME.failure.json why it failed last; gone when it has started since
 //	<cache>/servers/<16 hex of the workspace>/NAME/data     where the program starts; cache beside it
 //
 // For a server that the workspace's own settings declare, <user>/servers/<12 hex of the workspace>/ stands in the place of the first.

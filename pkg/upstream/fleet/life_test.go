@@ -29,6 +29,8 @@ func TestItRests(t *testing.T) {
 		rest *= time.Second
 		_, err := y.ask("one", "echo", `{}`)
 		check.That(t, errors.Is(err, fleet.ErrEnded) && strings.Contains(err.Error(), "exit status 1"), "%d: %v", i, err)
+		failure, noted := y.failed("one")
+		check.That(t, noted && failure.Times == i+1 && failure.At.Equal(c.now().UTC().Truncate(time.Second)) && strings.Contains(failure.Why, "exit status 1"), "%+v", failure)
 		made := starts()
 		check.Equal(t, y.state("one").Next, c.now().Add(rest))
 		c.move(rest - time.Millisecond)
@@ -46,6 +48,8 @@ func TestItComesBack(t *testing.T) {
 	y.open()
 	for range 3 {
 		check.Equal(t, y.told("one", "echo", `{"text":"here"}`), "plain here")
+		_, noted := y.failed("one")
+		check.That(t, !noted, "a server that has started has failed")
 		c.move(time.Hour)
 		_, err := y.ask("one", "die", `{}`)
 		check.That(t, errors.Is(err, fleet.ErrEnded) && strings.Contains(err.Error(), "exit status 7") && strings.Contains(err.Error(), "cannot go on"), "%v", err)
@@ -53,6 +57,11 @@ func TestItComesBack(t *testing.T) {
 		check.Equal(t, y.state("one").Next, c.now().Add(time.Second))
 		c.move(time.Second)
 	}
+}
+
+// failed is what other processes are told of a server that does not run.
+func (y *yard) failed(name string) (fleet.Failure, bool) {
+	return fleet.FilesOf(y.options.UserDir, y.workspace, is(name, "")).Failed()
 }
 
 // TestStartedOnce, however many ask.

@@ -187,6 +187,7 @@ func (s *server) settle(conn *connection, err error) error {
 	}
 	conn.since = s.fleet.o.Clock()
 	s.live, s.why, s.printed = conn, nil, ""
+	_ = os.Remove(s.files.Failure)
 	return nil
 }
 
@@ -202,6 +203,7 @@ func (s *server) rest(why error, conn *connection) {
 	if conn != nil && conn.process != nil {
 		s.printed = conn.process.printed.String()
 	}
+	s.noteFailure(now)
 }
 
 // attend looks again when the server says that its lists have changed, and notes its end.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -54,12 +55,15 @@ func Load(o settings.LoadOptions) (loaded settings.Loaded, waiting []upstream.De
 	}
 	o.Trusted = func(string) bool { return true }
 	all, err := settings.Load(o)
+	if err != nil { // only once it is trusted; whoever trusts it is told
+		return loaded, nil, nil
+	}
 	for _, d := range all.Settings.Upstreams() {
 		if d.OfWorkspace {
 			waiting = append(waiting, d)
 		}
 	}
-	return loaded, waiting, err
+	return loaded, waiting, nil
 }
 
 // Of looks at servers, and at those that wait for trust.
@@ -82,6 +86,7 @@ func Of(o Options, declared, waiting []upstream.Definition) []Server {
 		s := &servers[i]
 		s.Entries = parts[i].Entries
 		s.ready(o)
+		s.failed()
 		s.pins(parts[i].Err)
 		s.quarantined()
 		s.leftOut()
@@ -128,6 +133,20 @@ func (s *Server) ready(o Options) {
 		remedy = "Install it, or correct the command in " + printable.Text(s.Origin) + "."
 	}
 	s.problem(true, "cannot be used: "+err.Error(), remedy, "")
+}
+
+// failed tells how the server ended that was started last.
+func (s *Server) failed() {
+	failure, noted := s.Files.Failed()
+	if !noted || len(s.Problems) > 0 && s.Problems[len(s.Problems)-1].Fails {
+		return
+	}
+	times := ""
+	if failure.Times > 1 {
+		times = fmt.Sprintf(", %d times in a row", failure.Times)
+	}
+	s.problem(true, fmt.Sprintf("has failed%s, last at %s: %s", times, failure.At.Local().Format(time.DateTime), printable.Text(failure.Why)),
+		"Mend what is named there; the next call of one of its tools starts it again.", "")
 }
 
 // beside finds what was listed beside tools and does not come through.

@@ -102,5 +102,8 @@ func TestWhatCannotBeUsed(t *testing.T) {
 	says(t, servers[1], "chmod 600", true, "")
 	check.OK(t, os.Chmod(servers[1].Files.Secrets, 0o600))
 	check.That(t, len(p.of()[1].Problems) == 0 && p.of()[1].Reached() == "https://x.example", "%+v", p.of()[1])
+	check.OK(t, os.WriteFile(servers[1].Files.Failure, []byte(`{"at":"2026-12-01T12:00:00Z","why":"it spoke no protocol","times":3}`), 0o600))
+	says(t, p.of()[1], "has failed, 3 times in a row, last at ", true, "")
+	says(t, p.of()[1], ": it spoke no protocol", true, "")
 	check.That(t, servers[1].Files == fleet.FilesOf(p.user, p.dir, servers[1].Definition), "%+v", servers[1].Files)
 }

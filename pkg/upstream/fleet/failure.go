@@ -1,0 +1,37 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/privatefile"
+)
+
+// Failure is how a server has failed last, in any process of the user. A start that succeeds forgets it.
+type Failure struct {
+	At    time.Time `json:"at"`
+	Why   string    `json:"why"`   // safe to print, without secrets
+	Times int       `json:"times"` // in a row, in the process that has noted it
+}
+
+// maxFailure bounds the file of one, in bytes.
+const maxFailure = 64 << 10
+
+// Failed returns the last failure that is noted in a file; ok is false where none is.
+func (f Files) Failed() (failure Failure, ok bool) {
+	text, err := durable.ReadRegular(f.Failure, maxFailure)
+	return failure, err == nil && json.Unmarshal(text, &failure) == nil && failure.Why != ""
+}
+
+// noteFailure keeps for doctor and `servers list` why the server does not run: else it is only known where it was started. The
+// caller holds the lock.
+func (s *server) noteFailure(now time.Time) {
+	if s.closed || s.fleet.ctx.Err() != nil {
+		return
+	}
+	text, err := json.Marshal(Failure{At: now.UTC().Truncate(time.Second), Why: s.why.Error(), Times: s.ends})
+	if err == nil {
+		_ = privatefile.Replace(s.files.Failure, string(text)+"\n") // the log has it as well
+	}
+}
