@@ -169,6 +169,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\nlock: {}\n? [x]\n: y\n<<: *a"))
 	f.Add([]byte("? {a: b}\n: c\nhooks: [[]]\nrules: [{when: !!binary x}]"))
 	f.Add([]byte(hostile))
+	f.Add([]byte("servers: [{name: a, command: x, effects: [{tool: x, reads: [\"a[]\"]}], safe: [\"!x\"]}, {name: b, url: \"https://h/\", prefix: ''}]"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		m := newMachine(t)
 		m.setWorkspace(string(content))

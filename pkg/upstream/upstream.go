@@ -1,7 +1,7 @@
 // Package upstream says what another MCP server is that stands behind this one, as its operator declared it.
 //
-// It promises that what [Definition.Check] passes can be used by everything below: names that read one way, patterns that
-// compile, effects whose arguments parse. It starts nothing, reads no file and expands no placeholder.
+// Definitions come from the settings, which promise that they can be used: names that read one way, patterns that compile,
+// effects whose places parse. The package starts nothing, reads no file and expands no placeholder.
 package upstream
 
 import (
@@ -22,7 +22,8 @@ type Definition struct {
 	Name string
 	// Prefix stands before the names of its tools and prompts: NAME_ if the operator said nothing, "" for one server at most.
 	Prefix string
-	// Command is the program and its arguments, Workspace and a leading ~/ not expanded; nil for an HTTP server.
+	// Command is the program, a name in PATH, an absolute path or one that begins with ~/, and its arguments, in which Workspace
+	// is not yet expanded; nil for an HTTP server.
 	Command []string
 	// URL is the address of an HTTP server: https, or http on this machine.
 	URL string
@@ -40,7 +41,7 @@ type Definition struct {
 	Effects []mapping.Effect
 	// Writes: the server may write the workspace, so each call of it is treated as a command.
 	Writes bool
-	// Writable are more places that a program may write, a leading ~/ and Workspace not expanded.
+	// Writable are more places that a program may write, absolute, or with a leading ~/ that is not yet expanded.
 	Writable []string
 	// Searched: its tools are not listed but found by search_tools.
 	Searched bool

@@ -35,7 +35,9 @@ type reading struct {
 	tools  []parsed // of pins.Listed.Tools
 	gone   []parsed // pinned and not listed, by name
 	others map[string][]inspected
-	seen   map[[sha256.Size]byte]parsed // by definition, so that what did not change is not looked at again
+	// What was read and looked at, by definition: what did not change is not looked at again.
+	seen   map[[sha256.Size]byte]parsed
+	looked map[[sha256.Size]byte][]Finding
 }
 
 // inspected is a prompt, a resource or a template.
@@ -71,15 +73,15 @@ func (b *Book) read() (*reading, error) {
 }
 
 func parseAll(p *pins, stat durable.Stat, before *reading) *reading {
-	r := &reading{stat: stat, pins: p, others: map[string][]inspected{}, seen: map[[sha256.Size]byte]parsed{}}
+	r := &reading{stat: stat, pins: p, others: map[string][]inspected{}, seen: map[[sha256.Size]byte]parsed{}, looked: map[[sha256.Size]byte][]Finding{}}
+	if before == nil {
+		before = new(reading)
+	}
 	look := &budget{left: maxInspectedOfServer}
 	is := map[string]bool{}
 	for _, definition := range p.Listed.Tools {
 		key := sha256.Sum256(definition)
-		tool, known := parsed{}, false
-		if before != nil {
-			tool, known = before.seen[key]
-		}
+		tool, known := before.seen[key]
 		if !known {
 			tool = parse(json.RawMessage(definition), look)
 		}
@@ -94,7 +96,13 @@ func parseAll(p *pins, stat durable.Stat, before *reading) *reading {
 	}
 	for name, list := range map[string][]jsontext.Value{"prompt": p.Listed.Prompts, "resource": p.Listed.Resources, "template": p.Listed.Templates} {
 		for _, definition := range list {
-			r.others[name] = append(r.others[name], inspected{definition, inspect(definition, look).findings})
+			key := sha256.Sum256(definition)
+			findings, known := before.looked[key]
+			if !known {
+				findings = inspect(definition, look).findings
+			}
+			r.looked[key] = findings
+			r.others[name] = append(r.others[name], inspected{definition, findings})
 		}
 	}
 	return r
@@ -109,6 +117,11 @@ func (b *Book) Known() (bool, error) {
 // Observe takes what a server lists. The first time that it lists tools, these are pinned. The error wraps ErrDamaged, ErrBusy, or
 // is that of a file operation; nothing has changed then.
 func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
+	b.mu.Lock()
+	last := b.last
+	b.mu.Unlock()
+	// The long part, before the lock: other servers of the user wait for that.
+	ahead := parseAll(&pins{Listed: bounded(l, listed{})}, durable.Stat{}, last)
 	h, err := b.hold()
 	if err != nil {
 		return Report{}, err
@@ -127,7 +140,7 @@ func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
 	}
 	was := now.Listed
 	now.Listed = bounded(l, was)
-	after := parseAll(now, durable.Stat{}, before)
+	after := parseAll(now, durable.Stat{}, ahead)
 	report := Report{Lists: lists(was, now.Listed)}
 	if len(now.Pinned) == 0 {
 		report.First = pinAll(now, after.tools)
@@ -144,7 +157,11 @@ func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
 			return Report{}, err
 		}
 	}
-	report.take(d, parseAll(now, durable.Stat{}, after))
+	after = parseAll(now, durable.Stat{}, after)
+	b.mu.Lock()
+	b.last = after // the file is read again, and what is in it not looked at again
+	b.mu.Unlock()
+	report.take(d, after)
 	return report, nil
 }
 

@@ -36,7 +36,7 @@ func (f Finding) String() string { return string(f.Kind) + " in " + f.Where + ":
 // Limits of a look. A real definition has far less text; nobody reads more.
 const (
 	maxInspected         = 16 << 10 // bytes of text in one definition
-	maxInspectedOfServer = 2 << 20  // and in all of one listing
+	maxInspectedOfServer = 1 << 20  // and in all of one listing
 	maxFindings          = 16       // of one definition
 )
 
@@ -85,6 +85,9 @@ func inspect(definition []byte, b *budget) inspection {
 func place(d *jsontext.Decoder) string {
 	at := strings.ReplaceAll(strings.TrimPrefix(string(d.StackPointer()), "/"), "/", ".")
 	at = printable.Text(strings.ReplaceAll(strings.ReplaceAll(at, "~1", "/"), "~0", "~"))
+	if at == "" {
+		return "the top"
+	}
 	if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 {
 		return "the name " + excerpt(at, 0)
 	}

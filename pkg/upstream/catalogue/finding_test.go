@@ -152,6 +152,23 @@ func TestPoisonedToolsHaveFindings(t *testing.T) {
 	}
 }
 
+// What the operator sees of any definition is safe to print, and has all of it.
+func TestShownDefinitionsAreSafe(t *testing.T) {
+	for name, definition := range poisoned() {
+		e := catalogue.Entry{Tool: catalogue.Tool{Definition: definition}, Was: described("Adds two numbers.")}
+		for _, text := range []string{e.Shown(), e.Diff()} {
+			for _, r := range text {
+				if !unicode.IsPrint(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+					t.Errorf("%s: %q has %U", name, text, r)
+				}
+			}
+		}
+		check.That(t, strings.Contains(e.Shown(), "name:\n  add\n") && strings.Contains(e.Shown(), "inputSchema: {"), "%s: %s", name, e.Shown())
+	}
+	e := catalogue.Entry{Tool: catalogue.Tool{Definition: described("Adds two\u200b numbers.")}, Was: described("Adds two numbers.")}
+	check.That(t, strings.Contains(e.Diff(), "-  Adds two numbers.\n+  Adds two\\u200b numbers.\n"), "%s", e.Diff())
+}
+
 func safe(t testing.TB, f catalogue.Finding) {
 	t.Helper()
 	for _, r := range f.String() {
