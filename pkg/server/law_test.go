@@ -207,27 +207,3 @@ func TestArgumentsOfOurNames(t *testing.T) {
 	done := l.call("resume_approval", args{"session": s, "approval_id": id})
 	check.That(t, strings.Contains(done.Text, `{"mutation_class":"AST_REFACTOR","session":"theirs"}`), "%s", done.Text)
 }
-
-// The operator's programs are asked about a call of another server once, in its name, with what goes there.
-func TestProgramsSeeOtherServers(t *testing.T) {
-	t.Parallel()
-	log := filepath.Join(t.TempDir(), "log")
-	record := "cat >> '" + log + "'"
-	deny := `if grep -q '"to":"you"'; then echo no >&2; exit 2; fi`
-	l := behind(t, newWorkspace(t), []upstream.Definition{files()}, nil, withHooks(pre(deny, "mcp__orchestra__files_send"), pre(record, "mcp__orchestra__files_.*"), post(record, "mcp__orchestra__files_.*")))
-	s := l.selects("INT-005")
-	l.stopped("HOOK_BLOCKED", "files_send", args{"session": s, "to": "you"})
-	l.passes("files_send", args{"session": s, "to": "me"})
-	l.passes("files_read", args{"path": "src/a.txt"})
-	var told []string
-	for _, e := range events(t, l.bench, log) {
-		of, _ := e["orchestra"].(map[string]any)
-		told = append(told, fmt.Sprint(e["hook_event_name"], " ", e["tool_name"], " ", e["tool_input"], " ", of["server"], " ", of["server_tool"], " ", e["tool_response"]))
-	}
-	check.Equal(t, strings.Join(told, "\n"), strings.Join([]string{
-		"PreToolUse mcp__orchestra__files_send map[to:me] files send <nil>",
-		"PostToolUse mcp__orchestra__files_send map[to:me] files send map[success:true]",
-		"PreToolUse mcp__orchestra__files_read map[path:src/a.txt] files read <nil>",
-		"PostToolUse mcp__orchestra__files_read map[path:src/a.txt] files read map[success:true]",
-	}, "\n"))
-}

@@ -5,6 +5,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,4 +98,28 @@ func TestKilledInACallOfAnotherServer(t *testing.T) {
 			check.That(t, e.Command != nil && e.Command.Command == "files send", "%+v", e.Command)
 		})
 	}
+}
+
+// The operator's programs are asked about a call of another server once, in its name, with what goes there.
+func TestProgramsSeeOtherServers(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	record := "cat >> '" + log + "'"
+	deny := `if grep -q '"to":"you"'; then echo no >&2; exit 2; fi`
+	l := behind(t, newWorkspace(t), []upstream.Definition{files()}, nil, withHooks(pre(deny, "mcp__orchestra__files_send"), pre(record, "mcp__orchestra__files_.*"), post(record, "mcp__orchestra__files_.*")))
+	s := l.selects("INT-005")
+	l.stopped("HOOK_BLOCKED", "files_send", args{"session": s, "to": "you"})
+	l.passes("files_send", args{"session": s, "to": "me"})
+	l.passes("files_read", args{"path": "src/a.txt"})
+	var told []string
+	for _, e := range events(t, l.bench, log) {
+		of, _ := e["orchestra"].(map[string]any)
+		told = append(told, fmt.Sprint(e["hook_event_name"], " ", e["tool_name"], " ", e["tool_input"], " ", of["server"], " ", of["server_tool"], " ", e["tool_response"]))
+	}
+	check.Equal(t, strings.Join(told, "\n"), strings.Join([]string{
+		"PreToolUse mcp__orchestra__files_send map[to:me] files send <nil>",
+		"PostToolUse mcp__orchestra__files_send map[to:me] files send map[success:true]",
+		"PreToolUse mcp__orchestra__files_read map[path:src/a.txt] files read <nil>",
+		"PostToolUse mcp__orchestra__files_read map[path:src/a.txt] files read map[success:true]",
+	}, "\n"))
 }
