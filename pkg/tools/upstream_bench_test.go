@@ -29,6 +29,15 @@ func (s *still) Call(context.Context, catalogue.Tool, json.RawMessage, func(stri
 // BenchmarkSafeUpstreamCall is what the law adds to a safe call that is not recorded: everything but the server.
 func BenchmarkSafeUpstreamCall(b *testing.B) {
 	schema := `{"type":"object","properties":{"path":{"type":"string"},"head":{"type":"number"},"tail":{"type":"number"}},"required":["path"],"additionalProperties":false}`
+	b.Run("our own tool", func(b *testing.B) { // which does nothing: what every call costs
+		w := newBench(b, nil)
+		own := check.Value(tools.NewHandlerTool(w.commands.Files, tools.Handler{Spec: hooks.Spec{Name: "own", Class: hooks.Safe, ReadOnly: true},
+			Run: func(context.Context, json.RawMessage) (hooks.Result, error) { return hooks.Result{Text: "x"}, nil }}))(b)
+		check.OK(b, w.engine.AddTool(own))
+		for b.Loop() {
+			w.engine.Do(b.Context(), hooks.Request{Tool: "own", Caller: session.Caller{Connection: "c"}, Arguments: hooks.NoArguments()})
+		}
+	})
 	for _, bench := range []struct{ name, mapping, arguments string }{
 		{"unmapped", "", `{"path":"src/a.txt","head":10}`},
 		{"a path", "filesystem", `{"path":"src/a.txt","head":10}`},
