@@ -114,6 +114,8 @@ func TestPins(t *testing.T) {
 	check.OK(t, s.book.Forget())
 	check.OK(t, s.book.Forget())
 	check.That(t, len(s.entries()) == 0, "a book that was forgotten has entries")
+	left := filepath.Join(filepath.Dir(s.file), ".files.tools.json-LEFT.tmp") // by a process that died
+	check.OK(t, os.WriteFile(left, []byte("{"), 0o600))
 	check.That(t, s.observe(tools(a)).First, "it is not the first look")
 	only(t, s.file)
 }

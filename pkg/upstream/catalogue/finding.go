@@ -15,6 +15,7 @@ type Kind string
 // The kinds of findings.
 const (
 	Invisible    Kind = "invisible characters"
+	LookAlike    Kind = "a word that looks like another"
 	Instructions Kind = "instructions to the model"
 	OtherTools   Kind = "another server's tool"
 	Credentials  Kind = "a place of credentials"
@@ -108,6 +109,9 @@ func (in *inspection) text(text string, d *jsontext.Decoder) {
 	}
 	if what := hidden(text); what != "" {
 		in.add(Invisible, place(d), what)
+	}
+	if what := mixedWord(text); what != "" {
+		in.add(LookAlike, place(d), what)
 	}
 	plain := folded(text)
 	for _, look := range []struct {

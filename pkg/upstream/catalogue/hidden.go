@@ -67,3 +67,18 @@ func hides(r, before rune) bool {
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Variation_Selector) || unicode.In(r, unseen...)
 }
+
+// mixedWord finds a word with Latin letters and ones of a script that looks like it: people read another word than patterns do.
+func mixedWord(text string) string {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		latin, other := false, false
+		for _, r := range word {
+			latin = latin || unicode.Is(unicode.Latin, r)
+			other = other || unicode.In(r, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee)
+		}
+		if latin && other {
+			return fmt.Sprintf("%+q, of letters of two scripts", clip(word, 64))
+		}
+	}
+	return ""
+}

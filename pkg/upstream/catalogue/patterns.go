@@ -61,7 +61,7 @@ var patterns = []pattern{
 	{[]string{"<"}, lazy.Regexp(`< ?/? ?(?:important|hidden|critical|urgent|assistant|sys|system prompt|system instructions?|system note)(?: [^<>]{0,40})?>|< ?system ?>.*?< ?/ ?system ?>`)},
 	{[]string{"ignor", "disregard", "forget", "overrid", "bypass", "overrul", "supersede"}, lazy.Regexp(`\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|override|overrule|bypass|supersedes?)\b(?: (?:all|any|the|your|every|each|these|those|of|my|and|other)){0,4} (?:previous|prior|above|earlier|preceding|your|system|safety|security|original|initial|user)(?: \w+){0,2} (?:instructions?|prompts?|guidelines?|directives?|guardrails?|rules|policies|restrictions|commands)\b`)},
 	{[]string{"ignor", "disregard", "forget"}, lazy.Regexp(`\b(?:ignore|disregard|forget)\b(?: (?:all|any|the|your|every|everything|these|those)){1,2} (?:instructions|guardrails|guidelines|safety \w+|you (?:were|have been) told)\b`)},
-	{[]string{"user", "human", "operator"}, lazy.Regexp(`\b(?:do not|dont|never|must not|mustnt|should not|shouldnt|without|avoid|no need to|need not|refrain from)\b(?: \w+){0,4}? (?:tell(?:ing)?|mention(?:ing)?|inform(?:ing)?|reveal(?:ing)?|show(?:ing)?|notify(?:ing)?|alert(?:ing)?|disclos(?:e|ing)|explain(?:ing)?|warn(?:ing)?|report(?:ing)?|display(?:ing)?)\b[^.!?]{0,80}\b` + person)},
+	{[]string{"user", "human", "operator"}, lazy.Regexp(`\b(?:do not|dont|never|must not|mustnt|should not|shouldnt|without|avoid|no need to|need not|refrain from)\b(?: \w+){0,4}? (?:tell(?:ing)?|mention(?:ing)?|inform(?:ing)?|reveal(?:ing)?|show(?:ing)?|notify(?:ing)?|alert(?:ing)?|disclos(?:e|ing)|explain(?:ing)?|warn(?:ing)?|report(?:ing)?|display(?:ing)?|surfac(?:e|ing)|expos(?:e|ing))\b[^.!?]{0,80}\b` + person)},
 	{[]string{"user", "human", "operator"}, lazy.Regexp(`\b(?:not|never) (?:be )?(?:told|mention|mentioned|revealed|shown|disclosed|displayed|reported|visible)\b[^.!?]{0,20}\b(?:to|by|for) ` + person)},
 	{[]string{"user", "human", "operator"}, lazy.Regexp(`\b(?:hide|hidden|conceal|keep|secret|confidential)\b[^.!?]{0,40}\bfrom ` + person)},
 	{[]string{"user", "human", "operator"}, lazy.Regexp(person + ` (?:must|should|does|do|will|need|needs|may|can)(?: not|nt) (?:to )?(?:know|see|notice|be (?:aware|told|informed|notified|bothered))\b|\bwithout ` + person + ` (?:noticing|knowing|being (?:aware|told|informed|notified))\b|\bwithout (?:the )?users (?:knowledge|awareness|noticing)\b`)},
@@ -91,6 +91,9 @@ func instruction(text, plain string) string {
 		if at := comment().FindStringIndex(text); at != nil {
 			return text[at[0]:at[1]]
 		}
+		if at := section(text); at != "" {
+			return at
+		}
 	}
 	for _, p := range patterns {
 		if !containsAny(plain, p.words) {
@@ -98,6 +101,19 @@ func instruction(text, plain string) string {
 		}
 		if at := p.match().FindStringIndex(plain); at != nil {
 			return plain[at[0]:at[1]]
+		}
+	}
+	return ""
+}
+
+// capitals opens a section in the way of prompts.
+var capitals = lazy.Regexp(`<([A-Z][A-Z_-]{3,40})(?: [^<>]{0,80})?>`)
+
+// section finds text between tags in capitals, as prompts have them.
+func section(text string) string {
+	for _, at := range capitals().FindAllStringSubmatchIndex(text, 16) {
+		if closing := "</" + text[at[2]:at[3]] + ">"; strings.Contains(text[at[1]:], closing) {
+			return text[at[0]:]
 		}
 	}
 	return ""
