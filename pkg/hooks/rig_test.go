@@ -28,6 +28,8 @@ type stage struct {
 	panics  bool
 	settled *settlement
 	outcome *hooks.Outcome
+	// elsewhere: another server does it, and no file changes.
+	elsewhere bool
 }
 
 func (s *stage) note(step string) { *s.log = append(*s.log, step) }
@@ -55,6 +57,9 @@ func (s *stage) Close() error { s.note("close"); return nil }
 func (s *stage) Prepare(context.Context) (hooks.Prepared, error) {
 	s.note("prepare")
 	s.outcome = &hooks.Outcome{Files: []hooks.FileOutcome{{Change: change.Change{Op: change.Created, Path: "a", After: change.Version{Hash: "sha256:x"}}}}}
+	if s.elsewhere {
+		s.outcome = &hooks.Outcome{Sent: true, Record: &hooks.Note{Kind: "mutation"}}
+	}
 	return s, nil
 }
 

@@ -47,11 +47,11 @@ func catalogue() []Field {
 		{Name: "command.background", kind: truth, get: func(f *Facts) any { return f.Command.Background }, Doc: "It goes on behind the call."},
 		{Name: "command.programs", kind: cel.ListType(texts), get: func(f *Facts) any { return f.Command.Programs }, Doc: "The programs that the line can run, each a list of its name and its arguments as far as they are literal."},
 
-		{Name: "upstream.server", kind: text, get: upstream(func(u *Upstream) any { return u.Server }), Doc: "The other server that carries the call out, by its name in `servers`; empty for all other calls. Settings' rules judge its safe calls too."},
-		{Name: "upstream.tool", kind: text, get: upstream(func(u *Upstream) any { return u.Tool }), Doc: "The tool, by that server's own name."},
-		{Name: "upstream.arguments", kind: cel.MapType(text, cel.DynType), get: upstream(func(u *Upstream) any { return lazy(u.Arguments) }), Doc: "What it is given. Ask `has(upstream.arguments.x)` first: a missing member is an error, which refuses."},
-		{Name: "upstream.urls", kind: texts, get: upstream(func(u *Upstream) any { return u.URLs }), Doc: "The addresses among them, as `effects` maps them."},
-		{Name: "upstream.commands", kind: texts, get: upstream(func(u *Upstream) any { return u.Commands }), Doc: "The command lines among them, likewise."},
+		{Name: "upstream.server", kind: text, get: upstream(func(u *Upstream) any { return u.Server }), Doc: "The other server that is called, its safe tools too; else empty."},
+		{Name: "upstream.tool", kind: text, get: upstream(func(u *Upstream) any { return u.Tool }), Doc: "Its own name for the tool."},
+		{Name: "upstream.arguments", kind: cel.MapType(text, cel.DynType), get: upstream(func(u *Upstream) any { return lazy(u.Arguments) }), Doc: "What it is given. A missing member refuses, unless `has(…)` was asked."},
+		{Name: "upstream.urls", kind: texts, get: upstream(func(u *Upstream) any { return u.URLs }), Doc: "The addresses in it, by `effects`."},
+		{Name: "upstream.commands", kind: texts, get: upstream(func(u *Upstream) any { return u.Commands }), Doc: "The command lines in it."},
 
 		{Name: "intent.id", kind: text, get: func(f *Facts) any { return f.Intent.ID }, Doc: "The selected intent. `UNTRACKED` where the operator lets calls pass without one."},
 		{Name: "intent.name", kind: text, get: func(f *Facts) any { return f.Intent.Name }, Doc: "Its name."},

@@ -49,6 +49,10 @@ func serveIfChild() {
 		fmt.Fprintln(os.Stderr, undoAsChild(dir)) // it ends by being killed
 		os.Exit(1)
 	}
+	if dir := os.Getenv(lawEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, lawAsChild(dir)) // it ends by being killed
+		os.Exit(1)
+	}
 	if dir := os.Getenv(stepEnv); dir != "" {
 		fmt.Fprintln(os.Stderr, stepAsChild(dir)) // it ends by being killed
 		os.Exit(1)

@@ -1,217 +1,22 @@
 package server_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/approval"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
-	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/server"
-	"github.com/intentgov/orchestra-mcp/pkg/session"
+	"github.com/intentgov/orchestra-mcp/pkg/server/agenttest"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
-	"github.com/intentgov/orchestra-mcp/pkg/tools"
-	"github.com/intentgov/orchestra-mcp/pkg/undo"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/mapping"
 )
-
-// others plays servers behind this one, and what they offer.
-type others struct {
-	mu    sync.Mutex
-	tools []catalogue.Tool
-	// does is what a tool does, by its own name; without one it answers with its arguments.
-	does  map[string]func(ctx context.Context, arguments map[string]any) (string, error)
-	calls []string // tool and arguments
-}
-
-func (o *others) Tool(name string) (catalogue.Tool, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	i := slices.IndexFunc(o.tools, func(t catalogue.Tool) bool { return t.Name == name })
-	if i < 0 {
-		return catalogue.Tool{}, false
-	}
-	return o.tools[i], true
-}
-
-func (o *others) Tools(context.Context) []catalogue.Tool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Clone(o.tools)
-}
-
-func (o *others) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMessage, _ func(string, float64, float64)) (json.RawMessage, error) {
-	o.mu.Lock()
-	o.calls = append(o.calls, t.Own+" "+string(arguments))
-	does := o.does[t.Own]
-	o.mu.Unlock()
-	if does == nil {
-		return said(string(arguments)), nil
-	}
-	var decoded map[string]any
-	if err := json.Unmarshal(arguments, &decoded); err != nil {
-		return nil, err
-	}
-	text, err := does(ctx, decoded)
-	if strings.HasPrefix(text, "{") {
-		return json.RawMessage(text), err
-	}
-	return said(text), err
-}
-
-func said(text string) json.RawMessage {
-	encoded, _ := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}})
-	return encoded
-}
-
-// made counts the calls that a server got.
-func (o *others) made() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.calls)
-}
-
-// offers is a tool with a schema of its input.
-func (o *others) offers(server, own, input string, change ...func(*catalogue.Tool)) {
-	t := catalogue.Tool{Server: server, Own: own, Name: server + "_" + own, Hash: "sha256:" + strings.Repeat("1", 64), Description: "Does " + own + ".", Input: json.RawMessage(input)}
-	for _, c := range change {
-		c(&t)
-	}
-	definition := map[string]any{"name": own, "description": t.Description, "inputSchema": t.Input, "annotations": map[string]any{"readOnlyHint": true}}
-	if t.Output != nil {
-		definition["outputSchema"] = t.Output
-	}
-	t.Definition, _ = json.Marshal(definition)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.tools = slices.DeleteFunc(o.tools, func(old catalogue.Tool) bool { return old.Name == t.Name })
-	o.tools = append(o.tools, t)
-}
-
-func safe(t *catalogue.Tool) { t.Safe = true }
-
-const pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path"],"additionalProperties":false}`
-
-// files is a server with files, of which a test says more.
-func files(change ...func(*upstream.Definition)) upstream.Definition {
-	d := upstream.Definition{Name: "files", Prefix: "files_", Command: []string{"x"}, Findings: upstream.Ask, Effects: []mapping.Effect{
-		{Tool: "read", Reads: []string{"path"}}, {Tool: "write", Writes: []string{"path"}}, {Tool: "remove", Deletes: []string{"path"}},
-		{Tool: "run", Commands: []string{"line"}}, {Tool: "open", URLs: []string{"url"}},
-	}}
-	for _, c := range change {
-		c(&d)
-	}
-	return d
-}
-
-// law is a server with others behind it, without a client.
-type law struct {
-	*bench
-	*others
-	upstreams *tools.Upstreams
-	session   string
-}
-
-func behind(t *testing.T, dir string, definitions []upstream.Definition, with func(*tools.UpstreamOptions), changes ...func(*server.Options)) *law {
-	t.Helper()
-	o := &others{does: map[string]func(context.Context, map[string]any) (string, error){}}
-	o.offers("files", "read", pathSchema, safe)
-	o.offers("files", "write", pathSchema)
-	o.offers("files", "remove", pathSchema)
-	o.offers("files", "run", `{"type":"object","properties":{"line":{"type":"string"}}}`)
-	o.offers("files", "open", `{"type":"object","properties":{"url":{"type":"string"}}}`, safe)
-	o.offers("files", "send", `{"type":"object"}`)
-	b := start(t, dir, changes...)
-	t.Cleanup(b.close)
-	options := tools.UpstreamOptions{Definitions: definitions, Offer: o, Server: o, Secrets: func(arguments json.RawMessage) []catalogue.Finding {
-		if bytes.Contains(arguments, []byte("hunter2")) {
-			return []catalogue.Finding{{Kind: catalogue.Secret, Where: "x", Text: "a password"}}
-		}
-		return nil
-	}}
-	if with != nil {
-		with(&options)
-	}
-	u := check.Value(b.server.Behind(options))(t)
-	return &law{bench: b, others: o, upstreams: u}
-}
-
-// answer is a result, of ours or of another server.
-type answer struct {
-	hooks.Result
-	Object map[string]any
-	texts  []string
-	meta   map[string]any
-}
-
-func (l *law) call(tool string, a args) answer {
-	l.t.Helper()
-	raw := check.Value(json.Marshal(a))(l.t)
-	r := l.server.Do(l.t.Context(), hooks.Request{Tool: tool, Arguments: hooks.ReadArguments(raw), Caller: session.Caller{Connection: "c", ClientName: "t"}})
-	got := answer{Result: r}
-	if r.Raw != nil {
-		var sent struct {
-			Content           []struct{ Text string }
-			StructuredContent map[string]any
-			IsError           bool
-			Meta              map[string]any `json:"_meta"`
-		}
-		check.OK(l.t, json.Unmarshal(r.Raw, &sent))
-		check.Equal(l.t, sent.IsError, r.IsError)
-		for _, c := range sent.Content {
-			got.texts = append(got.texts, c.Text)
-		}
-		got.Object, got.meta = sent.StructuredContent, sent.Meta
-		return got
-	}
-	check.OK(l.t, json.Unmarshal(r.Structured, &got.Object))
-	return got
-}
-
-func (l *law) passes(tool string, a args) answer {
-	l.t.Helper()
-	r := l.call(tool, a)
-	check.Must(l.t, r.Raw != nil && !r.IsError, "%s %v: %s %s", tool, a, r.Text, r.Raw)
-	return r
-}
-
-func (l *law) stopped(code, tool string, a args) answer {
-	l.t.Helper()
-	before := l.made()
-	r := l.call(tool, a)
-	check.Must(l.t, r.IsError && r.Object["error_type"] == code, "%s %v: want %s, got %s %s", tool, a, code, r.Text, r.Raw)
-	check.Equal(l.t, l.made(), before, "the server was asked")
-	return r
-}
-
-func (l *law) selects(id string) string {
-	l.t.Helper()
-	r := l.call("select_active_intent", args{"intent_id": id})
-	handle, _ := r.Object["session"].(string)
-	check.Must(l.t, handle != "", "%s", r.Text)
-	return handle
-}
-
-// last is the newest record of a kind, with what it says of another server.
-func (l *law) last(kind record.Kind) (record.Entry, record.Upstream) {
-	l.t.Helper()
-	e := l.lastRecord(kind)
-	u, _ := e.Upstream()
-	return e, u
-}
 
 // A call of another server passes the gate as every call does: what its arguments name is judged, whatever they are called.
 func TestOtherServersStandUnderTheSameLaw(t *testing.T) {
@@ -269,6 +74,14 @@ func TestOtherServersStandUnderTheSameLaw(t *testing.T) {
 	check.That(t, strings.HasPrefix(u.Arguments, "sha256:") && strings.HasPrefix(u.Result, "sha256:") && !u.IsError && slices.Equal(u.Targets, []string{"src/n.txt"}), "%+v", u)
 	l.passes("files_run", args{"session": s, "line": "ls src"})
 	l.passes("files_send", args{"session": s})
+	l.reproduces()
+}
+
+// reproduces holds that every decision that is on record comes out again.
+func (l *law) reproduces(unknown ...string) {
+	l.t.Helper()
+	check.OK(l.t, l.server.Ledger().Flush(l.t.Context()))
+	agenttest.Reproduces(l.t, l.dir, unknown...)
 }
 
 // The operator's rules see the server, the tool and what it is given, of its safe tools too.
@@ -297,6 +110,7 @@ func TestRulesSeeOtherServers(t *testing.T) {
 	l.passes("files_write", args{"session": s, "path": "src/n.txt"})
 	r := l.stopped("RULE_VIOLATION", "files_write", args{"session": s, "path": "src/rules.txt"})
 	check.That(t, strings.Contains(r.Text, "not known beforehand"), "a rule about a content that nobody knows: %s", r.Text)
+	l.reproduces()
 }
 
 // What would go out with a secret in it is noted, asked about or refused; the secret is in no answer and no record.
@@ -321,6 +135,7 @@ func TestSecretsGoOutAsTheOperatorSays(t *testing.T) {
 				check.That(t, strings.Contains(r.Text, "a password") && !strings.Contains(r.Text, "hunter2"), "%s", r.Text)
 			}
 			check.That(t, !strings.Contains(strings.Join(l.ledgerLines(), ""), "hunter2"), "the secret is on record")
+			l.reproduces()
 		})
 	}
 }
@@ -360,6 +175,7 @@ func TestOperatorIsAskedAboutOtherServers(t *testing.T) {
 	l.answers(id, approval.Once, "")
 	done := l.call("resume_approval", args{"session": s, "approval_id": id})
 	check.That(t, done.Object["status"] == "executed" && strings.Contains(done.Text, `{"path":"src/n.txt"}`), "%s", done.Text)
+	l.reproduces()
 }
 
 // A tool that has arguments of our names keeps them: ours have other names there, in what is listed, sent, asked and resumed.
@@ -390,197 +206,4 @@ func TestArgumentsOfOurNames(t *testing.T) {
 	l.answers(id, approval.Once, "")
 	done := l.call("resume_approval", args{"session": s, "approval_id": id})
 	check.That(t, strings.Contains(done.Text, `{"mutation_class":"AST_REFACTOR","session":"theirs"}`), "%s", done.Text)
-}
-
-// Each end of a call is told, and recorded as what is known of it.
-func TestWhatBecomesOfCalls(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	l := behind(t, dir, []upstream.Definition{files(func(d *upstream.Definition) { d.Keep = true })}, nil, func(o *server.Options) { o.Settings.Ledger.RecordReads = true })
-	s := l.selects("INT-005")
-	do := func(tool string, does func(ctx context.Context, a map[string]any) (string, error)) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.does[tool] = does
-	}
-	do("send", func(context.Context, map[string]any) (string, error) {
-		return `{"content":[],"isError":true,"x":[1]}`, nil
-	})
-	r := l.call("files_send", args{"session": s})
-	check.That(t, r.IsError && strings.Contains(string(r.Raw), `"x":[1]`), "%s", r.Raw)
-	_, u := l.last(record.KindMutation)
-	check.That(t, u.IsError && u.Problem == "" && u.Result != "" && u.ResultArtifact != "" && u.ArgumentsArtifact != "", "%+v", u)
-	read := l.call("read_command_output", args{"artifact_id": u.ResultArtifact})
-	check.That(t, strings.Contains(read.Text, `"x":[1]`), "%s", read.Text)
-
-	records := len(l.ledgerLines())
-	do("send", func(context.Context, map[string]any) (string, error) {
-		return "", fmt.Errorf("no program: %w", tools.ErrNotSent)
-	})
-	r = l.call("files_send", args{"session": s})
-	check.That(t, r.Object["error_type"] == "UPSTREAM_UNAVAILABLE", "%s", r.Text)
-	check.Equal(t, len(l.ledgerLines()), records, "a record of a call that was not made")
-
-	for name, does := range map[string]func(context.Context, map[string]any) (string, error){
-		"died \u202e": func(context.Context, map[string]any) (string, error) { return "", errors.New("it died \u202e") },
-		"no JSON":     func(context.Context, map[string]any) (string, error) { return "{\"isError\"", nil },
-	} {
-		do("send", does)
-		r = l.call("files_send", args{"session": s})
-		_, u = l.last(record.KindMutation)
-		check.That(t, r.IsError && strings.Contains(r.texts[0], "Whether it did what it was asked is not known") && !strings.Contains(string(r.Raw), "\u202e") && u.IsError && u.Problem != "" && u.Result == "", "%s: %s %+v", name, r.Raw, u)
-	}
-
-	do("write", func(_ context.Context, a map[string]any) (string, error) {
-		return "done", os.WriteFile(filepath.Join(dir, a["path"].(string)), []byte("new\n"), 0o644)
-	})
-	l.passes("files_write", args{"session": s, "path": "src/a.txt"})
-	e, u := l.last(record.KindMutation)
-	check.That(t, len(e.Changes) == 1 && e.Changes[0].Path == "src/a.txt" && e.Changes[0].After.Hash != "" && u.Tool == "write" && e.MutationClass != "", "%+v", e.Record)
-	l.passes("files_read", args{"path": "src/a.txt"})
-	e, u = l.last(record.KindRead)
-	check.That(t, u.Server == "files" && u.Tool == "read" && e.Call == "files_read" && u.ResultArtifact != "", "%+v", u)
-	ctx, cancel := context.WithCancel(t.Context())
-	do("send", func(context.Context, map[string]any) (string, error) { cancel(); return "", ctx.Err() })
-	gone := l.server.Do(ctx, hooks.Request{Tool: "files_send", Arguments: check.Value(hooks.MakeArguments(args{"session": s}))(t), Caller: session.Caller{Connection: "c"}})
-	_, u = l.last(record.KindMutation)
-	check.That(t, gone.IsError && u.Problem == "the call was cancelled meanwhile", "%+v", u)
-}
-
-// A result that is too large is kept, and what the agent gets of it says where the rest is.
-func TestLargeResultsAreKept(t *testing.T) {
-	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files()}, nil)
-	text := "head\n" + strings.Repeat("line of text\n", 40_000) + "tail"
-	l.does["read"] = func(context.Context, map[string]any) (string, error) { return text, nil }
-	r := l.passes("files_read", args{"path": "src/a.txt"})
-	id, _ := r.Object["artifact_id"].(string)
-	check.That(t, len(r.Raw) < 100<<10 && strings.HasPrefix(r.texts[0], "head\n") && strings.HasSuffix(r.texts[0], "tail\n") && strings.Contains(r.texts[1], id), "%d %v", len(r.Raw), r.texts[1:])
-	read := l.call("read_command_output", args{"artifact_id": id, "tail": 1})
-	check.That(t, strings.Contains(read.Text, "tail"), "%s", read.Text)
-	l.does["read"] = func(context.Context, map[string]any) (string, error) {
-		return `{"content":[{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("A", 1<<20) + `"},{"type":"text","text":"below"}],"isError":false}`, nil
-	}
-	r = l.passes("files_read", args{"path": "src/a.txt"})
-	check.That(t, len(r.Raw) < 100<<10 && strings.Contains(r.texts[0], "below"), "an image is cut: %d", len(r.Raw))
-}
-
-// What a server that may write changed is found, judged by the scope of the call, and undone as a command's is.
-func TestServersThatWriteAreCommands(t *testing.T) {
-	t.Parallel()
-	dir := newWorkspace(t)
-	l := behind(t, dir, []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })},
-		func(o *tools.UpstreamOptions) { o.Level = func(string) sandbox.Level { return sandbox.Full } },
-		func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
-	s := l.selects("INT-001")
-	write := func(name, content string) { check.Write(t, dir, name, content) }
-	l.does["send"] = func(context.Context, map[string]any) (string, error) {
-		write("src/made.txt", "made\n")
-		write("docs/made.txt", "made\n")
-		write("docs/other.md", "changed\n")
-		// Another call of the same session goes on meanwhile: what it does is its own.
-		r := l.call("write_to_file", args{"session": s, "path": "src/beside.txt", "content": "beside\n"})
-		check.That(t, !r.IsError, "%s", r.Text)
-		return "done", nil
-	}
-	r := l.passes("files_send", args{"session": s})
-	check.That(t, len(r.texts) == 2 && strings.Contains(r.texts[1], "docs/"), "%v", r.texts)
-	e, u := l.last(record.KindCommand)
-	check.That(t, e.Command.Command == "files send" && u.Tool == "send" && e.Command.OutputHash == u.Result && e.Command.Sandbox == "full", "%+v %+v", e.Command, u)
-	var changed []string
-	for _, c := range e.Changes {
-		changed = append(changed, c.Path)
-	}
-	check.That(t, slices.Equal(changed, []string{"src/made.txt"}) && len(e.Violations) == 2 && e.Violations[0].Reverted, "%v %+v", changed, e.Violations)
-	l.holds(map[string]string{"src/made.txt": "made\n", "docs/made.txt": "", "docs/other.md": "# Other\n", "src/beside.txt": "beside\n"})
-	plan := check.Value(l.server.PlanUndo(t.Context(), undo.Request{Records: []string{e.ID}}))(t)
-	_, _, err := l.server.Undo(t.Context(), plan)
-	check.OK(t, err)
-	l.holds(map[string]string{"src/made.txt": "", "src/beside.txt": "beside\n"})
-}
-
-// The calls of one server that may write run one at a time, and who waits can leave.
-func TestServersThatWriteTakeTurns(t *testing.T) {
-	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, nil)
-	s := l.selects("INT-005")
-	var mu sync.Mutex
-	running, most := 0, 0
-	l.does["send"] = func(context.Context, map[string]any) (string, error) {
-		mu.Lock()
-		running++
-		most = max(most, running)
-		mu.Unlock()
-		defer func() { mu.Lock(); running--; mu.Unlock() }()
-		return "x", nil
-	}
-	l.does["open"] = l.does["send"]
-	var all sync.WaitGroup
-	for i := range 6 {
-		all.Go(func() {
-			if i%2 == 0 {
-				l.passes("files_send", args{"session": s})
-			} else {
-				l.passes("files_open", args{"url": "https://x/"})
-			}
-		})
-	}
-	all.Wait()
-	check.Equal(t, most, 1, "calls at a time")
-	began, end := make(chan bool), make(chan bool)
-	l.does["send"] = func(context.Context, map[string]any) (string, error) { close(began); <-end; return "x", nil }
-	all.Go(func() { l.passes("files_send", args{"session": s}) })
-	<-began
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	gone := l.server.Do(ctx, hooks.Request{Tool: "files_open", Arguments: check.Value(hooks.MakeArguments(args{"url": "https://x/"}))(t), Caller: session.Caller{Connection: "c"}})
-	check.That(t, gone.Refusal != nil && gone.Refusal.Code() == "CANCELLED", "%s", gone.Text)
-	close(end)
-	all.Wait()
-}
-
-// Tools that are searched are found by words and called by their names: the gate, the record and the question are those of the tool.
-func TestSearchAndCall(t *testing.T) {
-	t.Parallel()
-	many := files(func(d *upstream.Definition) { d.Name, d.Prefix, d.Searched = "many", "many_", true })
-	l := behind(t, newWorkspace(t), []upstream.Definition{files(), many}, nil)
-	for i := range 100 {
-		l.offers("many", fmt.Sprint("tool", i), `{"type":"object","properties":{"x":{"type":"string","description":"`+strings.Repeat("d", 500)+`"}}}`)
-	}
-	l.offers("many", "create_issue", `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`, func(t *catalogue.Tool) { t.Description = "Opens a ticket." })
-	l.offers("many", "listTickets", `{"type":"object","properties":{}}`, safe)
-	check.Equal(t, len(l.upstreams.Listed(l.Tools(t.Context()))), 6)
-	found := func(a args) (names []string) {
-		r := l.call("search_tools", a)
-		check.That(t, !r.IsError && len(r.Structured) < 40<<10, "%s", r.Text)
-		for _, one := range r.Object["tools"].([]any) {
-			names = append(names, one.(map[string]any)["name"].(string))
-		}
-		return names
-	}
-	check.Equal(t, found(args{"query": "create an issue"})[0], "many_create_issue")
-	check.Equal(t, strings.Join(found(args{"query": "tickets", "limit": 1}), "|"), "many_listTickets")
-	check.Equal(t, found(args{"query": "ticket"})[0], "many_create_issue")
-	check.That(t, len(found(args{"query": "tool", "limit": 50})) > 10, "too few")
-	check.Equal(t, len(found(args{"query": "read file"})), 0, "tools of servers that are listed")
-
-	l.stopped("MISSING_OR_INVALID_INTENT", "call_tool", args{"name": "many_create_issue", "arguments": args{"title": "x"}})
-	s := l.selects("INT-005")
-	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "many_create_issue", "arguments": args{}})
-	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "files_send", "arguments": args{}})
-	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "write_to_file", "arguments": args{"path": "src/x", "content": ""}})
-	r := l.passes("call_tool", args{"session": s, "name": "many_create_issue", "arguments": args{"title": "x"}})
-	check.Equal(t, strings.Join(r.texts, "|"), `{"title":"x"}`)
-	e, u := l.last(record.KindMutation)
-	check.That(t, e.Call == "many_create_issue" && u.Tool == "create_issue" && u.Server == "many", "%+v", e.Record)
-	l.passes("call_tool", args{"name": "many_listTickets"})
-}
-
-// Without a server that is searched nothing is offered beside, and nothing with any but what they offer.
-func TestListsWithoutOtherServers(t *testing.T) {
-	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files()}, nil)
-	for _, spec := range l.server.Specs() {
-		check.That(t, spec.Name != "search_tools" && spec.Name != "call_tool" && !strings.HasPrefix(spec.Name, "files_"), "%s is among our tools", spec.Name)
-	}
 }

@@ -31,15 +31,16 @@ type args map[string]any
 
 // bench is a workspace with the tools and the gate on it, without a server: nothing is recorded, and no command runs.
 type bench struct {
-	t       *testing.T
-	dir     string
-	engine  *hooks.Engine
-	session string // of INT-005, which owns everything
-	answers *advicetest.Answers
+	t        testing.TB
+	dir      string
+	engine   *hooks.Engine
+	commands *tools.Commands
+	session  string // of INT-005, which owns everything
+	answers  *advicetest.Answers
 }
 
 // newBench makes a workspace of the given files; change may set limits before the tools are made.
-func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files)) *bench {
+func newBench(t testing.TB, files map[string]string, change ...func(*tools.Files)) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	all := map[string]string{"src/a.txt": "one\ntwo\nthree\n", "docs/other.md": "# Other\n",
@@ -58,9 +59,9 @@ func newBench(t *testing.T, files map[string]string, change ...func(*tools.Files
 	g := &gate.Gate{Intents: intents, Fresh: fresh, Ledger: &unrecorded{}, Policy: gate.Policy{QuietClass: true}}
 	engine := hooks.NewEngine(hooks.Options{Sessions: sessions, Recorder: &unrecorded{}, Logger: zerolog.Nop(), Gate: g.Hooks(false), Stale: fresh.Stale,
 		QuietClass: true, Observers: []hooks.PostHook{trace.Seen(fresh.Remember)}})
-	b := &bench{t: t, dir: dir, engine: engine, answers: advicetest.NewAnswers()}
+	b := &bench{t: t, dir: dir, engine: engine, commands: &tools.Commands{Files: family}, answers: advicetest.NewAnswers()}
 	brain := &tools.Brain{Files: family, Intents: intents}
-	for _, tool := range tools.All(tools.Families{Files: family, Brain: brain, Commands: &tools.Commands{Files: family},
+	for _, tool := range tools.All(tools.Families{Files: family, Brain: brain, Commands: b.commands,
 		Intents: &tools.Intents{Store: intents, Sessions: sessions, Ledger: &unrecorded{}, Brain: brain, ContextLimit: 24 << 10}}, b.engine) {
 		check.OK(t, b.engine.AddTool(tool))
 		spec := tool.Spec()
@@ -113,7 +114,7 @@ func (inflight) Done()                         {}
 func (inflight) Abort(back func() error) error { return back() }
 
 type reply struct {
-	t      *testing.T
+	t      testing.TB
 	Text   string
 	Image  []byte
 	Error  bool

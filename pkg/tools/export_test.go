@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -33,3 +34,9 @@ func Search(ctx context.Context, dir *workspace.Target, regex string, b SearchBo
 	}
 	return lines, r.Skipped, r.Truncated, nil
 }
+
+// Amended is what is added to the result of another server.
+var Amended = amended
+
+// Ranked are tools by the words of a query, the best first.
+func Ranked(all []catalogue.Tool, query string) []catalogue.Tool { return ranked(all, wordsOf(query)) }

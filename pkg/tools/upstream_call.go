@@ -266,7 +266,7 @@ func (c *upstreamCall) look(ctx context.Context) (*hooks.Outcome, error) {
 	if err := c.send(ctx); err != nil {
 		return nil, err
 	}
-	o := &hooks.Outcome{Sent: true, Failed: c.sent.failed, Warnings: c.warnings}
+	o := &hooks.Outcome{Failed: c.sent.failed, Warnings: c.warnings}
 	if recorded {
 		o.Record = &hooks.Note{Kind: string(record.KindRead), Detail: map[string]any{record.DetailUpstream: c.told}}
 	}

@@ -83,8 +83,13 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if len(warnings) == 0 && o.RecordID == "" {
 		return result, nil
 	}
-	var err error
-	result.Raw, err = amended(result.Raw, warnings, o.RecordID)
+	made, err := amended(result.Raw, warnings, o.RecordID)
+	if err != nil { // found only now, since nothing looks into a result without a need
+		failed := failedUpstream(fmt.Sprintf("The server %s answered with what cannot be read: %v.", c.tool.Server, err))
+		result.IsError = true
+		made, err = amended(failed.raw, warnings, o.RecordID)
+	}
+	result.Raw = made
 	return result, err
 }
 

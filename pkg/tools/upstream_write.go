@@ -28,7 +28,7 @@ func (c *upstreamCall) prepareWriting(ctx context.Context) (hooks.Prepared, erro
 }
 
 // level is what holds the server's program. Whatever that is, it does not hold it to the scope of one call: the program runs for
-// many. So what no scope opens is looked at as at landlock.
+// many.
 func (c *upstreamCall) level() sandbox.Level {
 	if c.Level == nil {
 		return sandbox.None
@@ -38,8 +38,8 @@ func (c *upstreamCall) level() sandbox.Level {
 
 func (c *upstreamCall) judge() *observe.Judge {
 	j := &observe.Judge{Ignore: c.call.Ignore, Places: c.Commands.Workspace.Inside(), Level: c.level()}
-	if j.Level.AtLeast(sandbox.Landlock) {
-		j.Level = sandbox.Landlock
+	if j.Level == sandbox.Full {
+		j.Level, j.Apart = sandbox.Landlock, true
 	}
 	for _, one := range c.changes {
 		j.Named = append(j.Named, one.effect.Path)

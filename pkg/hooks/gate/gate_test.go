@@ -66,6 +66,17 @@ func effectsOf(does string) hooks.Effects {
 			e.Command = &hooks.CommandEffect{Line: line, Cwd: ".", Reading: &reading}
 			continue
 		}
+		if word[0] == "other" { // "other POLICY": a secret that goes out; "other run LINE"
+			u := &hooks.UpstreamEffect{Server: "s", Tool: "t", Arguments: json.RawMessage("{}"), Digest: func() string { return "" }}
+			if line, ok := strings.CutPrefix(part, "other run "); ok {
+				reading := shell.Read(line, shell.Bash)
+				u.Commands = []hooks.UpstreamCommand{{Line: line, Reading: &reading}}
+			} else {
+				u.Secrets, u.OnSecrets = []string{"a secret in x: a token"}, hooks.Policy(strings.TrimPrefix(word[1], "warn"))
+			}
+			e.Upstream = u
+			continue
+		}
 		name, blind := strings.CutSuffix(word[1], "!")
 		f := &hooks.FileEffect{Requested: name, Knowledge: hooks.KnowsBySearch, Protection: workspace.Protect(name)}
 		f.Path, f.Op = name, map[string]change.Op{"create": change.Created, "modify": change.Modified, "delete": change.Deleted, "move": change.Moved, "read": change.Read}[word[0]]
@@ -294,6 +305,23 @@ func TestPathSteps(t *testing.T) {
 		row{"INT-005", "create .mcp.json", "APPROVAL_REQUIRED", "", func(w *world) { w.p.ProgramConfig = hooks.PolicyRefuse }},
 		row{"INT-001", "create .mcp.json", "ask scope, program-config", "", func(w *world) { w.p.ScopeViolation = hooks.PolicyAsk }},
 		row{"INT-005", "read .mcp.json", "PASSED", "", nil},
+	)
+}
+
+// What another server is given is held to the rules for commands, and looked at for secrets.
+func TestOtherServersSteps(t *testing.T) {
+	table(t, nil,
+		row{"RULES", "other run git push", "COMMAND_BLOCKED", `"server":"s"`, nil},
+		row{"RULES", "other run ls && npm publish x", "ask command/1", "", nil},
+		row{"RULES", "other run $X push", "ask command/1", "", nil},
+		row{"INT-001", "other run ls", "PASSED", "", nil},
+		row{"OFFLINE", "other run ls", "COMMAND_BLOCKED", "nothing keeps those from it that s runs", nil},
+		row{"INT-001", "other warn", "PASSED", "", nil},
+		row{"INT-001", "other ask", "ask secrets", "", nil},
+		row{"INT-001", "other elicit", "RULE_VIOLATION", "a token", nil},
+		row{"INT-001", "other refuse", "RULE_VIOLATION", "a token", nil},
+		row{"INT-001", "create docs/a; other refuse", "SCOPE_VIOLATION", "", nil},
+		row{"", "other ask", "MISSING_OR_INVALID_INTENT", "", nil},
 	)
 }
 

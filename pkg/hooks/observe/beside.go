@@ -37,7 +37,7 @@ func (b *Baseline) lookBeside(ctx context.Context) error {
 	case b.judge.free():
 		b.looks = append(b.looks, b.index(began))
 	}
-	if b.judge.held() {
+	if b.judge.held() || b.judge.Apart {
 		return nil
 	}
 	lost, err := b.Ledger.Guard(ctx)

@@ -41,6 +41,9 @@ type Judge struct {
 	Git bool
 	// Level holds the command. At full the kernel lets nothing out of scope be changed: what is found there is somebody else's.
 	Level sandbox.Level
+	// Apart: the kernel keeps it from all that lies beside the files of the workspace, though not from what is out of scope: a
+	// program that works for many scopes.
+	Apart bool
 }
 
 // Forbids says why a command may not change a path; "" if it may.

@@ -29,7 +29,9 @@ func Line(e record.Entry) string {
 	case e.Command != nil:
 		parts = append(parts, command(*e.Command))
 	case e.Detail[record.DetailUpstream] != nil:
-		parts = append(parts, upstream(e))
+		if text := upstream(e); text != "" {
+			parts = append(parts, text)
+		}
 	case e.Kind == record.KindLifecycle:
 		if step := lifecycle(e); step != "" {
 			parts = append(parts, step)
@@ -92,7 +94,10 @@ func command(c record.Command) string {
 
 // upstream is the server and its own name for the tool.
 func upstream(e record.Entry) string {
-	u, _ := e.Upstream()
+	u, is := e.Upstream()
+	if !is {
+		return ""
+	}
 	text := fmt.Sprintf("[%s] %s", shown(u.Server, textLength), shown(u.Tool, textLength))
 	if u.IsError {
 		text += " failed"

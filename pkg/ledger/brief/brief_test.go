@@ -28,10 +28,13 @@ func TestLine(t *testing.T) {
 		"execute_command [exit 1, in the background] npm start":                      {Call: "execute_command", Command: &record.Command{Command: "npm start", ExitCode: 1, Background: true}},
 		"execute_command [timed out] sleep 9":                                        {Call: "execute_command", Command: &record.Command{Command: "sleep 9", ExitCode: -1, TimedOut: true}},
 		"undo deleted b +3 -0 (undoes 7d4a7a0e and 1 more)":                          {Call: "undo", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: "b"}, Ranges: created.Ranges}}, Detail: map[string]any{"undoes": []any{"7d4a7a0e-53f5", "x"}}},
-		"lifecycle":         {Kind: record.KindLifecycle},
-		"[of another tool]": {},
-		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`: {Call: "execute_command", Command: &record.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
-		"write_to_file deleted " + strings.Repeat("x", 119) + "…":        {Call: "write_to_file", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
+		"files_write [files] write_file modified src/a.ts +5 -3":                     {Kind: record.KindMutation, Call: "files_write", Changes: []record.Change{modified}, Detail: map[string]any{"upstream": map[string]any{"server": "files", "tool": "write_file"}}},
+		`git_push [git] push\u202e failed`:                                           {Kind: record.KindMutation, Call: "git_push", Detail: map[string]any{"upstream": record.Upstream{Server: "git", Tool: "push\u202e", IsError: true}}},
+		"x":                                                                          {Call: "x", Detail: map[string]any{"upstream": 7}},
+		"lifecycle":                                                                  {Kind: record.KindLifecycle},
+		"[of another tool]":                                                          {},
+		`execute_command [exit 0] rm a\n2026 INT-001 fine \x1b[2J\u202e`:             {Call: "execute_command", Command: &record.Command{Command: "rm a\n2026 INT-001 fine \x1b[2J\u202e"}},
+		"write_to_file deleted " + strings.Repeat("x", 119) + "…":                    {Call: "write_to_file", Changes: []record.Change{{Change: change.Change{Op: change.Deleted, Path: strings.Repeat("x", 1<<20)}}}},
 	} {
 		check.Equal(t, brief.Line(record.Entry{Record: r}), want)
 	}
