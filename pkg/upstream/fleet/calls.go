@@ -30,7 +30,7 @@ const (
 func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMessage, h mcpclient.Handlers) (json.RawMessage, error) {
 	s := f.byName[t.Server]
 	if s == nil {
-		return nil, &Error{Server: t.Server, Err: ErrUnknown}
+		return nil, &Error{Server: t.Server, Err: unsent{ErrUnknown}}
 	}
 	params := append([]byte(`{"name":`), quoted(t.Own)...)
 	if len(arguments) > 0 {
@@ -158,7 +158,7 @@ func (f *Fleet) Start(ctx context.Context, name string) error {
 // checks says.
 func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func() error) (json.RawMessage, error) {
 	if err := s.enter(ctx); err != nil {
-		return nil, err
+		return nil, unsent{err}
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
@@ -166,13 +166,16 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 		err = checks()
 	}
 	if err != nil {
-		return nil, err
+		return nil, unsent{err}
 	}
 	s.lookIfLongAgo(conn)
 	ctx, patience := s.patience(ctx, &h)
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)
-	if err != nil {
+	switch {
+	case errors.Is(err, mcpclient.ErrParams):
+		return nil, unsent{err}
+	case err != nil:
 		return nil, s.explainFrom(conn, err)
 	}
 	return result, nil

@@ -45,12 +45,14 @@ var (
 	ErrClosed = errors.New("this server is ending")
 )
 
-// NotSent reports whether an error says that the server was never asked.
+// unsent is why a request did not reach its server.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// NotSent reports whether an error says that the server was never asked. Of a request that it may have got, nobody knows what it did,
+// also where it has ended meanwhile, or the fleet was closed.
 func NotSent(err error) bool {
-	for _, reason := range []error{ErrUnknown, ErrResting, ErrCrowded, ErrNotTrusted, ErrSecrets, ErrHeld, ErrClosed} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	_, is := errors.AsType[unsent](err)
+	return is
 }

@@ -4,6 +4,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -180,6 +181,33 @@ func TestErrorsOfServers(t *testing.T) {
 	_, err = y.Call(context.Background(), unknownTool, nil, mcpclient.Handlers{})
 	check.That(t, errors.Is(err, fleet.ErrUnknown), "%v", err)
 	check.That(t, errors.Is(y.Start(context.Background(), "nobody"), fleet.ErrUnknown), "it starts nobody")
+}
+
+// TestWhatWasAsked: only of a request that never left it is said that the server was not asked.
+func TestWhatWasAsked(t *testing.T) {
+	missing := is("missing", "plain")
+	missing.Command[0] = "no-such-program"
+	y := newYard(t, is("one", "plain"), is("dead", "counted"), missing).open()
+	for _, name := range []string{"dead", "missing"} {
+		_, err := y.ask(name, "echo", `{}`)
+		check.That(t, fleet.NotSent(err), "%v", err)
+	}
+	_, err := y.Call(context.Background(), unknownTool, nil, mcpclient.Handlers{})
+	check.That(t, fleet.NotSent(err), "%v", err)
+	hang, _ := y.tool("one_hang")
+	_, err = y.Call(context.Background(), hang, json.RawMessage("[]]"), mcpclient.Handlers{})
+	check.That(t, fleet.NotSent(err), "%v", err)
+	var all sync.WaitGroup
+	asked := make(chan struct{})
+	all.Go(func() {
+		_, err := y.Call(context.Background(), hang, nil, mcpclient.Handlers{Progress: func(string, float64, float64) { close(asked) }})
+		check.That(t, errors.Is(err, fleet.ErrClosed) && !fleet.NotSent(err), "%v", err)
+	})
+	<-asked
+	check.OK(t, y.Close())
+	all.Wait()
+	_, err = y.ask("one", "echo", `{}`)
+	check.That(t, errors.Is(err, fleet.ErrClosed) && fleet.NotSent(err), "%v", err)
 }
 
 // TestTheEndLeavesNothing, not even of one that will not go.
