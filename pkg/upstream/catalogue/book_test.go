@@ -223,6 +223,7 @@ func TestDamagedPins(t *testing.T) {
 		"without a pin": func(c []byte) ([]byte, os.FileMode) {
 			return []byte(strings.Replace(string(c), `"pinned":{"read_a"`, `"pinned":{"read_b"`, 1)), 0o600
 		},
+		"no pins":   func([]byte) ([]byte, os.FileMode) { return []byte(`{"version":1,"pinned":null}`), 0o600 },
 		"of others": func(c []byte) ([]byte, os.FileMode) { return c, 0o622 },
 		"huge":      func(c []byte) ([]byte, os.FileMode) { return append(c, make([]byte, 20<<20)...), 0o600 },
 	} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -11,8 +12,6 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"io"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 )
@@ -68,8 +67,11 @@ func readPins(file io.Reader, info fs.FileInfo) (*pins, error) {
 	if err := jsonv2.Unmarshal(content, p, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return nil, errors.New("it is torn, or no pin file")
 	}
-	if p.Version != version {
+	switch {
+	case p.Version != version:
 		return nil, fmt.Errorf("it has version %d, and this program knows %d", p.Version, version)
+	case p.Pinned == nil:
+		return nil, errors.New("it does not say what is pinned")
 	}
 	for own, pin := range p.Pinned {
 		if form, err := canonical(pin.Definition); err != nil || hash(form) != pin.Hash {

@@ -267,6 +267,9 @@ func (p *patience) end() {
 	p.cancel(nil)
 }
 
+// ending is the end of a request that the server has when the fleet is closed.
+var ending = reason{ErrEnded, ErrClosed.Error() + ", and no longer waits for what was asked"}
+
 // explainFrom says more of an error of a request where the server has ended.
 func (s *server) explainFrom(conn *connection, err error) error {
 	if conn.process == nil || !errors.Is(err, mcpclient.ErrEnded) && !errors.Is(err, mcpclient.ErrClosed) {
@@ -275,7 +278,7 @@ func (s *server) explainFrom(conn *connection, err error) error {
 	select { // it dies now
 	case <-conn.process.gone:
 		if s.fleet.ctx.Err() != nil {
-			return ErrClosed
+			return ending
 		}
 		return conn.process.ending()
 	case <-time.After(closeTime):
@@ -293,7 +296,7 @@ func (s *server) explain(err error) error {
 	case errors.As(err, &login):
 		return fmt.Errorf("%w: run orchestra-mcp servers login %s, or put an Authorization header into %s", err, s.def.Name, s.files.Secrets)
 	case errors.Is(err, mcpclient.ErrClosed):
-		return ErrClosed
+		return ending
 	case errors.Is(err, mcpclient.ErrTooLarge), errors.Is(err, mcpclient.ErrStalled), errors.Is(err, mcpclient.ErrForeign):
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}

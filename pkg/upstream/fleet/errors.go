@@ -27,7 +27,7 @@ var (
 	ErrUnknown = errors.New("no such server is declared")
 	// ErrResting: the server has ended or did not start, and it is too early to start it again. The text says why and when.
 	ErrResting = errors.New("the server is not running")
-	// ErrEnded: the server ended while it had the request. Whether it did what it was asked to is not known.
+	// ErrEnded: the server ended, or the fleet was closed, while it had the request. Whether it did what it was asked to is not known.
 	ErrEnded = errors.New("the server ended")
 	// ErrTimeout: the server did not answer in time. Whether it did, or still does, what it was asked to is not known.
 	ErrTimeout = errors.New("the server did not answer in time")
@@ -41,7 +41,7 @@ var (
 	ErrSecrets = errors.New("the file of secrets cannot be used")
 	// ErrHeld: the program cannot be held as the settings require, or its profile could not be made.
 	ErrHeld = errors.New("the program cannot be held")
-	// ErrClosed: the fleet was closed.
+	// ErrClosed: the fleet was closed before the request.
 	ErrClosed = errors.New("this server is ending")
 )
 
@@ -50,8 +50,7 @@ type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }
 
-// NotSent reports whether an error says that the server was never asked. Of a request that it may have got, nobody knows what it did,
-// also where it has ended meanwhile, or the fleet was closed.
+// NotSent reports whether an error says that the server was never asked. Of a request that it may have got nobody knows what it did.
 func NotSent(err error) bool {
 	_, is := errors.AsType[unsent](err)
 	return is

@@ -201,7 +201,7 @@ func TestWhatWasAsked(t *testing.T) {
 	asked := make(chan struct{})
 	all.Go(func() {
 		_, err := y.Call(context.Background(), hang, nil, mcpclient.Handlers{Progress: func(string, float64, float64) { close(asked) }})
-		check.That(t, errors.Is(err, fleet.ErrClosed) && !fleet.NotSent(err), "%v", err)
+		check.That(t, errors.Is(err, fleet.ErrEnded) && !fleet.NotSent(err), "%v", err)
 	})
 	<-asked
 	check.OK(t, y.Close())
