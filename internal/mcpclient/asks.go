@@ -70,7 +70,7 @@ func (c *Client) requested(m message, from *call) {
 	case m.method == "elicitation/create":
 		c.elicit(m, from)
 	default:
-		c.refuse(m, refusal(m.id, CodeMethodNotFound, "this client has no "+shown(m.method)))
+		c.refuse(m, refusal(m.id, codeMethodNotFound, "this client has no "+shown(m.method)))
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *Client) refuse(m message, with []byte) {
 // elicit puts a question to the user of the one call that it can belong to.
 func (c *Client) elicit(m message, from *call) {
 	if err := isForm(m.params); err != nil {
-		c.refuse(m, refusal(m.id, CodeInvalidParams, err.Error()))
+		c.refuse(m, refusal(m.id, codeInvalidParams, err.Error()))
 		return
 	}
 	belongs := from

@@ -267,8 +267,8 @@ func (p *patience) end() {
 	p.cancel(nil)
 }
 
-// ending is the end of a request that the server has when the fleet is closed.
-var ending = reason{ErrEnded, ErrClosed.Error() + ", and no longer waits for what was asked"}
+// errEnding is the end of a request that the server has when the fleet is closed.
+var errEnding = reason{ErrEnded, ErrClosed.Error() + ", and no longer waits for what was asked"}
 
 // explainFrom says more of an error of a request where the server has ended.
 func (s *server) explainFrom(conn *connection, err error) error {
@@ -278,7 +278,7 @@ func (s *server) explainFrom(conn *connection, err error) error {
 	select { // it dies now
 	case <-conn.process.gone:
 		if s.fleet.ctx.Err() != nil {
-			return ending
+			return errEnding
 		}
 		return conn.process.ending()
 	case <-time.After(closeTime):
@@ -296,7 +296,7 @@ func (s *server) explain(err error) error {
 	case errors.As(err, &login):
 		return fmt.Errorf("%w: run orchestra-mcp servers login %s, or put an Authorization header into %s", err, s.def.Name, s.files.Secrets)
 	case errors.Is(err, mcpclient.ErrClosed):
-		return ending
+		return errEnding
 	case errors.Is(err, mcpclient.ErrTooLarge), errors.Is(err, mcpclient.ErrStalled), errors.Is(err, mcpclient.ErrForeign):
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}
