@@ -187,7 +187,6 @@ func timesOf(tools []parsed) map[string]int {
 
 // take says what of a reading the operator should know.
 func (r *Report) take(d upstream.Definition, now *reading) {
-	r.Renamed = renamed(now.pins.Is, now.pins.Listed.Is)
 	r.Problems = slices.Clone(now.pins.Listed.Problems)
 	for _, e := range now.entries(d) {
 		switch e.State {

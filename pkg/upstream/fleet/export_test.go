@@ -46,3 +46,6 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 	ctx, p := (&server{def: upstream.Definition{Timeout: timeout}}).patience(context.Background(), h)
 	return ctx, p.end
 }
+
+// Note logs what is wrong with a server.
+func (f *Fleet) Note(name, sentence string) { f.byName[name].note(sentence) }

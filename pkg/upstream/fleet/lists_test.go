@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,4 +197,16 @@ func TestDamagedPins(t *testing.T) {
 	check.That(t, errors.Is(err, catalogue.ErrDamaged), "%v", err)
 	check.Equal(t, string(check.Value(os.ReadFile(pins))(t)), "{")
 	check.Equal(t, filepath.Base(pins), "one.tools.json")
+}
+
+// TestWhatIsWrongIsLoggedOnce, and not without end of a server that is wrong in a new way all the time.
+func TestWhatIsWrongIsLoggedOnce(t *testing.T) {
+	y := newYard(t, is("one", "plain")).open()
+	for i := range 3000 {
+		y.Note("one", "the first")
+		y.Note("one", fmt.Sprint("number ", i))
+	}
+	check.Equal(t, strings.Count(y.logged(), "the first"), 1)
+	check.Equal(t, strings.Count(y.logged(), "number "), 99)
+	check.Equal(t, strings.Count(y.logged(), "more is wrong"), 1)
 }

@@ -40,6 +40,7 @@ type server struct {
 	book  *catalogue.Book
 	log   zerolog.Logger
 	slots chan struct{} // holds one token for each request
+	notes notes
 
 	mu         sync.Mutex
 	live       *connection
@@ -169,6 +170,11 @@ func (s *server) start(a *attempt) {
 		return
 	}
 	s.noteReady()
+	if conn.process != nil {
+		for _, warning := range conn.process.warnings {
+			s.note(warning)
+		}
+	}
 	s.log.Info().Int("pid", conn.pid()).Str("revision", conn.client.Identity().Revision).Msg("a server was started")
 	s.fleet.tasks.Go(func() { s.attend(conn) })
 }

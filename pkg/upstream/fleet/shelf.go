@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -40,8 +39,7 @@ type view struct {
 	prompts   list
 	resources list
 	templates list
-	problems  map[string]bool // that were said
-	schemas   sync.Map        // of results, by the hash of their tool: *conform.Schema
+	schemas   sync.Map // of results, by the hash of their tool: *conform.Schema
 }
 
 // schema is what the result of a tool has to fulfil.
@@ -99,10 +97,7 @@ func (f *Fleet) upToDate(v *view) bool {
 func (f *Fleet) refresh() *view {
 	f.shelf.mu.Lock()
 	defer f.shelf.mu.Unlock()
-	v := &view{byName: map[string]catalogue.Tool{}, problems: map[string]bool{}}
-	if old := f.shelf.now.Load(); old != nil {
-		maps.Copy(v.problems, old.problems)
-	}
+	v := &view{byName: map[string]catalogue.Tool{}}
 	for _, s := range f.servers {
 		v.stamps = append(v.stamps, stampOf(s.files.Pins)) // before it is read: what changes meanwhile is read again
 	}
@@ -110,7 +105,7 @@ func (f *Fleet) refresh() *view {
 	for _, s := range f.servers {
 		part := catalogue.Part{Definition: s.def}
 		part.Entries, part.Err = s.book.Entries(s.def)
-		v.say(s, part.Err)
+		s.unusable(part.Err)
 		v.parts = append(v.parts, part)
 	}
 	catalogue.Together(v.parts, f.o.Ours)
@@ -120,12 +115,9 @@ func (f *Fleet) refresh() *view {
 	}
 	for _, s := range f.servers {
 		beside, problems, err := s.book.Beside(s.def)
-		v.say(s, err)
+		s.unusable(err)
 		for _, problem := range problems {
-			if !v.problems[s.def.Name+problem] {
-				v.problems[s.def.Name+problem] = true
-				s.log.Warn().Msg(problem)
-			}
+			s.note(problem)
 		}
 		v.prompts.add(s, "name", s.def.Prefix, beside.Prompts)
 		v.resources.add(s, "uri", s.uriPrefix(), beside.Resources)
@@ -148,13 +140,11 @@ func (f *Fleet) readBooks() {
 	_ = reading.Wait()
 }
 
-// say logs an error once.
-func (v *view) say(s *server, err error) {
-	if err == nil || v.problems[s.def.Name+err.Error()] {
-		return
+// unusable notes why the pins of a server cannot be used: none of its tools is offered.
+func (s *server) unusable(err error) {
+	if err != nil {
+		s.note(s.text(err))
 	}
-	v.problems[s.def.Name+err.Error()] = true
-	s.log.Warn().Err(err).Msg("the pins of a server cannot be used: none of its tools is offered")
 }
 
 // Tools are those that are trusted, in the order of the definitions. The first call has the servers started of which nothing is known
