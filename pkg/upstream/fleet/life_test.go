@@ -93,10 +93,9 @@ func TestOneThatWillNotSpeak(t *testing.T) {
 
 // TestAHostileServerHarmsNobodyElse, and itself no more than the one request.
 func TestAHostileServerHarmsNobodyElse(t *testing.T) {
-	good, bad := is("good", "plain"), is("bad", "plain")
-	bad.Timeout = 300 * time.Millisecond
-	large := is("large", "plain") // 16 MiB take their time
-	y, c := newYard(t, good, bad, large), &clock{}
+	hasty := is("hasty", "plain")
+	hasty.Timeout = 300 * time.Millisecond
+	y, c := newYard(t, is("good", "plain"), is("bad", "plain"), hasty), &clock{}
 	y.options.Clock = c.now
 	y.open()
 	y.Tools(context.Background())
@@ -106,21 +105,22 @@ func TestAHostileServerHarmsNobodyElse(t *testing.T) {
 			check.Equal(t, y.said("good_echo", `{"text":"hello"}`), "plain hello")
 		}
 	})
+	flood, _ := y.tool("bad_flood")
+	waits.Go(func() { _, _ = y.Call(context.Background(), flood, nil, mcpclient.Handlers{}) }) // which bad_others answers
 	for _, row := range []struct {
 		tool string
 		want error // nil: it answers
 		says string
 	}{
-		{"bad_hang", fleet.ErrTimeout, "within 300ms"},
+		{"hasty_hang", fleet.ErrTimeout, "within 300ms"},
+		{"hasty_flood", fleet.ErrTimeout, ""},
 		{"bad_twice", nil, "first"},
 		{"bad_others", nil, "yours"},
-		{"bad_slow", nil, "at last"}, // half a second, with signs of life
 		{"bad_liar", fleet.ErrOutput, `"/sum"`},
 		{"bad_bare", fleet.ErrOutput, "no structuredContent"},
-		{"bad_flood", fleet.ErrTimeout, ""},
 		{"bad_echo", nil, "plain "}, // while it floods
 		{"bad_die", fleet.ErrEnded, "exit status 7"},
-		{"large_huge", fleet.ErrEnded, "too large"},
+		{"bad_huge", fleet.ErrEnded, "too large"},
 	} {
 		y.until("the rest", func() bool {
 			c.move(time.Minute)
