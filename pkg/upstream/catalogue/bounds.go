@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
 const (
@@ -109,12 +107,4 @@ func lists(a, b listed) (names []string) {
 		names = append(names, "resources")
 	}
 	return names
-}
-
-// renamed is a sentence where a server is another than when it was pinned.
-func renamed(was, is Identity) string {
-	if was.Name == is.Name {
-		return ""
-	}
-	return fmt.Sprintf("the server was %q when its tools were pinned, and says that it is %q now; its tools stay as they were pinned", printable.Text(was.Name), printable.Text(is.Name))
 }

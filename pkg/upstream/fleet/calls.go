@@ -19,8 +19,8 @@ import (
 const (
 	// MaxInFlight is how many requests a server has at a time; others wait.
 	MaxInFlight = 64
-	// MaxWaiting is how long they wait.
-	MaxWaiting = 30 * time.Second
+	// maxWaiting is how long they wait.
+	maxWaiting = 30 * time.Second
 	// MaxCall bounds a call that shows progress.
 	MaxCall = time.Hour
 )
@@ -188,13 +188,13 @@ func (s *server) enter(ctx context.Context) error {
 		return nil
 	default:
 	}
-	late := time.NewTimer(MaxWaiting)
+	late := time.NewTimer(maxWaiting)
 	defer late.Stop()
 	select {
 	case s.slots <- struct{}{}:
 		return nil
 	case <-late.C:
-		return fmt.Errorf("%w: %d for %v", ErrCrowded, MaxInFlight, MaxWaiting)
+		return fmt.Errorf("the server has had %d requests at once for %v, and takes no more", MaxInFlight, maxWaiting)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

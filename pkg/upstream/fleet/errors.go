@@ -31,8 +31,6 @@ var (
 	ErrEnded = errors.New("the server ended")
 	// ErrTimeout: the server did not answer in time. Whether it did, or still does, what it was asked to is not known.
 	ErrTimeout = errors.New("the server did not answer in time")
-	// ErrCrowded: the server had too many requests for too long.
-	ErrCrowded = errors.New("the server has too many requests already")
 	// ErrNotTrusted: the tool is not, or not any more, the one that was pinned. It was not called.
 	ErrNotTrusted = errors.New("the tool is not the one that was trusted")
 	// ErrOutput: the result does not have the form that the tool's own output schema promises.

@@ -132,7 +132,7 @@ func (s *server) attempt() (*attempt, error) {
 	case s.closed:
 		return nil, ErrClosed
 	case s.live != nil:
-		return &attempt{done: ready, conn: s.live}, nil
+		return &attempt{done: already, conn: s.live}, nil
 	case s.starting != nil:
 		return s.starting, nil
 	}
@@ -146,8 +146,8 @@ func (s *server) attempt() (*attempt, error) {
 	return a, nil
 }
 
-// ready is closed.
-var ready = func() chan struct{} {
+// already is closed.
+var already = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
