@@ -39,12 +39,8 @@ func (t *upstreamTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 		return nil, invalid(t.spec.Name, []string{err.Error()})
 	}
 	if t.fits != nil {
-		var value any
-		if err := json.Unmarshal(own, &value); err != nil {
+		if err := t.fits.Check(own); err != nil {
 			return nil, invalid(t.spec.Name, []string{err.Error()})
-		}
-		if err := t.fits.Fit(value); err != nil {
-			return nil, invalid(t.spec.Name, []string{printable.Text(err.Error())})
 		}
 	}
 	a := &upstreamArgs{upstreamTool: t, own: own}
