@@ -61,7 +61,9 @@ func TestServersThatWriteWhenTheyStart(t *testing.T) {
 	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, nil,
 		func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
 	s := l.selects("INT-001")
-	l.does["send"] = func(context.Context, map[string]any) (string, error) { return "", fmt.Errorf("no: %w", tools.ErrNotSent) }
+	l.does["send"] = func(context.Context, map[string]any) (string, error) {
+		return "", fmt.Errorf("no: %w", tools.ErrNotSent)
+	}
 	r := l.call("files_send", args{"session": s})
 	check.That(t, r.Object["error_type"] == "UPSTREAM_UNAVAILABLE", "%s %s", r.Text, r.Raw)
 	l.does["send"] = func(context.Context, map[string]any) (string, error) {

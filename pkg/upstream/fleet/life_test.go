@@ -116,7 +116,7 @@ func TestAHostileServerHarmsNobodyElse(t *testing.T) {
 		{"hasty_flood", fleet.ErrTimeout, ""},
 		{"bad_twice", nil, "first"},
 		{"bad_others", nil, "yours"},
-		{"bad_liar", fleet.ErrOutput, `"/sum"`},
+		{"bad_liar", fleet.ErrOutput, "sum: it is a string, and has to be number"},
 		{"bad_bare", fleet.ErrOutput, "no structuredContent"},
 		{"bad_echo", nil, "plain "}, // while it floods
 		{"bad_die", fleet.ErrEnded, "exit status 7"},
