@@ -20,13 +20,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 )
 
+// heldFully has the programs of servers reach nothing outside: what other tests write there is not laid at their door.
+func heldFully(o *tools.UpstreamOptions) {
+	o.Level = func(string) sandbox.Level { return sandbox.Full }
+}
+
 // What a server that may write changed is found, judged by the scope of the call, and undone as a command's is.
 func TestServersThatWriteAreCommands(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	l := behind(t, dir, []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })},
-		func(o *tools.UpstreamOptions) { o.Level = func(string) sandbox.Level { return sandbox.Full } },
-		func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
+		heldFully, func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
 	s := l.selects("INT-001")
 	write := func(name, content string) { check.Write(t, dir, name, content) }
 	l.does["send"] = func(context.Context, map[string]any) (string, error) {
@@ -58,8 +62,8 @@ func TestServersThatWriteAreCommands(t *testing.T) {
 // What the program of a server changed when it was started is found too where the call never reached it.
 func TestServersThatWriteWhenTheyStart(t *testing.T) {
 	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, nil,
-		func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
+	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })},
+		heldFully, func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
 	s := l.selects("INT-001")
 	l.does["send"] = func(context.Context, map[string]any) (string, error) {
 		return "", fmt.Errorf("no: %w", tools.ErrNotSent)
@@ -81,7 +85,7 @@ func TestServersThatWriteWhenTheyStart(t *testing.T) {
 // The calls of one server that may write run one at a time, and who waits can leave.
 func TestServersThatWriteTakeTurns(t *testing.T) {
 	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, nil)
+	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, heldFully)
 	s := l.selects("INT-005")
 	var mu sync.Mutex
 	running, most := 0, 0
