@@ -182,9 +182,13 @@ func listedOutput(own json.RawMessage) json.RawMessage {
 	if err != nil || !movable(own) {
 		success, moved = json.RawMessage(`{}`), nil
 	}
-	refused := schema.JSON(&schema.Schema{Required: []string{"error_type", "suggestion"}})
-	cut := schema.JSON(&schema.Schema{Required: []string{"artifact_id", "truncated"}})
-	all := []member{{"type", jsontext.Value(`"object"`)}, {"anyOf", jsontext.Value(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
+	refused := &schema.Schema{Required: []string{"error_type", "suggestion"}}
+	cut := &schema.Schema{Required: []string{"artifact_id", "truncated"}}
+	all := []member{{"type", jsontext.Value(`"object"`)}}
+	if kind := valueOf(members, "type"); kind != nil && string(kind) != `"object"` {
+		refused.Type, cut.Type, all = "object", "object", nil
+	}
+	all = append(all, member{"anyOf", jsontext.Value(fmt.Sprintf("[%s,%s,%s]", success, schema.JSON(refused), schema.JSON(cut)))})
 	return writeObject(append(all, moved...))
 }
 
