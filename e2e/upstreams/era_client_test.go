@@ -26,6 +26,8 @@ type pair struct {
 	http           bool
 	session        string // of an intent
 	user           *eraUser
+	hangs          int            // calls that were made to hang
+	called         map[string]int // how often the server was, with what asks
 }
 
 // eraUser answers what the client puts to it.
@@ -67,7 +69,7 @@ func newPair(t *testing.T, overHTTP, clientModern, serverModern bool) *pair {
 		entry = "  - name: era\n    url: " + s.URL + "\n"
 	}
 	w.servers(entry + "    safe: [\"*\", \"!write_*\"]\n")
-	p := &pair{w: w, modern: clientModern, serves: serverModern, http: overHTTP, user: &eraUser{}}
+	p := &pair{w: w, modern: clientModern, serves: serverModern, http: overHTTP, user: &eraUser{}, called: map[string]int{}}
 	p.client = &client{
 		t: t, asked: p.user.asks, log: &lockedText{}, answer: map[string]chan message{}, noted: make(chan struct{}, 1), gone: make(chan struct{}),
 		cmd: exec.Command(program, "serve", "--workspace", w.dir),

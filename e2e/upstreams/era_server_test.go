@@ -109,7 +109,7 @@ func (x *exchange) answer() (result any, failure *rpcFailure) {
 		if x.text("cursor") == "" {
 			return x.cacheable(args{"prompts": []json.RawMessage{json.RawMessage(eraPrompt)}, "nextCursor": "2"}), nil
 		}
-		return x.cacheable(args{"prompts": x.more("prompt")}), nil
+		return x.cacheable(args{"prompts": append(x.more("prompt"), json.RawMessage(`{"name":"ask"}`))}), nil
 	case "logging/setLevel":
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -118,26 +118,30 @@ func (x *exchange) answer() (result any, failure *rpcFailure) {
 	case "tools/call":
 		return x.call()
 	case "prompts/get":
+		if x.text("name") == "ask" {
+			return x.ask("prompt"), nil
+		}
 		if x.text("name") != "hello" || !strings.Contains(string(x.Params), `"Ada"`) {
-			return nil, &rpcFailure{-32602, "who?"}
+			return nil, &rpcFailure{Code: -32602, Message: "who?"}
 		}
 		return x.whole(eraGreeting, x.Method), nil
 	case "resources/read":
 		return x.read()
 	case "completion/complete":
 		if !strings.Contains(string(x.Params), `"hello"`) && !strings.Contains(string(x.Params), `"era://of/{id}"`) {
-			return nil, &rpcFailure{-32602, "of what?"}
+			return nil, &rpcFailure{Code: -32602, Message: "of what?"}
 		}
 		return x.whole(eraCompleted, x.Method), nil
 	case "subscriptions/listen":
 		return x.listen()
 	}
-	return nil, &rpcFailure{-32601, "no such method"}
+	return nil, &rpcFailure{Code: -32601, Message: "no such method"}
 }
 
 type rpcFailure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
+	Data    args   `json:"data,omitempty"`
 }
 
 func (x *exchange) text(name string) (text string) {
@@ -157,7 +161,7 @@ func (x *exchange) greet() (any, *rpcFailure) {
 	info := args{"name": "eras", "version": "1"}
 	switch {
 	case x.modern != (x.Method == "server/discover"):
-		return nil, &rpcFailure{-32601, "no such method"}
+		return nil, &rpcFailure{Code: -32601, Message: "no such method"}
 	case x.modern:
 		return args{
 			"resultType": "complete", "supportedVersions": []string{modernRevision}, "capabilities": has, "_meta": args{"io.modelcontextprotocol/serverInfo": info},
@@ -206,12 +210,14 @@ func (x *exchange) read() (any, *rpcFailure) {
 	switch {
 	case ok:
 		return x.whole(found, x.Method), nil
+	case x.text("uri") == "era://ask":
+		return x.ask("resource"), nil
 	case x.text("uri") == "era://broken":
-		return nil, &rpcFailure{7, "it is broken"}
+		return nil, &rpcFailure{Code: 7, Message: "it is broken"}
 	case x.modern:
-		return nil, &rpcFailure{-32602, "no such resource"}
+		return nil, &rpcFailure{-32602, "no such resource", args{"uri": x.text("uri")}}
 	}
-	return nil, &rpcFailure{-32002, "no such resource"}
+	return nil, &rpcFailure{-32002, "no such resource", args{"uri": x.text("uri")}}
 }
 
 func (x *exchange) listen() (any, *rpcFailure) {

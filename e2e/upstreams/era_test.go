@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,7 +36,7 @@ var eraRows = []struct {
 	{"`structuredContent`", func(p *pair) string { return p.passes("object", eraObject) }},
 	{"`structuredContent` that is no object", (*pair).seesArrays},
 	{"results with `isError`", func(p *pair) string { return p.passes("fail", eraFailed) }},
-	{"results over 256 KiB", (*pair).seesHuge},
+	{"results of tools over 256 KiB", (*pair).seesHuge},
 	{"JSON-RPC errors", (*pair).seesErrors},
 	{"results of prompts", func(p *pair) string {
 		return p.same(p.whole("prompts/get", args{"name": "era_hello", "arguments": args{"who": "Ada"}}), eraGreeting, "prompts/get")
@@ -42,8 +45,12 @@ var eraRows = []struct {
 	{"completions", (*pair).seesCompletions},
 	{"progress", (*pair).seesProgress},
 	{"log messages", (*pair).seesLog},
-	{"a form, a safe tool", func(p *pair) string { return p.seesForm("ask") }},
-	{"a form, another tool", func(p *pair) string { return p.seesForm("write_ask") }},
+	{"log messages, of two calls at once", (*pair).seesLogBeside},
+	{"a form, of a safe tool", func(p *pair) string { return p.seesForm("tools/call", args{"name": "era_ask"}) }},
+	{"a form, of another tool", func(p *pair) string { return p.seesForm("tools/call", args{"name": "era_write_ask"}) }},
+	{"a form, of a prompt", func(p *pair) string { return p.seesForm("prompts/get", args{"name": "era_ask"}) }},
+	{"a form, of a resource", func(p *pair) string { return p.seesForm("resources/read", args{"uri": "era+era://ask"}) }},
+	{"a form, of two calls at once", (*pair).seesFormBeside},
 	{"URLs, sampling, roots", (*pair).seesOthers},
 	{"trace context", (*pair).seesTrace},
 	{"cancellation: the server hears", (*pair).seesCancellation},
@@ -250,61 +257,90 @@ func (p *pair) seesProgress() string {
 	return "all, in order, to who asks"
 }
 
-// seesLog: a level holds from when it is set. A lesser one, and a graver one again.
-func (p *pair) seesLog() string {
-	want := 0
-	for _, one := range []struct {
-		level string
-		more  int
-	}{{"", 0}, {"warning", 1}, {"debug", 3}, {"info", 2}} {
-		meta := args{}
-		switch {
-		case one.level == "":
-		case p.modern:
-			meta["io.modelcontextprotocol/logLevel"] = one.level
-		default:
-			p.must("logging/setLevel", args{"level": one.level})
-		}
-		_, _ = p.says("log", args{}, meta)
-		want += one.more
-		heard := p.heard("notifications/message", `"logger":"eras"`)
-		check.That(p.t, len(heard) == want, "from level %q on: %d messages in all, want %d: %s", one.level, len(heard), want, heard)
+// logs is how many messages come of a call that logs one of each level.
+func (p *pair) logs(level string) int {
+	before := len(p.heard("notifications/message", `"logger":"eras"`))
+	_, _ = p.says("log", args{}, p.level(level))
+	return len(p.heard("notifications/message", `"logger":"eras"`)) - before
+}
+
+// level has what is called next logged from a level on.
+func (p *pair) level(level string) (meta args) {
+	switch {
+	case level == "":
+	case p.modern:
+		return args{"io.modelcontextprotocol/logLevel": level}
+	default:
+		p.must("logging/setLevel", args{"level": level})
 	}
+	return args{}
+}
+
+// seesLog: a level holds from when it is set, be it a lesser one or a graver one.
+func (p *pair) seesLog() string {
+	check.Equal(p.t, fmt.Sprint(p.logs(""), p.logs("warning"), p.logs("debug"), p.logs("info")), "0 1 3 2")
 	if p.modern {
 		return "from the level of the request on"
 	}
 	return "from the level of `logging/setLevel` on"
 }
 
+// beside runs what is done while another call of the server is in flight that could log, and ask.
+func (p *pair) beside(what func()) {
+	meta := p.level("debug")
+	p.hangs++
+	meta["progressToken"] = fmt.Sprint("hang-", p.hangs)
+	id, _ := p.begin("tools/call", p.params(args{"name": "era_hang", "arguments": args{}}, meta))
+	p.note(func(m message) bool {
+		return m.Method == "notifications/progress" && strings.Contains(string(m.Params), fmt.Sprintf(`"%v"`, meta["progressToken"])) && strings.Contains(string(m.Params), `"it hangs"`)
+	})
+	what()
+	p.send(args{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": args{"requestId": json.RawMessage(id)}})
+}
+
+func (p *pair) seesLogBeside() (said string) {
+	p.beside(func() { said = map[int]string{0: "none", 3: "yes"}[p.logs("debug")] })
+	_, _ = p.says("cancelled", args{}, args{})
+	return said
+}
+
+func (p *pair) seesFormBeside() (said string) {
+	p.beside(func() { said = p.seesForm("tools/call", args{"name": "era_ask"}) })
+	_, _ = p.says("cancelled", args{}, args{})
+	return said
+}
+
 // seesForm: accepted and declined.
-func (p *pair) seesForm(tool string) string {
+func (p *pair) seesForm(method string, params args) string {
 	var how []string
-	for i, one := range []struct{ answer, want string }{
-		{`{"action":"accept","content":{"which":"this"}}`, `accept {"which":"this"}`}, {`{"action":"decline"}`, `decline `},
+	for _, one := range []struct{ answer, want string }{
+		{`{"action":"accept","content":{"which":"this"}}`, `accept {"which":"this"}`}, {`{"action":"decline"}`, `decline`},
 	} {
 		var answer args
 		check.OK(p.t, json.Unmarshal([]byte(one.answer), &answer))
 		p.user.will(answer)
-		before := len(p.w.records(`"kind":"mutation"`, fmt.Sprintf(`"tool":%q`, tool)))
-		text, rounds := p.says(tool, args{"i": i}, args{})
-		records := len(p.w.records(`"kind":"mutation"`, fmt.Sprintf(`"tool":%q`, tool))) - before
-		answered, calls, _ := strings.Cut(text, " after ")
-		asked := p.user.was()
-		said := "not asked: the server gets `" + strings.TrimSpace(answered) + "`"
-		switch {
-		case len(asked) > 0:
-			check.That(p.t, answered == one.want && len(asked) == 1 && strings.Contains(asked[0], "The server era asks: Which?"), "asked %s, the server got %s", asked, text)
-			said = fmt.Sprintf("a request; the server is called %d×", callsOf(calls)/(i+1))
-			if rounds > 0 {
-				said = fmt.Sprintf("`input_required`; the server is called %d×", callsOf(calls)/(i+1))
-			}
-		case answered == "nobody can be asked":
-			said = "not asked: the server is told that nobody can be"
+		before := len(p.w.records(`"kind":"mutation"`))
+		params := maps.Clone(params)
+		if params["name"] == "era_write_ask" {
+			params["arguments"] = args{"session": p.session}
 		}
-		if strings.HasPrefix(tool, "write_") {
+		m, rounds := p.asks(method, params, args{})
+		got := regexp.MustCompile(`"text":("[^|]*\|(\d+)")`).FindSubmatch(m.Result)
+		check.Must(p.t, got != nil, "%s: %s %+v", method, m.Result, m.Error)
+		text, _, _ := strings.Cut(unquoted(p.t, got[1]), "|")
+		said := "not asked: the server " + map[bool]string{false: "gets `" + text + "`", true: "hears that nobody can be"}[text == ""]
+		if asked := p.user.was(); len(asked) > 0 {
+			check.That(p.t, text == one.want && len(asked) == 1 && strings.Contains(asked[0], "The server era asks: Which?"), "asked %s, the server got %s", asked, text)
+			said = "a request"
+			if rounds > 0 {
+				said = "`input_required`"
+			}
+		}
+		key, total := fmt.Sprint(method, params["name"]), check.Value(strconv.Atoi(string(got[2])))(p.t)
+		said += fmt.Sprintf("; the server is called %d×", total-p.called[key])
+		p.called[key] = total
+		if records := len(p.w.records(`"kind":"mutation"`)) - before; records > 0 {
 			said += fmt.Sprintf(", recorded %d×", records)
-		} else {
-			check.Equal(p.t, records, 0)
 		}
 		how = append(how, said)
 	}
@@ -312,9 +348,10 @@ func (p *pair) seesForm(tool string) string {
 	return how[0]
 }
 
-func callsOf(text string) (n int) {
-	_, _ = fmt.Sscanf(text, "%d", &n)
-	return n
+func unquoted(t *testing.T, raw []byte) (text string) {
+	t.Helper()
+	check.OK(t, json.Unmarshal(raw, &text))
+	return text
 }
 
 func (p *pair) seesOthers() string {
@@ -339,11 +376,7 @@ func (p *pair) seesTrace() string {
 }
 
 func (p *pair) seesCancellation() string {
-	id, _ := p.begin("tools/call", p.params(args{"name": "era_hang", "arguments": args{}}, args{"progressToken": "hang"}))
-	p.note(func(m message) bool {
-		return m.Method == "notifications/progress" && strings.Contains(string(m.Params), `"it hangs"`)
-	})
-	p.send(args{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": args{"requestId": json.RawMessage(id)}})
+	p.beside(func() {})
 	text, _ := p.says("cancelled", args{}, args{})
 	return text
 }

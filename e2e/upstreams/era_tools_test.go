@@ -11,10 +11,6 @@ import (
 // call does what a tool is called after.
 func (x *exchange) call() (any, *rpcFailure) {
 	name := x.text("name")
-	x.mu.Lock()
-	x.calls[name]++
-	n := x.calls[name]
-	x.mu.Unlock()
 	for tool, result := range map[string]string{"say": eraSaid, "object": eraObject, "array": eraArray, "fail": eraFailed} {
 		if name == tool {
 			return x.whole(result, x.Method), nil
@@ -22,7 +18,7 @@ func (x *exchange) call() (any, *rpcFailure) {
 	}
 	switch name {
 	case "error":
-		return nil, &rpcFailure{7, "it is broken"}
+		return nil, &rpcFailure{Code: 7, Message: "it is broken"}
 	case "huge":
 		return x.says("%s", eraHuge()), nil
 	case "steps":
@@ -34,7 +30,7 @@ func (x *exchange) call() (any, *rpcFailure) {
 			x.log(level, "it is "+level)
 		}
 	case "ask", "write_ask":
-		return x.ask(n), nil
+		return x.ask(name), nil
 	case "other":
 		return x.other(membersOf(membersOf(x.Params)["arguments"])["kind"]), nil
 	case "hang":
@@ -86,23 +82,35 @@ func (x *exchange) log(level, text string) {
 
 var eraForm = args{"message": "Which?", "requestedSchema": args{"type": "object", "properties": args{"which": args{"type": "string"}}}}
 
-// ask puts a form to the client's user, and says what came back, and how often it was called.
-func (x *exchange) ask(n int) json.RawMessage {
-	var answer map[string]json.RawMessage
-	switch {
+// ask puts a form to the client's user, and says what came back, and which call of that thing it is.
+func (x *exchange) ask(what string) json.RawMessage {
+	x.mu.Lock()
+	x.calls[what]++
+	n := x.calls[what]
+	x.mu.Unlock()
+	var text string
+	switch answer := membersOf(membersOf(membersOf(x.Params)["inputResponses"])["q"]); {
 	case !x.modern:
-		answer = membersOf(x.request("elicitation/create", eraForm).Result)
-	case membersOf(x.Params)["inputResponses"] != nil:
-		answer = membersOf(membersOf(membersOf(x.Params)["inputResponses"])["q"])
-		if x.text("requestState") != "of the server" {
-			return x.says("the state is lost")
-		}
-	case membersOf(x.meta()["io.modelcontextprotocol/clientCapabilities"])["elicitation"] == nil:
-		return x.says("nobody can be asked")
+		text = answered(membersOf(x.request("elicitation/create", eraForm).Result))
+	case answer != nil && x.text("requestState") == "of the server":
+		text = answered(answer)
+	case membersOf(x.meta()["io.modelcontextprotocol/clientCapabilities"])["elicitation"] == nil: // nobody can be asked
 	default:
 		return x.requires("elicitation/create", eraForm)
 	}
-	return x.says("%s %s after %d calls", strings.Trim(string(answer["action"]), `"`), answer["content"], n)
+	text += fmt.Sprint("|", n)
+	said := args{"type": "text", "text": text}
+	switch x.Method {
+	case "prompts/get":
+		return x.whole(`{"messages":[{"role":"user","content":`+string(exactly(said))+`}]`, x.Method)
+	case "resources/read":
+		return x.whole(`{"contents":[{"uri":"era://ask","text":`+string(exactly(text))+`}]`, x.Method)
+	}
+	return x.whole(`{"content":[`+string(exactly(said))+`]`, x.Method)
+}
+
+func answered(with map[string]json.RawMessage) string {
+	return strings.TrimSpace(strings.Trim(string(with["action"]), `"`) + " " + string(with["content"]))
 }
 
 func (x *exchange) requires(method string, params args) json.RawMessage {
