@@ -3,12 +3,10 @@ package upstreams_test
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -354,72 +352,6 @@ func exactly(m any) []byte {
 		panic(err)
 	}
 	return bytes.TrimSpace(b.Bytes())
-}
-
-// ServeHTTP serves over Streamable HTTP, strictly as to the headers.
-func (s *eraServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	var writing sync.Mutex
-	say := func(m any) {
-		writing.Lock()
-		defer writing.Unlock()
-		fmt.Fprintf(w, "data: %s\n\n", exactly(m))
-		_ = http.NewResponseController(w).Flush()
-	}
-	switch {
-	case r.Method == http.MethodDelete:
-		return
-	case r.Method == http.MethodGet && !s.modern:
-		news := s.follow()
-		defer s.unfollow(news)
-		_ = http.NewResponseController(w).Flush()
-		for {
-			select {
-			case list := <-news:
-				say(notification("notifications/"+list+"/list_changed", args{}))
-			case <-r.Context().Done():
-				return
-			}
-		}
-	case r.Method == http.MethodGet:
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	var m message
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if wrong := s.wrong(m, r.Header); wrong != "" {
-		http.Error(w, wrong, http.StatusBadRequest)
-		return
-	}
-	if s.take(m) {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	if m.Method == "initialize" {
-		w.Header().Set("Mcp-Session-Id", "the-one")
-	}
-	var left <-chan struct{}
-	if s.modern {
-		left = r.Context().Done()
-	}
-	(&exchange{s, m, say, left}).run()
-}
-
-// wrong says what is wrong with the headers of a message.
-func (s *eraServer) wrong(m message, header http.Header) string {
-	x := exchange{message: m}
-	switch method := header.Get("Mcp-Method"); {
-	case !s.modern && m.Method != "initialize" && m.Method != "server/discover" && header.Get("Mcp-Session-Id") != "the-one":
-		return "no session"
-	case s.modern && (method != m.Method || header.Get("Mcp-Protocol-Version") != modernRevision):
-		return "the headers name another method, or revision"
-	case s.modern && (m.Method == "tools/call" || m.Method == "prompts/get" || m.Method == "resources/read") && header.Get("Mcp-Name") != cmp.Or(x.text("name"), x.text("uri")):
-		return "the headers name another thing"
-	}
-	return ""
 }
 
 // wait waits until nobody wants the answer any more, and says how the server came to know.
