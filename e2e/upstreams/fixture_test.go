@@ -134,7 +134,8 @@ func acts() map[string]func(*fixture) {
 		"mute": func(*fixture) { select {} },
 		"prose": func(*fixture) {
 			fmt.Println("Welcome! This is no protocol.")
-			_, _ = io.Copy(io.Discard, os.Stdin)
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+			fmt.Println("Unknown command.")
 			os.Exit(0)
 		},
 		"endless": func(*fixture) { // a line of 1 GiB

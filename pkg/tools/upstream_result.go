@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
@@ -43,11 +45,11 @@ func readUpstream(raw json.RawMessage) (upstreamResult, error) {
 	if !bytes.Contains(raw, []byte(`"isError"`)) {
 		return r, nil
 	}
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return upstreamResult{}, fmt.Errorf("its result cannot be read: %w", err)
 	}
-	r.failed = string(valueOf(members, "isError")) == "true"
+	r.failed = string(members.Get("isError")) == "true"
 	return r, nil
 }
 
@@ -61,7 +63,7 @@ func textBlock(text string) map[string]string { return map[string]string{"type":
 // tell says of the result what its record has.
 func (r upstreamResult) tell(to *record.Upstream) {
 	if to.IsError = r.failed; !r.ours && r.raw != nil && to.Arguments != "" {
-		to.Result = digestOf(r.raw)
+		to.Result = workspace.HashOf(r.raw)
 	}
 }
 
@@ -72,13 +74,15 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	result := hooks.Result{Raw: c.sent.raw, IsError: c.sent.failed}
 	warnings := append(c.suspicious(), o.Warnings...)
-	if len(o.Violations) > 0 {
-		first := o.Violations[0]
-		warnings = append(warnings, fmt.Sprintf("The server %s changed %d paths that this call may not change, among them %s: %s. %s",
-			c.tool.Server, len(o.Violations), printable.Name(first.Path), first.Reason, outOfScope(c.call, o).Suggestion()))
-	}
 	if len(result.Raw) > maxUpstreamResult {
-		return c.cut(result, warnings, o.RecordID)
+		var err error
+		if result, err = c.cut(result, warnings, o.RecordID); err != nil || len(o.Violations) == 0 {
+			return result, err
+		}
+		warnings = nil
+	}
+	if len(o.Violations) > 0 {
+		return c.violated(result, warnings, o)
 	}
 	if len(warnings) == 0 && o.RecordID == "" {
 		return result, nil
@@ -91,6 +95,25 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	result.Raw = made
 	return result, err
+}
+
+// violated is a result that has the refusal of what the server changed besides, as that of a command has it.
+func (c *upstreamCall) violated(result hooks.Result, warnings []string, o *hooks.Outcome) (hooks.Result, error) {
+	first := o.Violations[0]
+	refused := outOfScope(c.call, o).Reworded("The server %s changed %d paths that this call may not change, among them [%s]: %s.",
+		c.tool.Server, len(o.Violations), printable.Name(first.Path), printable.Text(first.Reason))
+	object := schema.JSON(refused.Object(string(c.call.Class)))
+	raw, err := amended(result.Raw, warnings, o.RecordID)
+	if err != nil {
+		raw = failedUpstream(noted(warnings)).raw
+	}
+	members, err := rawjson.Read(raw)
+	if err != nil {
+		return result, err
+	}
+	members = members.Set("content", appended(members.Get("content"), textBlock(string(object)))).
+		Set("structuredContent", object).Set("isError", json.RawMessage("true"))
+	return hooks.Result{Raw: members.Raw(), IsError: true}, nil
 }
 
 // suspicious are the findings in what the server says of the tool, where the operator wants no more than to be told.
@@ -107,21 +130,18 @@ func (c *upstreamCall) suspicious() (warnings []string) {
 // amended is a result with warnings as one more text block at its end, and with its record in _meta. The rest stays as it was
 // sent, byte for byte.
 func amended(raw json.RawMessage, warnings []string, recordID string) (json.RawMessage, error) {
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return nil, err
 	}
 	if len(warnings) > 0 {
-		members = set(members, "content", appended(valueOf(members, "content"), textBlock(noted(warnings))))
+		members = members.Set("content", appended(members.Get("content"), textBlock(noted(warnings))))
 	}
 	if recordID != "" {
-		meta, err := readObject(valueOf(members, "_meta"))
-		if err != nil {
-			meta = nil
-		}
-		members = set(members, "_meta", writeObject(set(meta, metaRecord, schema.JSON(recordID))))
+		meta, _ := rawjson.Read(members.Get("_meta")) // none of what is no object
+		members = members.Set("_meta", meta.Set(metaRecord, schema.JSON(recordID)).Raw())
 	}
-	return writeObject(members), nil
+	return members.Raw(), nil
 }
 
 // noted are warnings as a text of ours.
@@ -182,12 +202,12 @@ func (c *upstreamCall) cut(result hooks.Result, warnings []string, recordID stri
 // asText is a result as a text: its texts as they are, of what is no text its JSON, and of its structuredContent where it has
 // no text.
 func asText(raw json.RawMessage) string {
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return string(raw)
 	}
 	var blocks []json.RawMessage
-	_ = json.Unmarshal(valueOf(members, "content"), &blocks) // what is no list has none
+	_ = json.Unmarshal(members.Get("content"), &blocks) // what is no list has none
 	var b strings.Builder
 	texts := false
 	for _, block := range blocks {
@@ -207,7 +227,7 @@ func asText(raw json.RawMessage) string {
 		}
 		b.WriteByte('\n')
 	}
-	if structured := valueOf(members, "structuredContent"); structured != nil && !texts {
+	if structured := members.Get("structuredContent"); structured != nil && !texts {
 		b.Write(structured)
 	}
 	return b.String()
