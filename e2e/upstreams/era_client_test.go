@@ -85,7 +85,10 @@ func newPair(t *testing.T, overHTTP, clientModern, serverModern bool) *pair {
 	}
 	p.whole("tools/list", args{}) // the first use, after which all lists are others
 	if !clientModern {
-		p.until("the lists of the first use", func() bool { return p.changes() == [3]int{1, 1, 1} })
+		p.until("the lists of the first use", func() bool {
+			told := p.changes()
+			return told[0]*told[1]*told[2] > 0
+		})
 	}
 	selected := p.whole("tools/call", args{"name": "select_active_intent", "arguments": args{"intent_id": "INT-001"}})
 	check.OK(t, json.Unmarshal(membersOf(membersOf(selected)["structuredContent"])["session"], &p.session))
