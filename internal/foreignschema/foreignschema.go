@@ -177,6 +177,9 @@ func (f *fit) find(ref string) (any, bool) {
 		return target, ok
 	}
 	at := f.root
+	if !f.spend(len(ref) / 16) {
+		return nil, false
+	}
 	for part := range strings.SplitSeq(pointer[1:], "/") {
 		if name, err := url.PathUnescape(part); err == nil {
 			part = name

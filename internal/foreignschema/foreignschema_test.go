@@ -80,7 +80,12 @@ func TestHostileSchemasEnd(t *testing.T) {
 	long := `{"a":"` + strings.Repeat("a", 1<<20) + `"}`
 	list := `{"a":[` + strings.TrimSuffix(strings.Repeat(`"b",`, 100_000), ",") + `]}`
 	enum := `"` + strings.Repeat("x", 1<<16) + `"`
+	// What is long in the schema costs each time that it is read: the budget does not last until what would not fit.
+	word := strings.Repeat("k", 100_000)
+	again := `{"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/c"},`, 100) + `{"type":"string"}],"$defs":{"c":PART,"` + word + `":{}}}`
 	for name, c := range map[string]struct{ schema, value string }{
+		"long references":      {strings.Replace(again, "PART", `{"$ref":"#/$defs/`+word+`"}`, 1), `{}`},
+		"long lists of types":  {strings.Replace(again, "PART", `{"type":[`+strings.Repeat(`"null",`, 20_000)+`"object"]}`, 1), `{}`},
 		"a circle":             {`{"$ref":"#"}`, `{}`},
 		"a circle of two":      {`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`, `{}`},
 		"a circle in allOf":    {`{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{}`},

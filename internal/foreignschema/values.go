@@ -13,6 +13,7 @@ func (f *fit) kind(schema map[string]any, value any, at string, _ int) error {
 	case string:
 		names = []string{types}
 	case []any:
+		f.left -= len(types)
 		for _, one := range types {
 			if name, ok := one.(string); ok {
 				names = append(names, name)

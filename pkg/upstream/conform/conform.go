@@ -142,6 +142,9 @@ func (c *check) value(schema, value any, at place) error {
 		at.based = true
 	}
 	if ref, ok := rules["$ref"].(string); ok {
+		if err := c.spend(len(ref) / 16); err != nil {
+			return err
+		}
 		target, found := c.resolve(ref)
 		if found && !at.based {
 			if err := c.value(target, value, at.deeper()); err != nil {
@@ -214,6 +217,9 @@ func (c *check) kind(rules map[string]any, value any, at place) error {
 			return at.broken("is of type %s, not %s", typeOf(value), shown(wanted))
 		}
 	case []any:
+		if err := c.spend(len(wanted)); err != nil {
+			return err
+		}
 		if !slices.ContainsFunc(wanted, func(one any) bool { name, ok := one.(string); return !ok || is(value, name) }) {
 			return at.broken("is of type %s, which is none of the promised ones", typeOf(value))
 		}

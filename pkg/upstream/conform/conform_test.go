@@ -110,6 +110,16 @@ func TestSchemasMadeToHurt(t *testing.T) {
 		err := check.Value(conform.Parse([]byte(schema)))(t).Check([]byte(`{}`))
 		check.That(t, errors.Is(err, conform.ErrCostly), "%s: %v", name, err)
 	}
+	// What is long in the schema costs each time that it is read.
+	many := []byte("[" + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + "]")
+	name := strings.Repeat("k", 100_000)
+	for _, schema := range []string{
+		`{"items":{"$ref":"#/$defs/` + name + `"},"$defs":{"` + name + `":{"type":"number"}}}`,
+		`{"items":{"type":[` + strings.Repeat(`"null",`, 20_000) + `"number"]}}`,
+	} {
+		err := check.Value(conform.Parse([]byte(schema)))(t).Check(many)
+		check.That(t, errors.Is(err, conform.ErrCostly), "%.40s: %v", schema, err)
+	}
 }
 
 func TestErrorsQuoteNothingUnprintable(t *testing.T) {
