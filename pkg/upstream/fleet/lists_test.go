@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,6 +181,29 @@ func TestPromptsAndResources(t *testing.T) {
 	}
 	server, own, found := y.Resource("one+file:///a")
 	check.That(t, found && server == "one" && own == "file:///a", "%s %s", server, own)
+}
+
+// TestNobodyTakesTheNamesOfOthers: one without a prefix lists what another one's things are called with us, and what ours are.
+func TestNobodyTakesTheNamesOfOthers(t *testing.T) {
+	bare, one := is("bare", "taker"), is("one", "way-one")
+	bare.Prefix = ""
+	y := newYard(t, bare, one).open()
+	ctx := context.Background()
+	y.Tools(ctx)
+	listed := fmt.Sprintf("%s", slices.Concat(y.Prompts(ctx), y.Resources(ctx), y.Templates(ctx)))
+	check.That(t, !strings.Contains(strings.ToLower(listed), "mine") && strings.Contains(listed, `"free"`) && strings.Contains(listed, "file:///taker"), "listed: %s", listed)
+	for name, whose := range map[string]string{"one_greet": "one", "free": "bare"} {
+		server, found := y.Prompt(name)
+		check.That(t, found && server == whose, "the prompt %s is of %q", name, server)
+	}
+	for uri, whose := range map[string]string{
+		"one+file:///shared": "one", "one+note:///7": "one", "other:///x": "bare", "orchestra://mine": "", "orchestra://intents": "", "ORCHESTRA:x": "",
+	} {
+		server, _, found := y.Resource(uri)
+		check.That(t, found == (whose != "") && server == whose, "the resource %s is of %q", uri, server)
+	}
+	_, found, err := y.Complete(ctx, json.RawMessage(`{"ref":{"type":"ref/resource","uri":"Orchestra://{any}"},"argument":{}}`), mcpclient.Handlers{})
+	check.That(t, !found && err == nil, "completes what is ours: %v", err)
 }
 
 // TestDamagedPins: nothing of that server is offered or started, and the others go on.
