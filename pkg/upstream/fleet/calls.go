@@ -173,9 +173,17 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)
 	if err != nil {
-		return nil, s.explainFrom(conn, err)
+		return nil, mayBeDone(s.explainFrom(conn, err))
 	}
 	return result, nil
+}
+
+// mayBeDone is the error of a request that was on its way: whatever ended it, here it does not say that the server was not asked.
+func mayBeDone(err error) error {
+	if NotSent(err) {
+		return reason{ErrEnded, fmt.Sprintf("%v, and no longer waits for what was asked", err)}
+	}
+	return err
 }
 
 // enter takes a place among the requests of the server.

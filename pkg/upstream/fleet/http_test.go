@@ -47,6 +47,31 @@ func web(t *testing.T, key string) (definition, *atomic.Int64) {
 	return definition{Name: "far", Prefix: "far_", URL: s.URL, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn}, asked
 }
 
+// hangsOverHTTP is the address of a server with a tool that never answers.
+func hangsOverHTTP(t *testing.T) string {
+	over, p := make(chan struct{}), &program{way: "plain"}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := string(check.Value(io.ReadAll(r.Body))(t))
+		method := between(body, `"method":"`, `"`)
+		switch {
+		case method == "tools/call":
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case !strings.Contains(body, `"id":`):
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"jsonrpc":"2.0","id":`+strings.Trim(between(body, `"id":`, ","), "}")+`,`+p.other(method, nil)+`}`)
+		}
+	}))
+	t.Cleanup(func() { close(over); s.Close() })
+	return s.URL
+}
+
 func between(text, start, end string) string {
 	_, rest, _ := strings.Cut(text, start)
 	rest, _, _ = strings.Cut(rest, end)
