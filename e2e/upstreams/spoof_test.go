@@ -2,7 +2,6 @@ package upstreams_test
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,5 +47,7 @@ func TestSpoofing(t *testing.T) {
 	check.Must(t, len(questions) == 1, "questions: %q", questions)
 	check.That(t, strings.HasPrefix(questions[0], "The server spoofer asks: ") && !strings.ContainsAny(questions[0], "\u202e\u202c\u2066\u2069\x1b\r"), "the user is asked: %q", questions[0])
 	listed := w.runs(anyCode, "servers", "list")
-	check.That(t, slices.ContainsFunc([]string{"call_tool", "read_file"}, func(name string) bool { return strings.Contains(listed, name) }), "servers list does not name what is left out:\n%s", listed)
+	for _, name := range []string{"call_tool", "read_file", "resume_approval"} {
+		check.That(t, strings.Contains(listed, name), "servers list does not say that %s is left out:\n%s", name, listed)
+	}
 }

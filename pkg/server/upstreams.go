@@ -44,7 +44,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		return nil
 	}
 	u := &upstreams{server: s}
-	var ours []string
+	ours := tools.FaceNames()
 	for _, spec := range s.engine.Specs() {
 		ours = append(ours, spec.Name)
 	}
