@@ -46,3 +46,5 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 	ctx, p := (&server{def: upstream.Definition{Timeout: timeout}}).patience(context.Background(), h)
 	return ctx, p.end
 }
+
+var PauseAfter = pauseAfter

@@ -221,3 +221,14 @@ func TestDamagedPins(t *testing.T) {
 	check.Equal(t, string(check.Value(os.ReadFile(pins))(t)), "{")
 	check.Equal(t, filepath.Base(pins), "one.tools.json")
 }
+
+// TestChangesWithoutEnd: who says without end that its lists have changed is looked at less and less often.
+func TestChangesWithoutEnd(t *testing.T) {
+	var pause, all time.Duration
+	for range 100 {
+		pause = fleet.PauseAfter(pause, 0)
+		all += pause
+	}
+	check.That(t, all > time.Hour, "100 looks within %v", all)
+	check.Equal(t, fleet.PauseAfter(pause, 2*time.Minute), time.Second)
+}

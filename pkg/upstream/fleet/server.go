@@ -209,10 +209,12 @@ func (s *server) rest(why error, conn *connection) {
 // attend looks again when the server says that its lists have changed, and notes its end.
 func (s *server) attend(conn *connection) {
 	defer close(conn.over)
-	for {
+	var pause time.Duration
+	for last := time.Now(); ; last = time.Now() {
 		select {
 		case <-conn.changed:
-			s.lookAgain(conn)
+			pause = pauseAfter(pause, time.Since(last))
+			s.lookAgain(conn, pause)
 			continue
 		case <-conn.client.Done():
 		}
