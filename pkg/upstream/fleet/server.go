@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +45,7 @@ type server struct {
 	live       *connection
 	starting   *attempt
 	hide       *strings.Replacer // takes out the secrets that it was last given
+	token      string            // of a login, among them
 	initialize bool              // it ended when it was asked for its era
 	ends       int               // in a row
 	next       time.Time
@@ -260,7 +261,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.hide = hider(secrets)
+	s.hide, s.token = hider(secrets), ""
 	s.mu.Unlock()
 	conn := &connection{changed: make(chan struct{}, 1), over: make(chan struct{})}
 	o := mcpclient.Options{
@@ -270,7 +271,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	if s.def.HTTP() {
 		tokens := login.Open(s.files.Login, s.def.URL, s.fleet.o.HTTP)
 		conn.client, err = mcpclient.ConnectHTTP(ctx, s.def.URL, mcpclient.HTTPOptions{
-			Header: headers(secrets), Client: s.fleet.o.HTTP, Token: bearer(tokens, headers(secrets)),
+			Header: headers(secrets), Client: s.fleet.o.HTTP, Token: s.bearer(tokens, secrets),
 		}, o)
 		return conn, s.explain(err)
 	}
@@ -278,14 +279,21 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 }
 
 // bearer gives the token of a login, where there is one and the operator has not set a header for it.
-func bearer(tokens *login.Source, own http.Header) func(context.Context) (string, error) {
-	if own.Get("Authorization") != "" {
+func (s *server) bearer(tokens *login.Source, own []secret) func(context.Context) (string, error) {
+	if headers(own).Get("Authorization") != "" {
 		return nil
 	}
 	return func(ctx context.Context) (string, error) {
 		token, err := tokens.Token(ctx)
 		if errors.Is(err, login.ErrNoLogin) {
 			return "", nil // the server may want none, and says so if it does
+		}
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.token != token { // which the server can say again, as it can any secret
+				s.token, s.hide = token, hider(append(slices.Clip(own), secret{"Authorization", token}))
+			}
 		}
 		return token, err
 	}
