@@ -37,9 +37,9 @@ func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMe
 		params = append(append(params, `,"arguments":`...), arguments...)
 	}
 	h.Schema = t.Input
-	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func() error {
+	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func(conn *connection) error {
 		// The server was listed when it was started: what it is now is known.
-		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server {
+		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server || !conn.lists(t) {
 			return fmt.Errorf("%w: %s changed, or was taken away; look at it with: orchestra-mcp servers review %s", ErrNotTrusted, t.Name, t.Server)
 		}
 		return nil
@@ -135,7 +135,7 @@ func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclien
 }
 
 func (o origin) pass(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, withoutMeta(params), h, func() error { return nil })
+	result, err := o.server.request(ctx, method, withoutMeta(params), h, func(*connection) error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}
@@ -156,14 +156,14 @@ func (f *Fleet) Start(ctx context.Context, name string) error {
 
 // request sends one request to the server, which is started if need be. What is to be checked when it runs, and before it is sent,
 // checks says.
-func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func() error) (json.RawMessage, error) {
+func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func(*connection) error) (json.RawMessage, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
 	if err == nil {
-		err = checks()
+		err = checks(conn)
 	}
 	if err != nil {
 		return nil, err

@@ -67,6 +67,23 @@ func TestAChangedToolIsNotCalled(t *testing.T) {
 	check.Equal(t, y.said("one_echo", `{}`), "small ")
 }
 
+// TestAListingIsOneProcess': what the program says elsewhere does not speak for the one that has said here that it is another.
+func TestAListingIsOneProcess(t *testing.T) {
+	y := newYard(t, is("one", "small")).open()
+	y.tool("one_echo")
+	check.Equal(t, y.told("one", "change", `{}`), "changed")
+	y.until("the quarantine", func() bool { _, ok := y.Tool("one_echo"); return !ok })
+	elsewhere := fleet.Open(y.options)
+	defer elsewhere.Close()
+	check.OK(t, elsewhere.Start(context.Background(), "one"))
+	echo, ok := y.tool("one_echo")
+	check.Must(t, ok, "the book does not have what was listed last")
+	_, err := elsewhere.Call(context.Background(), echo, nil, mcpclient.Handlers{})
+	check.OK(t, err)
+	_, err = y.Call(context.Background(), echo, nil, mcpclient.Handlers{})
+	check.That(t, errors.Is(err, fleet.ErrNotTrusted), "the one that changed is called: %v", err)
+}
+
 // TestASilentChangeIsNoticed in time, of a server that says nothing of it.
 func TestASilentChangeIsNoticed(t *testing.T) {
 	y, c := newYard(t, is("one", "small")), &clock{}

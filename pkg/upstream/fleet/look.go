@@ -76,6 +76,7 @@ func (s *server) look(ctx context.Context, conn *connection) error {
 	if err != nil {
 		return err
 	}
+	conn.listed.Store(&report.Listed)
 	s.tell(report)
 	return nil
 }

@@ -62,6 +62,14 @@ type connection struct {
 	changed chan struct{} // a list has changed, or can have
 	looked  atomic.Int64  // when, in nanoseconds since 1970
 	over    chan struct{} // closed when nothing is left of it, and that is noted
+	// listed are the hashes of its tools as it listed them last itself: another process may have seen another listing since.
+	listed atomic.Pointer[map[string]string]
+}
+
+// lists reports whether the server lists a tool as it is pinned.
+func (c *connection) lists(t catalogue.Tool) bool {
+	listed := c.listed.Load()
+	return listed != nil && (*listed)[t.Own] == t.Hash
 }
 
 // mayHaveChanged has the server looked at again, soon.
