@@ -110,6 +110,19 @@ func TestResultsPassAsTheyWereSent(t *testing.T) {
 	}
 }
 
+// No server says in our name that there is a record, or anything else, however it writes the name.
+func TestResultsSayNothingInOurName(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"content":[],"_meta":{"x":1,"orchestra-mcp/record_id":"r"}}`:                         `{"content":[],"_meta":{"x":1}}`,
+		`{"content":[],"\u005fmeta":{"\u006frchestr\u0061-mcp\/record_id":"r","orchestra":1}}`: `{"content":[],"_meta":{"orchestra":1}}`,
+		`{"content":[ ],"_meta":{"orchestra":1}}`:                                              `{"content":[ ],"_meta":{"orchestra":1}}`,
+		`{"content":[ ],"_meta":"orchestra-mcp/record_id"}`:                                    `{"content":[ ],"_meta":"orchestra-mcp/record_id"}`,
+	} {
+		w, _, _ := offered(t, catalogue.Tool{Input: json.RawMessage(`{}`)}, sent)
+		check.Equal(t, string(w.answered().Raw), want)
+	}
+}
+
 // Words of a name find more than words of a description, and a search costs what it gives.
 func TestToolsAreRanked(t *testing.T) {
 	of := func(name, description string) catalogue.Tool {

@@ -36,9 +36,9 @@ func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMe
 		params = append(append(params, `,"arguments":`...), arguments...)
 	}
 	h.Schema = t.Input
-	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func() error {
+	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func(conn *connection) error {
 		// The server was listed when it was started: what it is now is known.
-		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server {
+		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server || !conn.lists(t) {
 			return fmt.Errorf("%w: %s changed, or was taken away; look at it with: orchestra-mcp servers review %s", ErrNotTrusted, t.Name, t.Server)
 		}
 		return nil
@@ -141,7 +141,7 @@ func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclien
 
 // pass sends a request on, without what is between the client and us.
 func (o origin) pass(ctx context.Context, method string, params rawjson.Object, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, params.Without("_meta").Raw(), h, func() error { return nil })
+	result, err := o.server.request(ctx, method, params.Without("_meta").Raw(), h, func(*connection) error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}
@@ -162,14 +162,14 @@ func (f *Fleet) Start(ctx context.Context, name string) error {
 
 // request sends one request to the server, which is started if need be. What is to be checked when it runs, and before it is sent,
 // checks says.
-func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func() error) (json.RawMessage, error) {
+func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func(*connection) error) (json.RawMessage, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
 	if err == nil {
-		err = checks()
+		err = checks(conn)
 	}
 	if err != nil {
 		return nil, err
@@ -179,9 +179,17 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)
 	if err != nil {
-		return nil, s.explainFrom(conn, err)
+		return nil, mayBeDone(s.explainFrom(conn, err))
 	}
 	return result, nil
+}
+
+// mayBeDone is the error of a request that was on its way: whatever ended it, here it does not say that the server was not asked.
+func mayBeDone(err error) error {
+	if NotSent(err) {
+		return reason{ErrEnded, fmt.Sprintf("%v, and no longer waits for what was asked", err)}
+	}
+	return err
 }
 
 // enter takes a place among the requests of the server.

@@ -183,6 +183,29 @@ func TestErrorsOfServers(t *testing.T) {
 }
 
 // TestTheEndLeavesNothing, not even of one that will not go.
+// TestTheEndDoesNotUndo: of a call that the server has when all ends, nobody says that it was not made.
+func TestTheEndDoesNotUndo(t *testing.T) {
+	for _, way := range []string{"one", "web"} {
+		d := is("one", "plain")
+		if way == "web" {
+			d.Command, d.URL = nil, hangsOverHTTP(t)
+		}
+		y := newYard(t, d).open()
+		tool, ok := y.tool("one_hang")
+		check.Must(t, ok, "there is no tool; the log: %s", y.logged())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := y.Call(context.Background(), tool, nil, mcpclient.Handlers{})
+			ended <- err
+		}()
+		y.until("the call", func() bool { return y.state("one").InFlight == 1 })
+		time.Sleep(50 * time.Millisecond) // whether it is sent already makes no difference to what is right
+		check.OK(t, y.Close())
+		err := <-ended
+		check.That(t, err != nil && !fleet.NotSent(err) && errors.Is(err, fleet.ErrEnded), "%s: %v", way, err)
+	}
+}
+
 func TestTheEndLeavesNothing(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		y := newYard(t, is("one", "stubborn"), is("two", "plain"), is("three", "silent"))
