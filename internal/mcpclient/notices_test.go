@@ -86,14 +86,10 @@ func TestLogsReachTheOneCallThatTheyCanBelongTo(t *testing.T) {
 		silent := begin(t.Context(), c, "tools/call", call, mcpclient.Handlers{})
 		s := p.expect("tools/call")
 		first := begin(t.Context(), c, "tools/call", call, h)
-<<<<<<< HEAD
 		a := p.levelled(c, "warning").expect("tools/call")
-=======
-		a := p.expect("tools/call")
 		log(`{"level":"error","data":"whose"}`)
 		p.answer(s, `{}`)
 		check.OK(t, (<-silent).err)
->>>>>>> u2-sec
 		log(`{"level":"error","logger":"db","data":{"a": 1.0}}`)
 		log(`{"level":"info","data":"too little"}`)
 		log(`{"level":"loud","data":1}`)
@@ -106,8 +102,7 @@ func TestLogsReachTheOneCallThatTheyCanBelongTo(t *testing.T) {
 		}
 		check.That(t, (<-first).err == nil && (<-second).err == nil, "a call failed")
 		check.Equal(t, fmt.Sprint(got), `[errordb{"a": 1.0}]`)
-<<<<<<< HEAD
-		check.Equal(t, c.Dropped().Notices, 4)
+		check.Equal(t, c.Dropped().Notices, 5)
 
 		// The least level of all is told, once; a server that says no, or nothing, is asked no more.
 		for _, level := range []string{"error", "debug", "info"} {
@@ -122,9 +117,6 @@ func TestLogsReachTheOneCallThatTheyCanBelongTo(t *testing.T) {
 			}
 			check.OK(t, (<-got).err)
 		}
-=======
-		check.Equal(t, c.Dropped().Notices, 5)
->>>>>>> u2-sec
 	})
 }
 

@@ -58,7 +58,10 @@ func (s *Server) families(recorder *trace.Recorder, fresh *gate.Freshness, asks 
 	})
 	commands.Git = map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git]
 	commands.Stage, commands.LayerBytes = tools.Stage(o.Commands.Stage), s.options.layerBytes
-	commands.Writable, commands.Hidden = o.Commands.Writable, append(s.hidden(), fleet.Directory(os.Environ()))
+	commands.Writable, commands.Hidden = o.Commands.Writable, s.hidden()
+	if profile.CacheDir(os.Environ()) != "" { // else there are no other servers, of no workspace
+		commands.Hidden = append(commands.Hidden, fleet.Directory(os.Environ()))
+	}
 	commands.Clock, commands.HandOver = s.options.Clock, cmp.Or(s.options.handOver, tools.HandOverTime)
 	commands.CommandTimeout, commands.MaxCommandTimeout = o.Commands.Timeout, o.Commands.MaxTimeout
 	commands.KeepEnv, commands.OutputCap = o.Commands.Env, int64(o.Commands.OutputCap)
