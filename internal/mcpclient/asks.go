@@ -84,7 +84,7 @@ func (c *Client) refuse(m message, with []byte) {
 // elicit puts a question to the user of the one call that it can belong to.
 func (c *Client) elicit(m message, from *call) {
 	if err := isForm(m.params); err != nil {
-		c.refuse(m, refusal(m.id, codeInvalidParams, err.Error()))
+		c.refuse(m, refusal(m.id, CodeInvalidParams, err.Error()))
 		return
 	}
 	belongs := from
@@ -114,6 +114,7 @@ func (c *Client) elicit(m message, from *call) {
 		}
 		if err != nil && ctx.Err() == nil {
 			belongs.end(err)
+			<-ctx.Done() // the call is given up first: the server is not to go on without an answer
 		}
 		if err != nil {
 			result = json.RawMessage(cancelAction)

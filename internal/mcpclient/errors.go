@@ -48,10 +48,10 @@ type Error struct {
 	Data json.RawMessage
 }
 
-// Codes of JSON-RPC with which a server's requests are refused.
+// Codes of JSON-RPC.
 const (
 	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
+	CodeInvalidParams  = -32602
 )
 
 func (e *Error) Error() string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -43,7 +44,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		return nil
 	}
 	u := &upstreams{server: s}
-	var ours []string
+	ours := tools.FaceNames()
 	for _, spec := range s.engine.Specs() {
 		ours = append(ours, spec.Name)
 	}
@@ -154,7 +155,7 @@ func asksFor(server string, ask func(context.Context, string, Question) (Reply, 
 		if err := json.Unmarshal(params, &asked); err != nil || asked.Mode != "" && asked.Mode != "form" {
 			return putAway()
 		}
-		reply, err := ask(ctx, keyOf(key), Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
+		reply, err := ask(ctx, keyOf(key), Question{Message: fmt.Sprintf("The server %s asks: %s", server, printable.Lines(asked.Message)), Schema: asked.RequestedSchema})
 		switch {
 		case errors.Is(err, ErrUnanswered):
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
@@ -25,8 +26,11 @@ const (
 	tailUpstream      = 8 << 10
 )
 
-// metaRecord is the member of a result's _meta that names its record.
-const metaRecord = "orchestra-mcp/record_id"
+// metaOurs begins the names of what is ours in a result's _meta, and metaRecord is the one that names its record.
+const (
+	metaOurs   = "orchestra-mcp/"
+	metaRecord = metaOurs + "record_id"
+)
 
 // upstreamResult is the result of another server.
 type upstreamResult struct {
@@ -72,7 +76,7 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if c.sent.unanswered {
 		return hooks.Result{Text: ErrUnanswered.Error(), Unanswered: true}, nil
 	}
-	result := hooks.Result{Raw: c.sent.raw, IsError: c.sent.failed}
+	result := hooks.Result{Raw: unclaimed(c.sent.raw), IsError: c.sent.failed}
 	warnings := append(c.suspicious(), o.Warnings...)
 	if len(result.Raw) > maxUpstreamResult {
 		var err error
@@ -142,6 +146,27 @@ func amended(raw json.RawMessage, warnings []string, recordID string) (json.RawM
 		members = members.Set("_meta", meta.Set(metaRecord, schema.JSON(recordID)).Raw())
 	}
 	return members.Raw(), nil
+}
+
+// unclaimed is a result without what its server says in our name in _meta, such as that there is a record. What cannot be read is
+// found elsewhere.
+func unclaimed(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte("orchestra")) && !bytes.Contains(raw, []byte(`\u00`)) {
+		return raw
+	}
+	members, err := rawjson.Read(raw)
+	if err != nil {
+		return raw
+	}
+	meta, err := rawjson.Read(members.Get("_meta"))
+	if err != nil {
+		return raw
+	}
+	kept := slices.DeleteFunc(slices.Clone(meta), func(m rawjson.Member) bool { return strings.HasPrefix(m.Name, metaOurs) })
+	if len(kept) == len(meta) {
+		return raw
+	}
+	return members.Set("_meta", kept.Raw()).Raw()
 }
 
 // noted are warnings as a text of ours.

@@ -109,6 +109,8 @@ type Report struct {
 	New, Changed, Gone []string // as of this listing, against the pins
 	Problems           []string // sentences: what was left out, and why
 	Lists              []string // which lists are others than before: "tools", "prompts", "resources"
+	// Listed are the hashes of the tools of this very listing that are clear. The book has what any process saw last.
+	Listed map[string]string
 }
 
 // Part is the part of one server in the catalogue.

@@ -13,7 +13,7 @@ import (
 // Request sends a server what it is told, whatever is trusted.
 func (f *Fleet) Request(ctx context.Context, name, method, params string) (json.RawMessage, error) {
 	s := f.byName[name]
-	result, err := s.request(ctx, method, json.RawMessage(params), mcpclient.Handlers{}, func() error { return nil })
+	result, err := s.request(ctx, method, json.RawMessage(params), mcpclient.Handlers{}, func(*connection) error { return nil })
 	if err != nil {
 		return nil, s.fail(err)
 	}
@@ -49,3 +49,5 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 
 // Note logs what is wrong with a server.
 func (f *Fleet) Note(name, sentence string) { f.byName[name].note(sentence) }
+
+var PauseAfter = pauseAfter

@@ -197,17 +197,32 @@ func TestWhatWasAsked(t *testing.T) {
 	hang, _ := y.tool("one_hang")
 	_, err = y.Call(context.Background(), hang, json.RawMessage("[]]"), mcpclient.Handlers{})
 	check.That(t, fleet.NotSent(err), "%v", err)
-	var all sync.WaitGroup
-	asked := make(chan struct{})
-	all.Go(func() {
-		_, err := y.Call(context.Background(), hang, nil, mcpclient.Handlers{Progress: func(string, float64, float64) { close(asked) }})
-		check.That(t, errors.Is(err, fleet.ErrEnded) && !fleet.NotSent(err), "%v", err)
-	})
-	<-asked
 	check.OK(t, y.Close())
-	all.Wait()
 	_, err = y.ask("one", "echo", `{}`)
 	check.That(t, errors.Is(err, fleet.ErrClosed) && fleet.NotSent(err), "%v", err)
+}
+
+// TestTheEndDoesNotUndo: of a call that the server has when all ends, nobody says that it was not made.
+func TestTheEndDoesNotUndo(t *testing.T) {
+	for _, way := range []string{"one", "web"} {
+		d, reached := is("one", "plain"), make(chan struct{})
+		asked := sync.OnceFunc(func() { close(reached) })
+		if way == "web" {
+			d.Command, d.URL = nil, hangsOverHTTP(t, asked)
+		}
+		y := newYard(t, d).open()
+		tool, ok := y.tool("one_hang")
+		check.Must(t, ok, "there is no tool; the log: %s", y.logged())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := y.Call(context.Background(), tool, nil, mcpclient.Handlers{Progress: func(string, float64, float64) { asked() }})
+			ended <- err
+		}()
+		<-reached
+		check.OK(t, y.Close())
+		err := <-ended
+		check.That(t, err != nil && !fleet.NotSent(err) && errors.Is(err, fleet.ErrEnded), "%s: %v", way, err)
+	}
 }
 
 // TestTheEndLeavesNothing, not even of one that will not go.
