@@ -59,7 +59,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 	if err != nil {
 		return err
 	}
-	u.law, s.upstreams, s.engine.Beside = law, u, law.Tool
+	u.law, s.upstreams, s.engine.Beside, s.engine.Missing = law, u, law.Tool, law.Missing
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
 			return err
@@ -191,7 +191,7 @@ func (u *upstreams) Tools(ctx context.Context) ([]json.RawMessage, error) {
 // HasTool implements mcpbridge.Beside.
 func (u *upstreams) HasTool(name string) bool {
 	_, ok := u.fleet.Tool(name)
-	return ok || u.fleet.Unmet(name)
+	return ok || u.fleet.Unmet(name) || u.fleet.Withheld(name) != "" // which the refusal says
 }
 
 // meet has the servers looked at of which nothing is known yet, for a client that calls a tool before it has listed any.
