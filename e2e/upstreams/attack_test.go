@@ -58,8 +58,8 @@ func TestRugPull(t *testing.T) {
 	c.ok("notes_sub", args{"changed": true})
 	c.until("what changed is not listed any more", func() bool { return slices.Equal(c.names("notes_"), []string{"notes_sub"}) })
 	for _, name := range []string{"notes_add", "notes_mul"} {
-		waits, failed := c.call(name, args{})
-		check.That(t, failed && strings.Contains(waits, "servers review notes"), "a tool in quarantine can be called, or nobody says what to do: %s", waits)
+		waits, whole := c.call(name, args{})
+		check.That(t, waits.Error && strings.Contains(string(whole), "servers review notes"), "a tool in quarantine can be called, or nobody says what to do: %s", whole)
 	}
 	listed := w.runs(1, "servers", "list")
 	check.That(t, strings.Contains(listed, "notes"), "servers list: %s", listed)
