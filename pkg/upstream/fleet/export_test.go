@@ -46,3 +46,10 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 	ctx, p := (&server{def: upstream.Definition{Timeout: timeout}}).patience(context.Background(), h)
 	return ctx, p.end
 }
+
+// LastLine is what is told of what a program has printed.
+func LastLine(printed string) string {
+	t := &tail{hide: hider(nil)}
+	t.add([]byte(printed))
+	return t.lastLine()
+}
