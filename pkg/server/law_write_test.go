@@ -55,6 +55,23 @@ func TestServersThatWriteAreCommands(t *testing.T) {
 	l.holds(map[string]string{"src/made.txt": "", "src/beside.txt": "beside\n"})
 }
 
+// A server that the sandbox keeps from writing fails in its own words: the agent is told what they mean, and what to do.
+func TestServersThatOnlyRead(t *testing.T) {
+	t.Parallel()
+	for level, told := range map[sandbox.Level]bool{sandbox.Full: true, sandbox.None: false} {
+		l := behind(t, newWorkspace(t), []upstream.Definition{files()}, func(o *tools.UpstreamOptions) { o.Level = func(string) sandbox.Level { return level } })
+		l.does["write"] = func(context.Context, map[string]any) (string, error) {
+			return `{"content":[{"type":"text","text":"EROFS"}],"isError":true}`, nil
+		}
+		l.does["send"] = l.does["write"]
+		s := l.selects("INT-001")
+		for tool, a := range map[string]args{"files_write": {"session": s, "path": "src/n.txt"}, "files_send": {"session": s}} {
+			r := l.call(tool, a)
+			check.That(t, r.IsError && strings.Contains(string(r.Raw), "workspace: write") == (told && tool == "files_write"), "%s: %s", tool, r.Raw)
+		}
+	}
+}
+
 // The calls of one server that may write run one at a time, and who waits can leave.
 func TestServersThatWriteTakeTurns(t *testing.T) {
 	t.Parallel()
