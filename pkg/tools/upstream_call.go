@@ -14,7 +14,6 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/change"
-	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/command/shell"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
@@ -352,11 +351,6 @@ func (p *preparedUpstream) Pending() *hooks.Pending {
 
 func (*preparedUpstream) Discard() error { return nil }
 
-// onlyReads reports whether the sandbox keeps the server's program from changing the workspace.
-func (c *upstreamCall) onlyReads() bool {
-	return !c.server.HTTP() && !c.server.Writes && len(c.server.Writable) == 0 && c.Level != nil && c.Level(c.tool.Server) != sandbox.None
-}
-
 // noted has an outcome recorded that changes no file.
 func (c *upstreamCall) noted(o *hooks.Outcome) *hooks.Outcome {
 	o.Record = &hooks.Note{Kind: string(record.KindMutation), Detail: map[string]any{record.DetailUpstream: c.told}}
@@ -370,8 +364,8 @@ func (p *preparedUpstream) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	if err := c.send(ctx); err != nil {
 		return nil, err
 	}
-	if c.sent.failed && len(c.changes) > 0 && c.onlyReads() {
-		c.warnings = append(c.warnings, fmt.Sprintf("The program of the server %s may not change the workspace. Change files with the tools of this server, or ask the user for workspace: write in its entry of servers.", c.tool.Server))
+	if held := c.held(); held != "" {
+		c.warnings = append(c.warnings, held)
 	}
 	o := &hooks.Outcome{Sent: true, Failed: c.sent.failed, Warnings: c.warnings}
 	for _, one := range c.changes {
