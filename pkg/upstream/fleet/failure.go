@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +23,12 @@ type Failure struct {
 // maxFailure bounds the file of one, in bytes.
 const maxFailure = 64 << 10
 
-// Failed returns the last failure that is noted of a server, as it is declared now; ok is false where none is.
+// Failed returns the last failure that is noted of a server, as it is declared now and has secrets now; ok is false where none is.
 func (f Files) Failed(d upstream.Definition) (failure Failure, ok bool) {
 	text, err := durable.ReadRegular(f.Failure, maxFailure)
+	if info, missing := os.Stat(f.Secrets); missing == nil && stampOf(f.Failure).at < info.ModTime().UnixNano() {
+		return failure, false
+	}
 	return failure, err == nil && json.Unmarshal(text, &failure) == nil && failure.Why != "" && failure.Of == reachedBy(d)
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -116,6 +117,9 @@ func TestWhatCannotBeUsed(t *testing.T) {
 	check.OK(t, os.WriteFile(servers[1].Files.Failure, []byte(`{"at":"2026-12-01T12:00:00Z","why":"it spoke no protocol","times":3,"of":"29d534674bab7943"}`), 0o600))
 	says(t, p.of()[1], "has failed, 3 times in a row, last at ", true, "")
 	says(t, p.of()[1], ": it spoke no protocol", true, "")
+	later := time.Now().Add(time.Hour)
+	check.OK(t, os.Chtimes(servers[1].Files.Secrets, later, later))
+	check.That(t, len(p.of()[1].Problems) == 0, "other secrets have not failed yet: %+v", p.of()[1].Problems)
 	other := servers[1].Definition
 	other.URL += "/mcp"
 	_, failed := servers[1].Files.Failed(other)
