@@ -169,6 +169,8 @@ func acts() map[string]func(*fixture) {
 		"hostile": func(f *fixture) {
 			f.tools, f.call = only("echo", "hang", "flood", "die", "twice", "guess", "huge", "liar", "look", "ask"), misbehaves
 		},
+		"initialize":   func(*fixture) { newEraServer(false).streams(os.Stdin); os.Exit(0) },
+		modernRevision: func(*fixture) { newEraServer(true).streams(os.Stdin); os.Exit(0) },
 		"liar": func(f *fixture) {
 			f.tools = func() []tool {
 				return []tool{{Name: "sum", InputSchema: anything, Output: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`)}}

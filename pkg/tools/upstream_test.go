@@ -47,6 +47,7 @@ func TestWhatIsListedOfOtherServers(t *testing.T) {
 		"definitions":     {`{}`, `{"$defs":{"x":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/x"}}}`, `{"$ref":"#/$defs/x"}`},
 		"from the root":   {`{}`, `{"properties":{"x":{"$ref":"#"}}}`, `"anyOf":[{},`},
 		"no output":       {`{}`, `7`, `"anyOf":[{},`},
+		"an array":        {`{}`, `{"type":"array"}`, `"outputSchema":{"anyOf":[{"type":"array"},`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := catalogue.Tool{Description: "d", Input: json.RawMessage(c.input), Definition: json.RawMessage(`{"name":"read","description":"d","execution":{"taskSupport":"required"},"inputSchema":` + c.input + `,"annotations":{"readOnlyHint":false}}`)}
@@ -73,7 +74,12 @@ func TestWhatIsListedOfOtherServers(t *testing.T) {
 			resolved := check.Value(is.OutputSchema.Resolve(nil))(t)
 			check.OK(t, resolved.Validate(map[string]any{"error_type": "X", "suggestion": "y"}))
 			check.OK(t, resolved.Validate(map[string]any{"artifact_id": "out_x", "truncated": true}))
-			check.OK(t, resolved.Validate(map[string]any{"x": 7.0}))
+			success := any(map[string]any{"x": 7.0})
+			if name == "an array" {
+				success = []any{7.0}
+				check.That(t, resolved.Validate("x") != nil, "any result fits %s", listed[0])
+			}
+			check.OK(t, resolved.Validate(success))
 		})
 	}
 }

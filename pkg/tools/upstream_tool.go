@@ -102,10 +102,14 @@ func listedOutput(own json.RawMessage) json.RawMessage {
 	if err != nil || !movable(own) {
 		success, moved = json.RawMessage(`{}`), nil
 	}
-	refused := schema.JSON(&schema.Schema{Required: []string{"error_type", "suggestion"}})
-	cut := schema.JSON(&schema.Schema{Required: []string{"artifact_id", "truncated"}})
-	all := rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}, {Name: "anyOf", Value: json.RawMessage(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
-	return append(all, moved...).Raw()
+	refused := &schema.Schema{Required: []string{"error_type", "suggestion"}}
+	cut := &schema.Schema{Required: []string{"artifact_id", "truncated"}}
+	all := rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}}
+	if kind := members.Get("type"); kind != nil && string(kind) != `"object"` { // the bridge lists it where a client can read it
+		refused.Type, cut.Type, all = "object", "object", nil
+	}
+	anyOf := fmt.Appendf(nil, "[%s,%s,%s]", success, schema.JSON(refused), schema.JSON(cut))
+	return append(append(all, rawjson.Member{Name: "anyOf", Value: anyOf}), moved...).Raw()
 }
 
 // movable reports whether all that a schema refers to are definitions at its root.

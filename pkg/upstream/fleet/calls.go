@@ -109,8 +109,18 @@ func (f *Fleet) ReadResource(ctx context.Context, params json.RawMessage, h mcpc
 	if !ok {
 		return nil, false, nil
 	}
-	return is.pass(ctx, "resources/read", withText(members, "uri", is.own), h)
+	result, found, err = is.pass(ctx, "resources/read", withText(members, "uri", is.own), h)
+	var said *mcpclient.Error
+	if errors.As(err, &said) && said.Code == mcpclient.CodeInvalidParams {
+		if data, _ := rawjson.Read(said.Data); data.Get("uri") != nil { // as a server of 2026-07-28 says it
+			said.Code = codeNotFound
+		}
+	}
+	return result, found, err
 }
+
+// codeNotFound is what a server of the initialize era says of a resource that does not exist.
+const codeNotFound = -32002
 
 // Complete passes on completion/complete; found is false where what is to be completed is of no server.
 func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
