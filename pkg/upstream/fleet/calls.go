@@ -168,7 +168,10 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
-	if err == nil {
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, notStarted{err}
+	case err == nil:
 		err = checks(conn)
 	}
 	if err != nil {

@@ -48,3 +48,10 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 }
 
 var PauseAfter = pauseAfter
+
+// LastLine is what is told of what a program has printed.
+func LastLine(printed string) string {
+	t := &tail{hide: hider(nil)}
+	t.add([]byte(printed))
+	return t.lastLine()
+}
