@@ -142,7 +142,10 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 		}
 	}
 	if len(moved) > 0 && !c.remove {
-		c.Println("Each of their tools counts as one that changes something until you class it: orchestra-mcp servers review")
+		c.Println("Each tool of theirs counts as one that changes something until you class it: orchestra-mcp servers review")
+		if slices.ContainsFunc(adoption.Moved, func(m clientsetup.Moved) bool { return !strings.HasPrefix(m.Reached, "http") }) {
+			c.Println("Their programs may read the workspace, and change nothing there unless the entry says workspace: write.")
+		}
 		for _, m := range adoption.Moved {
 			if strings.Contains(m.Reached, "://") && len(m.Secrets) == 0 {
 				c.Printf("If %s wants a login: orchestra-mcp servers login %s\n", m.Name, m.Name)

@@ -60,7 +60,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		return errors.Join(err, u.fleet.Close())
 	}
 	u.law, s.upstreams = law, u
-	s.engine.Beside = law.Tool
+	s.engine.Beside, s.engine.Missing = law.Tool, law.Missing
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (u *upstreams) Tools(ctx context.Context) ([]json.RawMessage, error) {
 // HasTool implements mcpbridge.Beside.
 func (u *upstreams) HasTool(name string) bool {
 	_, ok := u.fleet.Tool(name)
-	return ok || u.fleet.Unmet(name)
+	return ok || u.fleet.Unmet(name) || u.fleet.Withheld(name) != "" // which the refusal says
 }
 
 // meet has the servers looked at of which nothing is known yet, for a client that calls a tool before it has listed any.

@@ -12,6 +12,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
@@ -276,4 +277,18 @@ func textsOf(raw json.RawMessage) (text string, content []hooks.Content) {
 		}
 	}
 	return strings.Join(texts, "\n"), content
+}
+
+// held says what a failure in a program's own words can mean that the sandbox keeps from writing, and what to do; "" if it is no such.
+func (c *upstreamCall) held() string {
+	if !c.sent.failed || c.server.HTTP() || c.Level == nil || c.Level(c.tool.Server) == sandbox.None {
+		return ""
+	}
+	switch text := string(c.sent.raw); {
+	case len(c.changes) > 0 && len(c.server.Writable) == 0:
+		return fmt.Sprintf("The program of the server %s may not change the workspace. Change files with the tools of this server, or ask the user for workspace: write in its entry of servers.", c.tool.Server)
+	case strings.Contains(text, "EROFS") || strings.Contains(text, "EACCES") || strings.Contains(text, "ead-only file system"):
+		return fmt.Sprintf("The program of the server %s may write a directory of its own, and else what writable names in its entry of servers: ask the user, if it needs another place.", c.tool.Server)
+	}
+	return ""
 }

@@ -201,6 +201,9 @@ func (c *called) Stored(context.Context, *hooks.Call) (*hooks.StoredCall, error)
 	if ok {
 		made = c.upstreams.made(t)
 	}
+	if withheld := c.upstreams.Missing(c.args.Name); made == nil && withheld != nil {
+		return nil, withheld
+	}
 	if made == nil || !made.server.Searched {
 		return nil, refusal.Newf(refusal.InvalidArguments, "call_tool calls what search_tools finds, and that is no tool %q.", printable.Clip(c.args.Name, 100)).
 			Suggest("Call search_tools, and pass a name that it gives. A tool that is listed is called by itself.")

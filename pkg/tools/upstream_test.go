@@ -84,6 +84,20 @@ func TestWhatIsListedOfOtherServers(t *testing.T) {
 	}
 }
 
+// What a listed tool costs more than it did with its own server is counted: agents pay for it in each session.
+func TestWhatAListedToolCosts(t *testing.T) {
+	definition := `{"name":"read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`
+	for safe, want := range map[bool]string{
+		true:  `{"name":"files_read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"session":{"type":"string"}}},"annotations":{"destructiveHint":false,"readOnlyHint":true}}`,
+		false: `{"name":"files_read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"session":{"type":"string"},"intent_id":{"type":"string"}}},"annotations":{"destructiveHint":true,"readOnlyHint":false}}`,
+	} {
+		tool := catalogue.Tool{Title: "Read", Description: "d", Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Definition: json.RawMessage(definition)}
+		_, u, s := offered(t, tool, "")
+		s.tool.Safe = safe
+		check.Equal(t, string(u.Listed([]catalogue.Tool{s.tool})[0]), want)
+	}
+}
+
 // A result that nothing is to be said of is the very bytes that the server sent; what is said stands at its end.
 func TestResultsPassAsTheyWereSent(t *testing.T) {
 	sent := `{ "content" : [ {"type":"text","text":"\u0041<b>"} ],"structuredContent":{"n":1e400,"b":12345678901234567890},"_meta":{"x":1},"other":[ ]}`

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +47,7 @@ func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *up
 	made.fits, _ = foreignschema.Read(t.Input)
 	made.spec = hooks.Spec{
 		Name: t.Name, Title: t.Title, Description: t.Description, Class: hooks.Destructive, OpenWorld: true, Names: &made.names,
-		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names) }),
+		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names, t.Safe) }),
 	}
 	if t.Safe {
 		made.spec.Class, made.spec.ReadOnly = hooks.Safe, true
@@ -65,21 +64,21 @@ func (t *upstreamTool) Spec() hooks.Spec { return t.spec }
 // sessionHelp says what the common arguments are where they cannot have the names that the server's instructions tell of.
 const sessionHelp = "Of orchestra, not of this tool: what its other tools call "
 
-// listedInput is the schema of a server's own arguments with the common ones. What it demands of its own stands as it is: it is
-// the server's to say, and the client's to show.
-func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
+// listedInput is the schema of a server's own arguments with the common ones, which cost every agent tokens and say no more than
+// that they are there. What it demands of its own stands as it is: it is the server's to say, and the client's to show.
+func listedInput(own json.RawMessage, names hooks.Names, safe bool) json.RawMessage {
 	members, _ := rawjson.Read(own) // none of what is no object
-	shared, err := schema.Of(reflect.TypeFor[changeArgs](), nil)
-	if err != nil {
-		panic(err) // of our own type
-	}
 	properties, _ := rawjson.Read(members.Get("properties"))
-	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
-		property := shared.Schema().Properties[common[0]]
-		if common[0] != common[1] {
-			property.Description = sessionHelp + common[0] + "."
+	common := [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}}
+	if safe {
+		common = common[:1] // it needs no intent
+	}
+	for _, is := range common {
+		property := schema.Schema{Type: "string"}
+		if is[0] != is[1] {
+			property.Description = sessionHelp + is[0] + "."
 		}
-		properties = properties.Set(common[1], schema.JSON(property))
+		properties = properties.Set(is[1], schema.JSON(property))
 	}
 	return members.Set("type", json.RawMessage(`"object"`)).Set("properties", properties.Raw()).Raw()
 }
@@ -147,10 +146,7 @@ func movable(own json.RawMessage) bool {
 func (t *upstreamTool) definition() json.RawMessage {
 	members, _ := rawjson.Read(t.tool.Definition) // none of what is no object
 	members = members.Without("execution", "outputSchema")
-	annotations := map[string]any{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly, "openWorldHint": true}
-	if t.tool.Title != "" {
-		annotations["title"] = t.tool.Title
-	}
+	annotations := map[string]bool{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly} // openWorldHint is true if left out
 	members = members.Set("name", schema.JSON(t.tool.Name)).Set("inputSchema", t.spec.InputSchema()).Set("annotations", schema.JSON(annotations))
 	if output := t.spec.OutputSchema; output != nil {
 		members = members.Set("outputSchema", output())

@@ -51,3 +51,10 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 func (f *Fleet) Note(name, sentence string) { f.byName[name].note(sentence) }
 
 var PauseAfter = pauseAfter
+
+// LastLine is what is told of what a program has printed.
+func LastLine(printed string) string {
+	t := &tail{hide: hider(nil)}
+	t.add([]byte(printed))
+	return t.lastLine()
+}

@@ -26,6 +26,7 @@ func TestFirstUse(t *testing.T) {
 	check.Equal(t, len(y.Parts()[0].Entries), 0)
 	check.Equal(t, names(y.Tools(context.Background())), "one_echo two_echo")
 	check.Equal(t, y.state("bad").Status, fleet.Failing)
+	check.That(t, strings.Contains(y.Withheld("bad_echo"), "servers list"), "%q", y.Withheld("bad_echo"))
 	check.Equal(t, y.said("two_echo", `{"text":"x"}`), "small x")
 	// Afterwards the list is that of the pins, and starts nothing.
 	y.options.Definitions = slices.DeleteFunc(y.options.Definitions, func(d definition) bool { return d.Name == "bad" })
@@ -57,6 +58,8 @@ func TestAChangedToolIsNotCalled(t *testing.T) {
 	check.Equal(t, y.told("one", "change", `{}`), "changed")
 	y.until("the quarantine", func() bool { _, ok := y.Tool("one_echo"); return !ok })
 	check.Equal(t, len(y.Tools(context.Background())), 0)
+	check.That(t, strings.Contains(y.Withheld("one_echo"), "servers review one"), "%q", y.Withheld("one_echo"))
+	check.Equal(t, y.Withheld("one_nothing")+y.Withheld("echo"), "")
 	_, err := y.Call(context.Background(), old, nil, mcpclient.Handlers{})
 	check.That(t, errors.Is(err, fleet.ErrNotTrusted) && strings.Contains(err.Error(), "servers review one"), "%v", err)
 	check.That(t, strings.Contains(y.logged(), "servers review"), "it is not logged: %s", y.logged())
