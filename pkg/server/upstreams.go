@@ -63,7 +63,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 	s.engine.Beside, s.engine.Missing = law.Tool, law.Missing
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
-			return err
+			return errors.Join(err, u.fleet.Close())
 		}
 	}
 	return nil
