@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// echoServer is the variable with which this program is a server, in the place of its measurements: the number of its tools.
-const echoServer = "ORCHESTRA_BENCH_ECHO"
+// echoServer is the first argument with which this program is a server, in the place of its measurements. The second is the number of
+// its tools.
+const echoServer = "echo-server"
 
 const (
 	upstreamSafe     = "a safe call through to another server, stdio, p50, less the bare call"
@@ -29,7 +30,7 @@ func measureUpstreams(s *suite) {
 	p := s.served(dir)
 	p.request("tools/list", args{}) // pins
 	session := p.selects(intentID(0))
-	bare := startPeer(s.command(dir, []string{echoServer + "=2"}, echo))
+	bare := startPeer(s.command(dir, nil, echo, echoServer, "20"))
 	s.atEnd(bare.close)
 	bare.initialize()
 	a := args{"text": content(200, 0)}
@@ -53,7 +54,7 @@ func measureUpstreamList(s *suite) {
 	first := s.served(dir)
 	listed := func(p *peer) (time.Duration, int) {
 		took, answer := p.request("tools/list", args{})
-		return took, strings.Count(string(answer), `"name":"s`)
+		return took, strings.Count(string(answer), `_echo`)
 	}
 	for tries := 0; ; tries++ {
 		if _, n := listed(first); n == 400 {
@@ -107,7 +108,7 @@ func (s *suite) declare(dir string, servers int, program, more string) {
 	var b strings.Builder
 	b.WriteString("servers:\n")
 	for i := range servers {
-		fmt.Fprintf(&b, "  - {name: s%d, command: %q, env: [\"%s=%d\"], %s}\n", i, program, echoServer, 20, more)
+		fmt.Fprintf(&b, "  - {name: s%d, command: %q, args: [%s, \"20\"], %s}\n", i, program, echoServer, more)
 	}
 	config := ""
 	for _, variable := range s.environment() {
@@ -116,6 +117,23 @@ func (s *suite) declare(dir string, servers int, program, more string) {
 		}
 	}
 	writeFile(filepath.Join(config, "orchestra-mcp", "config.yaml"), b.String())
+}
+
+// echoTool is a tool with as much text as others' tools have.
+func echoTool(i int) map[string]any {
+	text := map[string]any{"type": "string", "description": "What it is to say, in a sentence or two of the usual length."}
+	return map[string]any{
+		"name": fmt.Sprintf("echo%d", i), "description": strings.Repeat("What this tool does and when to use it. ", 10),
+		"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"text": text, "path": map[string]any{"type": "string"}}, "required": []string{"text"}},
+	}
+}
+
+// echoAnswer is an answer with its members in the order that other servers have them in.
+type echoAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   any             `json:"error,omitempty"`
 }
 
 // serveEcho answers calls with what they were told.
@@ -136,25 +154,22 @@ func serveEcho(tools int, in io.Reader, out io.Writer) {
 		if json.Unmarshal(line, &m) != nil || m.ID == nil {
 			continue
 		}
-		answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+		answer := echoAnswer{Version: "2.0", ID: m.ID}
 		switch m.Method {
 		case "initialize":
-			answer["result"] = map[string]any{
+			answer.Result = map[string]any{
 				"protocolVersion": protocolVersion, "capabilities": map[string]any{"tools": struct{}{}}, "serverInfo": map[string]any{"name": "echo", "version": "1"},
 			}
 		case "tools/list":
 			list := []map[string]any{}
 			for i := range tools {
-				list = append(list, map[string]any{
-					"name": fmt.Sprintf("echo%d", i), "description": "Says what it is told.",
-					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}},
-				})
+				list = append(list, echoTool(i))
 			}
-			answer["result"] = map[string]any{"tools": list}
+			answer.Result = map[string]any{"tools": list}
 		case "tools/call":
-			answer["result"] = map[string]any{"content": []map[string]any{{"type": "text", "text": m.Params.Arguments.Text}}}
+			answer.Result = map[string]any{"content": []map[string]any{{"type": "text", "text": m.Params.Arguments.Text}}}
 		default:
-			answer["error"] = map[string]any{"code": -32601, "message": "no such method"}
+			answer.Error = map[string]any{"code": -32601, "message": "no such method"}
 		}
 		var b bytes.Buffer
 		check(json.NewEncoder(&b).Encode(answer))
