@@ -34,6 +34,8 @@ func measureUpstreams(s *suite) {
 	s.atEnd(bare.close)
 	bare.initialize()
 	a := args{"text": content(200, 0)}
+	p.call("s0_echo0", a) // starts it
+	s.awaitFiles()
 	taken := s.interleave(pick(s.short, 200, 5000), p.caller("s0_echo0", a), bare.caller("echo0", a))
 	through, direct := taken[0], taken[1]
 	s.add(atMost(upstreamSafe, float64(through.p50()-direct.p50())/1000, 150, microseconds, fmt.Sprintf("through %s; bare %s", through, direct)))
@@ -41,6 +43,7 @@ func measureUpstreams(s *suite) {
 	p.call("s0_echo1", args{"text": "x", "session": session})
 	record := lastLine(filepath.Join(dir, ".orchestration", "agent_trace.jsonl"))
 	flushes := s.newBareWrite(filepath.Join(dir, "bare"), len(record))
+	s.awaitFiles()
 	taken = s.interleave(pick(s.short, 60, 1000), p.caller("s0_echo1", args{"text": a["text"], "session": session}), bare.caller("echo1", a), flushes.records)
 	added := taken[0].p50() - taken[1].p50() - taken[2].p50()
 	s.add(atMost(upstreamRecorded, float64(added)/1000, 150, microseconds,
@@ -82,13 +85,12 @@ func measureUpstreamList(s *suite) {
 	s.add(atMost(upstreamListed, ms(cold.p50()), 50, milliseconds, fmt.Sprintf("the first of a process %s; later ones %s", cold, warm)))
 }
 
-// records is the disk work of a call that changes no file: the journal's entry and the record, flushed.
+// records is the disk work of a call that changes no file: the journal's entry and the record, each flushed.
 func (b *bareWrite) records() time.Duration {
 	return timed(func() {
-		must(b.journal.Write(b.record))
-		check(b.journal.Sync())
-		must(b.ledger.Write(b.record))
-		check(b.ledger.Sync())
+		must(b.journal.WriteAt(b.record, 0))
+		check(flushData(b.journal))
+		check(b.append())
 	})()
 }
 
