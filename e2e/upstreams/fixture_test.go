@@ -130,9 +130,14 @@ func echoes(f *fixture, id json.RawMessage, name string, arguments map[string]an
 // acts are what the fixture can be. Some have no end of their own: that is their input's.
 func acts() map[string]func(*fixture) {
 	return map[string]func(*fixture){
-		"echo":  func(*fixture) {},
-		"mute":  func(*fixture) { select {} },
-		"prose": func(*fixture) { fmt.Println("Welcome! This is no protocol."); _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) },
+		"echo": func(*fixture) {},
+		"mute": func(*fixture) { select {} },
+		"prose": func(*fixture) {
+			fmt.Println("Welcome! This is no protocol.")
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+			fmt.Println("Unknown command.")
+			os.Exit(0)
+		},
 		"endless": func(*fixture) { // a line of 1 GiB
 			chunk := bytes.Repeat([]byte("x"), 1<<20)
 			for range 1 << 10 {
@@ -161,7 +166,9 @@ func acts() map[string]func(*fixture) {
 				echoes(f, id, name, arguments)
 			}
 		},
-		"hostile": func(f *fixture) { f.tools, f.call = only("echo", "hang", "flood", "die", "twice", "guess", "huge", "liar", "look", "ask"), misbehaves },
+		"hostile": func(f *fixture) {
+			f.tools, f.call = only("echo", "hang", "flood", "die", "twice", "guess", "huge", "liar", "look", "ask"), misbehaves
+		},
 		"liar": func(f *fixture) {
 			f.tools = func() []tool {
 				return []tool{{Name: "sum", InputSchema: anything, Output: json.RawMessage(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`)}}

@@ -145,7 +145,9 @@ func TestEverything(t *testing.T) {
 
 	// Progress, prompts, completion, resources.
 	_, long := c.begin("tools/call", args{"name": "all_trigger-long-running-operation", "arguments": args{"duration": 1, "steps": 2}, "_meta": args{"progressToken": "p"}})
-	c.note(func(m message) bool { return m.Method == "notifications/progress" && strings.Contains(string(m.Params), `"p"`) })
+	c.note(func(m message) bool {
+		return m.Method == "notifications/progress" && strings.Contains(string(m.Params), `"p"`)
+	})
 	check.That(t, strings.Contains(string(c.await("a long call", long).Result), "completed"), "it did not complete")
 	check.That(t, strings.Contains(string(c.must("prompts/list", args{})), `"all_args-prompt"`), "the prompts")
 	got := c.must("prompts/get", args{"name": "all_args-prompt", "arguments": args{"city": "Berlin"}})

@@ -38,8 +38,9 @@ func TestServersThatWriteAreCommands(t *testing.T) {
 		check.That(t, !r.IsError, "%s", r.Text)
 		return "done", nil
 	}
-	r := l.passes("files_send", args{"session": s})
-	check.That(t, len(r.texts) == 2 && strings.Contains(r.texts[1], "docs/"), "%v", r.texts)
+	r := l.call("files_send", args{"session": s})
+	check.Must(t, r.IsError && r.Object["error_type"] == "COMMAND_OUT_OF_SCOPE", "%s", r.Raw)
+	check.That(t, len(r.texts) == 3 && r.texts[0] == "done" && strings.Contains(r.texts[2], "docs/"), "%v", r.texts)
 	e, u := l.last(record.KindCommand)
 	check.That(t, e.Command.Command == "files send" && u.Tool == "send" && e.Command.OutputHash == u.Result && e.Command.Sandbox == "full", "%+v %+v", e.Command, u)
 	var changed []string

@@ -30,6 +30,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/snapshot"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
 	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
@@ -58,6 +59,9 @@ func (s *Server) families(recorder *trace.Recorder, fresh *gate.Freshness, asks 
 	commands.Git = map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git]
 	commands.Stage, commands.LayerBytes = tools.Stage(o.Commands.Stage), s.options.layerBytes
 	commands.Writable, commands.Hidden = o.Commands.Writable, s.hidden()
+	if len(o.Servers) > 0 {
+		commands.Hidden = append(commands.Hidden, fleet.Directory(os.Environ()))
+	}
 	commands.Clock, commands.HandOver = s.options.Clock, cmp.Or(s.options.handOver, tools.HandOverTime)
 	commands.CommandTimeout, commands.MaxCommandTimeout = o.Commands.Timeout, o.Commands.MaxTimeout
 	commands.KeepEnv, commands.OutputCap = o.Commands.Env, int64(o.Commands.OutputCap)

@@ -281,13 +281,22 @@ func (s *Server) endCalls() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	s.endHooks()
+	var upstreams error
+	ended := make(chan struct{})
+	go func() { // beside the commands: both take their time to end
+		defer close(ended)
+		if s.upstreams != nil {
+			upstreams = s.upstreams.fleet.Close()
+		}
+	}()
 	err := s.jobs.Close(ctx)
+	<-ended
 	s.settlement.close()
 	s.presence.end()
 	s.abandoned()
 	s.maps.Close()
 	s.recorder.Close()
-	return err
+	return errors.Join(err, upstreams)
 }
 
 // recording is how calls are recorded, and the changes of commands found.

@@ -52,14 +52,14 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		Version: s.options.Version, Runner: runner, Profiles: profiles, Sandbox: want, Rules: s.programRules(commands), Hidden: s.hidden(),
 		Logger: s.log, Changed: u.changed, Clock: s.options.Clock,
 	})
-	s.ends = append(s.ends, u.fleet.Close)
 	law, err := tools.NewUpstreams(tools.UpstreamOptions{
 		Commands: commands, Definitions: definitions, Offer: u.fleet, Server: u, Secrets: catalogue.NewOutgoing(os.Environ()).Secrets, Level: u.level,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, u.fleet.Close())
 	}
-	u.law, s.upstreams, s.engine.Beside = law, u, law.Tool
+	u.law, s.upstreams = law, u
+	s.engine.Beside = law.Tool
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
 			return err

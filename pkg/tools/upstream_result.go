@@ -72,13 +72,15 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	result := hooks.Result{Raw: c.sent.raw, IsError: c.sent.failed}
 	warnings := append(c.suspicious(), o.Warnings...)
-	if len(o.Violations) > 0 {
-		first := o.Violations[0]
-		warnings = append(warnings, fmt.Sprintf("The server %s changed %d paths that this call may not change, among them %s: %s. %s",
-			c.tool.Server, len(o.Violations), printable.Name(first.Path), first.Reason, outOfScope(c.call, o).Suggestion()))
-	}
 	if len(result.Raw) > maxUpstreamResult {
-		return c.cut(result, warnings, o.RecordID)
+		var err error
+		if result, err = c.cut(result, warnings, o.RecordID); err != nil || len(o.Violations) == 0 {
+			return result, err
+		}
+		warnings = nil
+	}
+	if len(o.Violations) > 0 {
+		return c.violated(result, warnings, o)
 	}
 	if len(warnings) == 0 && o.RecordID == "" {
 		return result, nil
@@ -91,6 +93,25 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	}
 	result.Raw = made
 	return result, err
+}
+
+// violated is a result that has the refusal of what the server changed besides, as that of a command has it.
+func (c *upstreamCall) violated(result hooks.Result, warnings []string, o *hooks.Outcome) (hooks.Result, error) {
+	first := o.Violations[0]
+	refused := outOfScope(c.call, o).Reworded("The server %s changed %d paths that this call may not change, among them [%s]: %s.",
+		c.tool.Server, len(o.Violations), printable.Name(first.Path), printable.Text(first.Reason))
+	object := schema.JSON(refused.Object(string(c.call.Class)))
+	raw, err := amended(result.Raw, warnings, o.RecordID)
+	if err != nil {
+		raw = failedUpstream(noted(warnings)).raw
+	}
+	members, err := readObject(raw)
+	if err != nil {
+		return result, err
+	}
+	members = set(members, "content", appended(valueOf(members, "content"), textBlock(string(object))))
+	members = set(set(members, "structuredContent", object), "isError", json.RawMessage("true"))
+	return hooks.Result{Raw: writeObject(members), IsError: true}, nil
 }
 
 // suspicious are the findings in what the server says of the tool, where the operator wants no more than to be told.

@@ -32,6 +32,7 @@ func (m *Builder) Serve(server Server) (*Profile, error) {
 			return err
 		}
 		r.env = append(r.env, cachesIn(server.Caches, m.environ)...)
+		r.env = append(r.env, "XDG_CACHE_HOME="+server.Caches, "XDG_DATA_HOME="+server.Data, "XDG_STATE_HOME="+server.Data) // its home it cannot write
 		if server.Level == sandbox.None || server.Level == "" {
 			return nil
 		}

@@ -69,8 +69,11 @@ func (s *server) look(ctx context.Context, conn *connection) error {
 
 // tell says what a look has found.
 func (s *server) tell(r catalogue.Report) {
-	if r.First || len(r.New)+len(r.Changed)+len(r.Gone) > 0 {
-		s.log.Warn().Bool("first", r.First).Strs("new", r.New).Strs("changed", r.Changed).Strs("gone", r.Gone).
+	switch {
+	case r.First:
+		s.log.Info().Msg("the tools of a server were seen for the first time and are trusted as they are now: orchestra-mcp servers review shows them")
+	case len(r.New)+len(r.Changed)+len(r.Gone) > 0:
+		s.log.Warn().Strs("new", r.New).Strs("changed", r.Changed).Strs("gone", r.Gone).
 			Msg("the tools of a server are not those that were pinned: orchestra-mcp servers review")
 	}
 	for _, problem := range r.Problems {
