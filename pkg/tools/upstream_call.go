@@ -38,12 +38,12 @@ func (t *upstreamTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 	if err != nil {
 		return nil, invalid(t.spec.Name, []string{err.Error()})
 	}
-	if t.fits != nil {
+	if fits := t.fits(); fits != nil {
 		var value any
 		if err := json.Unmarshal(own, &value); err != nil {
 			return nil, invalid(t.spec.Name, []string{err.Error()})
 		}
-		if err := t.fits.Fit(value); err != nil {
+		if err := fits.Fit(value); err != nil {
 			return nil, invalid(t.spec.Name, []string{printable.Text(err.Error())})
 		}
 	}

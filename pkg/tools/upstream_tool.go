@@ -27,17 +27,21 @@ type upstreamTool struct {
 	tool   catalogue.Tool
 	spec   hooks.Spec
 	names  hooks.Names
-	fits   *foreignschema.Schema // nil for a schema that cannot be read
+	fits   func() *foreignschema.Schema // read with the first call; nil for a schema that cannot be read
 	listed func() json.RawMessage
 }
 
-// upstreamNames are those of the common arguments, and of those where the tool has arguments of its own by these names.
+// The names of the common arguments, and those of a tool that has arguments of its own by these names.
+var (
+	usualNames = hooks.Names{Session: "session", IntentID: "intent_id"}
+	otherNames = hooks.Names{Session: "orchestra_session", IntentID: "orchestra_intent_id"}
+)
+
 func upstreamNames(own map[string]json.RawMessage) hooks.Names {
-	names := hooks.Names{Session: "session", IntentID: "intent_id"}
-	if own[names.Session] != nil || own[names.IntentID] != nil {
-		names = hooks.Names{Session: "orchestra_session", IntentID: "orchestra_intent_id"}
+	if own[usualNames.Session] != nil || own[usualNames.IntentID] != nil {
+		return otherNames
 	}
-	return names
+	return usualNames
 }
 
 func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *upstreamTool {
@@ -47,7 +51,13 @@ func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *up
 	}
 	_ = json.Unmarshal(t.Input, &input) // what is no object has no properties
 	made.names = upstreamNames(input.Properties)
-	made.fits, _ = foreignschema.Read(t.Input)
+	made.fits = sync.OnceValue(func() *foreignschema.Schema {
+		read, err := foreignschema.Read(t.Input)
+		if err != nil {
+			return nil
+		}
+		return read
+	})
 	made.spec = hooks.Spec{
 		Name: t.Name, Title: t.Title, Description: t.Description, Class: hooks.Destructive, OpenWorld: true, Names: &made.names,
 		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names) }),
@@ -137,6 +147,25 @@ func valueOf(members []member, name string) json.RawMessage {
 // sessionHelp says what the common arguments are where they cannot have the names that the server's instructions tell of.
 const sessionHelp = "Of orchestra, not of this tool: what its other tools call "
 
+// commonProperties are the schemas of the common arguments under some names.
+func commonProperties(names hooks.Names) []member {
+	shared := schema.Lazy(reflect.TypeFor[changeArgs](), nil)().Schema()
+	var properties []member
+	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
+		property := *shared.Properties[common[0]]
+		if common[0] != common[1] {
+			property.Description = sessionHelp + common[0] + "."
+		}
+		properties = append(properties, member{common[1], jsontext.Value(schema.JSON(&property))})
+	}
+	return properties
+}
+
+var (
+	commonUsual = sync.OnceValue(func() []member { return commonProperties(usualNames) })
+	commonOther = sync.OnceValue(func() []member { return commonProperties(otherNames) })
+)
+
 // listedInput is the schema of a server's own arguments with the common ones. What it demands of its own stands as it is: it is
 // the server's to say, and the client's to show.
 func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
@@ -144,20 +173,16 @@ func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
 	if err != nil {
 		members = nil
 	}
-	shared, err := schema.Of(reflect.TypeFor[changeArgs](), nil)
-	if err != nil {
-		panic(err) // of our own type
-	}
 	properties, err := readObject(valueOf(members, "properties"))
 	if err != nil {
 		properties = nil
 	}
-	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
-		property := shared.Schema().Properties[common[0]]
-		if common[0] != common[1] {
-			property.Description = sessionHelp + common[0] + "."
-		}
-		properties = set(properties, common[1], schema.JSON(property))
+	common := commonUsual
+	if names == otherNames {
+		common = commonOther
+	}
+	for _, one := range common() {
+		properties = set(properties, one.name, json.RawMessage(one.value))
 	}
 	members = set(members, "type", json.RawMessage(`"object"`))
 	return writeObject(set(members, "properties", writeObject(properties)))
