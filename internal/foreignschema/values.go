@@ -2,27 +2,34 @@ package foreignschema
 
 import (
 	"encoding/json"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-func (f *fit) kind(schema map[string]any, value any, at string, _ int) error {
-	var names []string
-	switch types := schema["type"].(type) {
-	case string:
-		names = []string{types}
-	case []any:
-		for _, one := range types {
-			if name, ok := one.(string); ok {
-				names = append(names, name)
-			}
-		}
+func (c *check) kind(rules map[string]any, value any, at place) error {
+	wanted, ok := rules["type"].([]any)
+	if !ok {
+		wanted = []any{rules["type"]}
 	}
-	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return isKind(value, name) }) {
+	if err := c.spend(len(wanted)); err != nil {
+		return err
+	}
+	var names []string
+	for _, one := range wanted {
+		name, ok := one.(string)
+		if !ok || c.is(value, name) {
+			return nil
+		}
+		names = append(names, name)
+	}
+	if names == nil {
 		return nil
 	}
-	return problem(at, "it is %s, and has to be %s", kindOf(value), clip(strings.Join(names, " or "), 100))
+	return at.problem("it is %s, and has to be %s", kindOf(value), words(strings.Join(names, " or "), 100))
 }
 
 func kindOf(value any) string {
@@ -31,7 +38,7 @@ func kindOf(value any) string {
 		return "null"
 	case bool:
 		return "a boolean"
-	case float64:
+	case json.Number:
 		return "a number"
 	case string:
 		return "a string"
@@ -41,246 +48,192 @@ func kindOf(value any) string {
 	return "an object"
 }
 
-func isKind(value any, name string) bool {
+// is reports whether a value is of a type. Of a type that is not known it is.
+func (c *check) is(value any, name string) bool {
 	switch name {
+	case "integer":
+		n, exact, is := number(value)
+		c.guessed = c.guessed || is && !exact
+		return is && n == math.Trunc(n)
 	case "null":
 		return value == nil
-	case "boolean":
-		_, is := value.(bool)
-		return is
-	case "number":
-		_, is := value.(float64)
-		return is
-	case "integer":
-		n, is := value.(float64)
-		return is && n == float64(int64(n)) || is && (n >= 1<<63 || n <= -(1<<63))
-	case "string":
-		_, is := value.(string)
-		return is
-	case "array":
-		_, is := value.([]any)
-		return is
-	case "object":
-		_, is := value.(map[string]any)
-		return is
+	case "boolean", "number", "string", "array", "object":
+		return strings.HasSuffix(kindOf(value), " "+name)
 	}
-	return true // no type that is known
+	c.guessed = true
+	return true
 }
 
-// same compares two values, at the cost of the smaller.
-func (f *fit) same(a, b any) bool {
-	if !f.spend(1) {
-		return true
-	}
-	switch a := a.(type) {
-	case string:
-		b, is := b.(string)
-		f.left -= min(len(a), len(b)) / 64
-		return is && a == b
-	case []any:
-		b, is := b.([]any)
-		if !is || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !f.same(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		b, is := b.(map[string]any)
-		if !is || len(a) != len(b) {
-			return false
-		}
-		for name, value := range a {
-			if other, has := b[name]; !has || !f.same(value, other) {
-				return false
-			}
-		}
-		return true
-	}
-	switch b.(type) {
-	case []any, map[string]any:
-		return false
-	}
-	return a == b
-}
-
-func (f *fit) among(schema map[string]any, value any, at string, _ int) error {
-	if one, given := schema["const"]; given && !f.same(one, value) {
-		return problem(at, "it has to be %s", shown(one))
-	}
-	all, ok := schema["enum"].([]any)
-	if !ok || slices.ContainsFunc(all, func(one any) bool { return f.same(one, value) }) {
-		return nil
-	}
-	var names []string
-	for _, one := range all[:min(len(all), 20)] {
-		names = append(names, shown(one))
-	}
-	return problem(at, "it has to be one of %s", clip(strings.Join(names, ", "), 400))
-}
-
-func shown(value any) string {
-	if text, is := value.(string); is && len(text) > 100 {
-		value = clip(text, 100)
-	}
-	switch value.(type) {
-	case []any, map[string]any:
-		return kindOf(value) + " that the schema names"
-	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return kindOf(value)
-	}
-	return string(encoded)
-}
-
-func (f *fit) number(schema map[string]any, value any, at string, _ int) error {
-	n, is := value.(float64)
+// number is what a number is as a double, one that is too large infinite. Exact is one of few digits: no other of few digits has
+// the same double.
+func number(value any) (n float64, exact, is bool) {
+	text, is := value.(json.Number)
 	if !is {
+		return 0, false, false
+	}
+	n, _ = strconv.ParseFloat(string(text), 64)
+	digits, exponent, _ := strings.Cut(strings.ToLower(string(text)), "e")
+	return n, len(digits) <= 15 && len(exponent) <= 3, true
+}
+
+func (c *check) among(rules map[string]any, value any, at place) error {
+	if one, given := rules["const"]; given && !c.same(one, value) {
+		return at.problem("it has to be %s", listed{one})
+	}
+	all, ok := rules["enum"].([]any)
+	if !ok || slices.ContainsFunc(all, func(one any) bool { return c.same(one, value) }) {
 		return nil
 	}
-	for _, bound := range []struct {
-		name, says string
-		ok         func(limit float64) bool
+	return at.problem("it has to be one of %s", listed(all))
+}
+
+// form holds a value against what is particular to its kind.
+func (c *check) form(rules map[string]any, value any, at place) error {
+	switch value := value.(type) {
+	case map[string]any:
+		return c.object(rules, value, at)
+	case []any:
+		return c.array(rules, value, at)
+	case string:
+		return c.text(rules, value, at)
+	case json.Number:
+		return c.number(rules, value, at)
+	}
+	return nil
+}
+
+func (c *check) number(rules map[string]any, value json.Number, at place) error {
+	if err := c.spend(len(value) / 64); err != nil {
+		return err
+	}
+	n, exact, _ := number(value)
+	for _, bound := range [...]struct {
+		keyword, says string
+		less, equal   bool // what does not fit
 	}{
-		{"minimum", "at least", func(limit float64) bool { return n >= limit }},
-		{"maximum", "at most", func(limit float64) bool { return n <= limit }},
-		{"exclusiveMinimum", "more than", func(limit float64) bool { return n > limit }},
-		{"exclusiveMaximum", "less than", func(limit float64) bool { return n < limit }},
+		{"minimum", "at least", true, false},
+		{"maximum", "at most", false, false},
+		{"exclusiveMinimum", "more than", true, true},
+		{"exclusiveMaximum", "less than", false, true},
 	} {
-		if limit, given := schema[bound.name].(float64); given && !bound.ok(limit) {
-			return problem(at, "it has to be %s %v", bound.says, limit)
+		limit, also, given := number(rules[bound.keyword])
+		switch {
+		case !given:
+		case n == limit && !(exact && also): // they were rounded to it
+			c.guessed = true
+		case n == limit && bound.equal, n != limit && n < limit == bound.less:
+			return at.problem("it has to be %s %s", bound.says, words(string(rules[bound.keyword].(json.Number)), 40))
 		}
 	}
 	return nil
 }
 
-func (f *fit) text(schema map[string]any, value any, at string, _ int) error {
-	text, is := value.(string)
-	if !is {
-		return nil
+// counted holds a number of parts between two keywords.
+func (c *check) counted(rules map[string]any, least, most string, n int, what string, at place) error {
+	if limit, _, given := number(rules[least]); given && float64(n) < limit {
+		return at.problem("it has %d %s, and needs %g", n, what, limit)
 	}
-	least, hasLeast := schema["minLength"].(float64)
-	most, hasMost := schema["maxLength"].(float64)
-	if hasLeast || hasMost {
-		f.left -= len(text) / 64
-		switch n := float64(len([]rune(text))); {
-		case hasLeast && n < least:
-			return problem(at, "it has %v characters, and needs %v", n, least)
-		case hasMost && n > most:
-			return problem(at, "it has %v characters, and may have %v", n, most)
-		}
+	if limit, _, given := number(rules[most]); given && float64(n) > limit {
+		return at.problem("it has %d %s, and may have %g", n, what, limit)
 	}
-	pattern, ok := schema["pattern"].(string)
+	return nil
+}
+
+func (c *check) text(rules map[string]any, value string, at place) error {
+	if err := c.spend(len(value) / 64); err != nil {
+		return err
+	}
+	if err := c.counted(rules, "minLength", "maxLength", utf8.RuneCountInString(value), "characters", at); err != nil {
+		return err
+	}
+	pattern, ok := rules["pattern"].(string)
 	if !ok {
 		return nil
 	}
-	if re := f.patterns[pattern]; re != nil && f.searches(pattern, text) && !re.MatchString(text) {
-		return problem(at, "it does not match %s", clip(strconv.Quote(pattern), 200))
+	if matches, known := c.matches(pattern, value); known && !matches {
+		return at.problem("it does not match the pattern %s", words(pattern, 200))
 	}
 	return nil
 }
 
-// searches pays for a search: RE2 takes, at worst, the length of the expression times that of the text.
-func (f *fit) searches(pattern, text string) bool {
-	return f.spend(1 + len(text)*(1+len(pattern)/8)/64)
-}
-
-func (f *fit) list(schema map[string]any, value any, at string, depth int) error {
-	items, is := value.([]any)
-	if !is {
-		return nil
-	}
-	if err := counted(schema, "minItems", "maxItems", len(items), at, "items"); err != nil {
+// array holds elements against schemas by their places first, then all others against one.
+func (c *check) array(rules map[string]any, value []any, at place) error {
+	if err := c.counted(rules, "minItems", "maxItems", len(value), "items", at); err != nil {
 		return err
 	}
-	first, _ := schema["prefixItems"].([]any)
-	rest, given := schema["items"]
-	if old, is := rest.([]any); is { // as drafts before 2020-12 have it
-		first = old
-		rest, given = schema["additionalItems"]
+	var first []any
+	rest, given := rules["items"]
+	if places, is := rest.([]any); is { // as drafts before 2020-12 have it
+		first = places
+		rest, given = rules["additionalItems"]
+	} else if !c.early {
+		first, _ = rules["prefixItems"].([]any)
 	}
-	for i, item := range items {
-		at := at + "/" + strconv.Itoa(i)
+	for i, element := range value {
+		schema := rest
 		switch {
 		case i < len(first):
-			if err := f.apply(first[i], item, at, depth+1); err != nil {
-				return err
-			}
-		case given:
-			if err := f.apply(rest, item, at, depth+1); err != nil {
-				return err
-			}
+			schema = first[i]
+		case !given:
+			return nil
 		}
-	}
-	return nil
-}
-
-func counted(schema map[string]any, least, most string, n int, at, what string) error {
-	if limit, given := schema[least].(float64); given && float64(n) < limit {
-		return problem(at, "it has %d %s, and needs %v", n, what, limit)
-	}
-	if limit, given := schema[most].(float64); given && float64(n) > limit {
-		return problem(at, "it has %d %s, and may have %v", n, what, limit)
-	}
-	return nil
-}
-
-func (f *fit) object(schema map[string]any, value any, at string, depth int) error {
-	members, is := value.(map[string]any)
-	if !is {
-		return nil
-	}
-	if required, ok := schema["required"].([]any); ok {
-		f.left -= len(required)
-		for _, one := range required {
-			if name, ok := one.(string); ok {
-				if _, has := members[name]; !has {
-					return problem(at, "%s is missing", clip(strconv.Quote(name), 100))
-				}
-			}
-		}
-	}
-	if err := counted(schema, "minProperties", "maxProperties", len(members), at, "members"); err != nil {
-		return err
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	patterns, _ := schema["patternProperties"].(map[string]any)
-	additional, restricted := schema["additionalProperties"]
-	for name, member := range members {
-		known := false
-		at := at + "/" + clip(name, 100)
-		if property, has := properties[name]; has {
-			known = true
-			if err := f.apply(property, member, at, depth+1); err != nil {
-				return err
-			}
-		}
-		for pattern, property := range patterns {
-			re := f.patterns[pattern]
-			if re == nil {
-				known = true // it may be
-				continue
-			}
-			if f.searches(pattern, name) && re.MatchString(name) {
-				known = true
-				if err := f.apply(property, member, at, depth+1); err != nil {
-					return err
-				}
-			}
-		}
-		if known || !restricted {
-			continue
-		}
-		if allowed, is := additional.(bool); is && !allowed {
-			return problem(at, "there is no such argument")
-		}
-		if err := f.apply(additional, member, at, depth+1); err != nil {
+		if err := c.value(schema, element, at.in(strconv.Itoa(i))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *check) object(rules, value map[string]any, at place) error {
+	required, _ := rules["required"].([]any)
+	patterns, _ := rules["patternProperties"].(map[string]any)
+	if err := c.spend(len(value) + len(required) + len(patterns)); err != nil {
+		return err
+	}
+	for _, one := range required {
+		if name, ok := one.(string); ok {
+			if _, there := value[name]; !there {
+				return at.in(name).problem("it is missing")
+			}
+		}
+	}
+	if err := c.counted(rules, "minProperties", "maxProperties", len(value), "members", at); err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(patterns))
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		if err := c.member(rules, names, name, value[name], at.in(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member holds one member against what the schema says of its name.
+func (c *check) member(rules map[string]any, patterns []string, name string, value any, at place) error {
+	properties, _ := rules["properties"].(map[string]any)
+	property, known := properties[name]
+	if known {
+		if err := c.value(property, value, at); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range patterns {
+		matches, sure := c.matches(pattern, name)
+		known = known || matches || !sure
+		if !matches {
+			continue
+		}
+		if err := c.value(rules["patternProperties"].(map[string]any)[pattern], value, at); err != nil {
+			return err
+		}
+	}
+	additional, given := rules["additionalProperties"]
+	switch {
+	case known || !given:
+		return nil
+	case additional == false && len(properties) > 0:
+		return at.problem("there is no such member; there are %s", members(properties))
+	}
+	return c.value(additional, value, at)
 }

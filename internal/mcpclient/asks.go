@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 const (
@@ -136,8 +138,8 @@ func isForm(params json.RawMessage) error {
 // readQuestions reads inputRequests; keys are sorted.
 func readQuestions(raw json.RawMessage) (params map[string]json.RawMessage, keys []string, err error) {
 	params = map[string]json.RawMessage{}
-	err = eachMember(raw, func(d *jsontext.Decoder, key string) error {
-		value, err := readValue(d, raw)
+	err = rawjson.Each(raw, func(d *jsontext.Decoder, key string) error {
+		value, err := rawjson.Value(d, raw)
 		if err != nil {
 			return err
 		}
@@ -147,7 +149,7 @@ func readQuestions(raw json.RawMessage) (params map[string]json.RawMessage, keys
 		if err := isObject(value); err != nil {
 			return err
 		}
-		if method, _ := unquote(member(value, "method")); method != "elicitation/create" {
+		if method, _ := rawjson.Text(member(value, "method")); method != "elicitation/create" {
 			return fmt.Errorf("it asks for %q", method)
 		}
 		params[key], keys = member(value, "params"), append(keys, key)
@@ -162,8 +164,8 @@ func readQuestions(raw json.RawMessage) (params map[string]json.RawMessage, keys
 
 // member is one member of an object, nil for none, or null.
 func member(object json.RawMessage, name string) (found json.RawMessage) {
-	_ = eachMember(object, func(d *jsontext.Decoder, each string) error {
-		value, err := readValue(d, object)
+	_ = rawjson.Each(object, func(d *jsontext.Decoder, each string) error {
+		value, err := rawjson.Value(d, object)
 		if each == name && string(value) != "null" {
 			found = value
 		}
@@ -173,5 +175,5 @@ func member(object json.RawMessage, name string) (found json.RawMessage) {
 }
 
 func isObject(raw json.RawMessage) error {
-	return eachMember(raw, func(d *jsontext.Decoder, _ string) error { return d.SkipValue() })
+	return rawjson.Each(raw, func(d *jsontext.Decoder, _ string) error { return d.SkipValue() })
 }

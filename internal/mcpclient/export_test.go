@@ -1,6 +1,8 @@
 package mcpclient
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Mirrored are the headers of a call, name and value in turn.
 func Mirrored(schema, arguments json.RawMessage) (headers []string, err error) {
@@ -19,6 +21,3 @@ func Parse(raw []byte) (json.RawMessage, error) {
 	m, err := parse(raw)
 	return m.result, err
 }
-
-// Nesting is how deep a text is nested.
-func Nesting(raw []byte) int { return nesting(raw) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // annotation is the keyword of a tool's schema for a parameter that is sent as a header too (2026-07-28, Streamable HTTP).
@@ -40,8 +42,8 @@ type mirror struct {
 
 // schema looks through one subschema with the value that it describes. reached says that only properties lead to it.
 func (m *mirror) schema(schema, value json.RawMessage, reached, property bool) error {
-	return eachMember(schema, func(d *jsontext.Decoder, name string) error {
-		each, err := readValue(d, schema)
+	return rawjson.Each(schema, func(d *jsontext.Decoder, name string) error {
+		each, err := rawjson.Value(d, schema)
 		if err != nil {
 			return err
 		}
@@ -65,8 +67,8 @@ func (m *mirror) properties(schemas, value json.RawMessage, reached bool) error 
 	if len(schemas) == 0 || schemas[0] != '{' {
 		return nil
 	}
-	return eachMember(schemas, func(d *jsontext.Decoder, name string) error {
-		each, err := readValue(d, schemas)
+	return rawjson.Each(schemas, func(d *jsontext.Decoder, name string) error {
+		each, err := rawjson.Value(d, schemas)
 		if err != nil || each[0] != '{' {
 			return err
 		}
@@ -84,7 +86,7 @@ func (m *mirror) unreached(value json.RawMessage) error {
 	case '{':
 		return m.schema(value, nil, false, false)
 	case '[':
-		elements, err := split(value, maxEntries)
+		elements, err := rawjson.Elements(value, maxEntries)
 		if err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func (m *mirror) unreached(value json.RawMessage) error {
 }
 
 func (m *mirror) header(schema, named, value json.RawMessage) error {
-	name, is := unquote(named)
+	name, is := rawjson.Text(named)
 	if !is || !isToken(name) {
 		return fmt.Errorf("%s is no name of a header", shown(string(named)))
 	}
@@ -107,7 +109,7 @@ func (m *mirror) header(schema, named, value json.RawMessage) error {
 		return fmt.Errorf("%q is wanted twice", name)
 	}
 	m.names[lower] = true
-	kind, _ := unquote(member(schema, "type"))
+	kind, _ := rawjson.Text(member(schema, "type"))
 	if kind != "string" && kind != "integer" && kind != "boolean" {
 		return fmt.Errorf("%q is for a parameter that is no string, integer or boolean", name)
 	}
@@ -119,7 +121,7 @@ func (m *mirror) header(schema, named, value json.RawMessage) error {
 
 // asText is a parameter's value as the text of a header. One that is missing or not of its type is the server's to refuse.
 func asText(kind string, value json.RawMessage) (text string, is bool) {
-	switch text, is = unquote(value); kind {
+	switch text, is = rawjson.Text(value); kind {
 	case "boolean":
 		return string(value), string(value) == "true" || string(value) == "false"
 	case "integer":

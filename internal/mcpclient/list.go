@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 const (
@@ -25,7 +27,7 @@ func (c *Client) List(ctx context.Context, method, of string) (entries []json.Ra
 		if size += len(page); size > c.options.MaxMessage {
 			return nil, fmt.Errorf("%w: all pages of %s have more than %d bytes", ErrTooLarge, method, c.options.MaxMessage)
 		}
-		elements, err := split(member(page, of), maxEntries)
+		elements, err := rawjson.Elements(member(page, of), maxEntries)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %s: %w", ErrAnswer, method, of, err)
 		}
@@ -37,7 +39,7 @@ func (c *Client) List(ctx context.Context, method, of string) (entries []json.Ra
 			c.listed.Store(true)
 			return entries, nil
 		}
-		if _, is := unquote(cursor); !is || seen[string(cursor)] {
+		if _, is := rawjson.Text(cursor); !is || seen[string(cursor)] {
 			return nil, fmt.Errorf("%w: %s comes back to the page %s", ErrList, method, shown(string(cursor)))
 		}
 		seen[string(cursor)] = true
@@ -54,7 +56,7 @@ func (c *Client) usable(elements []json.RawMessage, of string) (entries []json.R
 		}
 		if of == "tools" && !c.shared && c.Identity().Modern {
 			if _, err := mirrored(member(element, "inputSchema"), nil); err != nil {
-				tool, _ := unquote(member(element, "name"))
+				tool, _ := rawjson.Text(member(element, "name"))
 				c.options.Logger.Warn().Err(err).Str("tool", shown(tool)).Msg("the tool is left out: its x-mcp-header is not valid")
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // FuzzParse: what is passed on is valid JSON on one line, of the same value, and not too deep.
@@ -21,7 +22,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || result == nil {
 			return
 		}
-		check.Must(t, json.Valid(result) && !bytes.ContainsAny(result, "\r\n") && mcpclient.Nesting(result) < 256, "got %q of %q", result, raw)
+		check.Must(t, json.Valid(result) && !bytes.ContainsAny(result, "\r\n") && rawjson.Nesting(result) < 256, "got %q of %q", result, raw)
 		var whole map[string]json.RawMessage // not a struct: its names would match in any case
 		check.OK(t, json.Unmarshal(raw, &whole))
 		var got, want bytes.Buffer

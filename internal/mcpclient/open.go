@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 const (
@@ -158,7 +160,7 @@ func (c *Client) initialize(ctx context.Context) (*state, error) {
 		return nil, fmt.Errorf("initialize: %w", a.err)
 	}
 	s := &state{session: begun.session}
-	s.Revision, _ = unquote(member(a.result, "protocolVersion"))
+	s.Revision, _ = rawjson.Text(member(a.result, "protocolVersion"))
 	if !slices.Contains(legacyRevisions(), s.Revision) {
 		return nil, fmt.Errorf("%w: it speaks the revision %q", ErrForeign, shorten(s.Revision, 100))
 	}
@@ -168,7 +170,7 @@ func (c *Client) initialize(ctx context.Context) (*state, error) {
 
 func (s *state) describe(info, result json.RawMessage) {
 	text := func(from json.RawMessage, of string) string {
-		value, _ := unquote(member(from, of))
+		value, _ := rawjson.Text(member(from, of))
 		return value
 	}
 	s.Name, s.Version, s.Title = label(text(info, "name")), label(text(info, "version")), label(text(info, "title"))
@@ -190,18 +192,18 @@ func (c *Client) modernState() *state {
 }
 
 func (c *Client) clientInfo() []byte {
-	b := append(appendQuoted([]byte(`{"name":`), c.options.Name), `,"version":`...)
-	return append(appendQuoted(b, c.options.Version), '}')
+	b := append(rawjson.AppendText([]byte(`{"name":`), c.options.Name), `,"version":`...)
+	return append(rawjson.AppendText(b, c.options.Version), '}')
 }
 
 // texts are the strings of an array.
 func texts(raw json.RawMessage) (found []string) {
-	elements, err := split(raw, maxRevisions)
+	elements, err := rawjson.Elements(raw, maxRevisions)
 	if err != nil {
 		return nil
 	}
 	for _, element := range elements {
-		if text, is := unquote(element); is {
+		if text, is := rawjson.Text(element); is {
 			found = append(found, text)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // maxBatch bounds a batch, which revision 2025-03-26 has.
@@ -38,11 +40,11 @@ func (c *Client) receive(raw []byte, from *call) bool {
 }
 
 func (c *Client) receiveBatch(raw []byte, from *call) bool {
-	if nesting(raw) > maxDepth {
+	if rawjson.Nesting(raw) > maxDepth {
 		c.counts.drop(&c.counts.garbage, "the server sent a batch that is nested too deep", "")
 		return false
 	}
-	batch, err := split(raw, maxBatch)
+	batch, err := rawjson.Elements(raw, maxBatch)
 	if err != nil {
 		c.counts.drop(&c.counts.garbage, "the server sent a batch that cannot be read: "+err.Error(), "")
 	}
@@ -106,5 +108,5 @@ func response(id json.RawMessage, kind string, value []byte) []byte {
 
 func refusal(id json.RawMessage, code int, text string) []byte {
 	b := strconv.AppendInt([]byte(`{"code":`), int64(code), 10)
-	return response(id, "error", append(appendQuoted(append(b, `,"message":`...), text), '}'))
+	return response(id, "error", append(rawjson.AppendText(append(b, `,"message":`...), text), '}'))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // maxRounds is how often a server of 2026-07-28 can ask for input before it answers.
@@ -53,7 +55,7 @@ func prepare(params, meta json.RawMessage) (p prepared, err error) {
 	read := func(name string, value json.RawMessage) {
 		switch name {
 		case "name", "uri":
-			p.name, _ = unquote(value)
+			p.name, _ = rawjson.Text(value)
 		case "arguments":
 			p.arguments = value
 		}
@@ -75,11 +77,11 @@ func inner(raw json.RawMessage, own func(string) bool, read func(string, json.Ra
 	if len(raw) == 0 {
 		return "", nil
 	}
-	err := eachMember(raw, func(d *jsontext.Decoder, name string) error {
+	err := rawjson.Each(raw, func(d *jsontext.Decoder, name string) error {
 		if own(name) {
 			return fmt.Errorf("it has %q", name)
 		}
-		value, err := readValue(d, raw)
+		value, err := rawjson.Value(d, raw)
 		if err == nil {
 			read(name, value)
 		}
@@ -100,7 +102,7 @@ func (c *Client) newCall(s *state, method string, p prepared, again retry, h Han
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
 	b = append(b, `,"method":`...)
-	b = appendQuoted(b, method)
+	b = rawjson.AppendText(b, method)
 	b = append(b, `,"params":{`...)
 	b = join(b, p.members)
 	if again.responses != nil {
@@ -128,7 +130,7 @@ func appendMeta(b []byte, id int64, more string, s *state, h Handlers) []byte {
 		b = strconv.AppendInt(join(b, `"progressToken":`), id, 10)
 	}
 	if s.Modern && h.Log != nil {
-		b = appendQuoted(join(b, `"io.modelcontextprotocol/logLevel":`), level(h))
+		b = rawjson.AppendText(join(b, `"io.modelcontextprotocol/logLevel":`), level(h))
 	}
 	return append(join(b, more), '}')
 }
@@ -235,7 +237,7 @@ func askAll(ctx context.Context, method string, a answered, h Handlers) (retry, 
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(appendQuoted(b, key), ':'), oneLine(result)...)
+		b = append(append(rawjson.AppendText(b, key), ':'), oneLine(result)...)
 	}
 	again.responses = append(b, '}')
 	return again, nil

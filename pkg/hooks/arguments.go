@@ -1,12 +1,11 @@
 package hooks
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // Arguments are a call's, taken apart once. Names are matched exactly, and an object that names a member twice, or is no
@@ -35,33 +34,14 @@ func NoArguments() Arguments { return ReadArguments(json.RawMessage("{}")) }
 
 // readMembers gives slices of raw.
 func readMembers(raw json.RawMessage) (map[string]jsontext.Value, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	begin, err := d.ReadToken()
+	members := map[string]jsontext.Value{}
+	err := rawjson.Each(raw, func(d *jsontext.Decoder, name string) error {
+		value, err := rawjson.Value(d, raw)
+		members[name] = jsontext.Value(value)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	if begin.Kind() != jsontext.KindBeginObject {
-		return nil, errors.New("they are no JSON object")
-	}
-	members := map[string]jsontext.Value{}
-	for d.PeekKind() != jsontext.KindEndObject {
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := token.String() // before the token is overwritten
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		end := int(d.InputOffset())
-		members[name] = jsontext.Value(raw[end-len(value) : end : end])
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return nil, errors.New("something follows the object")
 	}
 	return members, nil
 }

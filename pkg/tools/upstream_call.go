@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,12 +37,8 @@ func (t *upstreamTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 		return nil, invalid(t.spec.Name, []string{err.Error()})
 	}
 	if fits := t.fits(); fits != nil {
-		var value any
-		if err := json.Unmarshal(own, &value); err != nil {
+		if err := fits.Check(own); err != nil {
 			return nil, invalid(t.spec.Name, []string{err.Error()})
-		}
-		if err := fits.Fit(value); err != nil {
-			return nil, invalid(t.spec.Name, []string{printable.Text(err.Error())})
 		}
 	}
 	a := &upstreamArgs{upstreamTool: t, own: own}
@@ -87,7 +81,7 @@ func (a *upstreamArgs) Targets(_ context.Context, call *hooks.Call) (hooks.Targe
 	c := &upstreamCall{upstreamArgs: a, call: call}
 	effect := &hooks.UpstreamEffect{
 		Server: a.tool.Server, Tool: a.tool.Own, Definition: a.tool.Hash, Arguments: a.own, Names: a.names,
-		Digest:  sync.OnceValue(func() string { return digestOf(canonical(a.own)) }),
+		Digest:  sync.OnceValue(func() string { return workspace.HashOf(canonical(a.own)) }),
 		Secrets: a.secrets, OnSecrets: onSecrets(a.server.Findings),
 	}
 	for _, one := range a.found.URLs {
@@ -119,11 +113,6 @@ func onSecrets(p upstream.Policy) hooks.Policy {
 		return hooks.PolicyRefuse
 	}
 	return hooks.PolicyAsk
-}
-
-func digestOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // expanded is a path as servers take it that know of a home: what begins with ~ is there, and not in the workspace.

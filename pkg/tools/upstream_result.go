@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
+	"github.com/intentgov/orchestra-mcp/pkg/workspace"
 )
 
 const (
@@ -43,11 +45,11 @@ func readUpstream(raw json.RawMessage) (upstreamResult, error) {
 	if !bytes.Contains(raw, []byte(`"isError"`)) {
 		return r, nil
 	}
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return upstreamResult{}, fmt.Errorf("its result cannot be read: %w", err)
 	}
-	r.failed = string(valueOf(members, "isError")) == "true"
+	r.failed = string(members.Get("isError")) == "true"
 	return r, nil
 }
 
@@ -61,7 +63,7 @@ func textBlock(text string) map[string]string { return map[string]string{"type":
 // tell says of the result what its record has.
 func (r upstreamResult) tell(to *record.Upstream) {
 	if to.IsError = r.failed; !r.ours && r.raw != nil && to.Arguments != "" {
-		to.Result = digestOf(r.raw)
+		to.Result = workspace.HashOf(r.raw)
 	}
 }
 
@@ -105,13 +107,13 @@ func (c *upstreamCall) violated(result hooks.Result, warnings []string, o *hooks
 	if err != nil {
 		raw = failedUpstream(noted(warnings)).raw
 	}
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return result, err
 	}
-	members = set(members, "content", appended(valueOf(members, "content"), textBlock(string(object))))
-	members = set(set(members, "structuredContent", object), "isError", json.RawMessage("true"))
-	return hooks.Result{Raw: writeObject(members), IsError: true}, nil
+	members = members.Set("content", appended(members.Get("content"), textBlock(string(object)))).
+		Set("structuredContent", object).Set("isError", json.RawMessage("true"))
+	return hooks.Result{Raw: members.Raw(), IsError: true}, nil
 }
 
 // suspicious are the findings in what the server says of the tool, where the operator wants no more than to be told.
@@ -128,21 +130,18 @@ func (c *upstreamCall) suspicious() (warnings []string) {
 // amended is a result with warnings as one more text block at its end, and with its record in _meta. The rest stays as it was
 // sent, byte for byte.
 func amended(raw json.RawMessage, warnings []string, recordID string) (json.RawMessage, error) {
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return nil, err
 	}
 	if len(warnings) > 0 {
-		members = set(members, "content", appended(valueOf(members, "content"), textBlock(noted(warnings))))
+		members = members.Set("content", appended(members.Get("content"), textBlock(noted(warnings))))
 	}
 	if recordID != "" {
-		meta, err := readObject(valueOf(members, "_meta"))
-		if err != nil {
-			meta = nil
-		}
-		members = set(members, "_meta", writeObject(set(meta, metaRecord, schema.JSON(recordID))))
+		meta, _ := rawjson.Read(members.Get("_meta")) // none of what is no object
+		members = members.Set("_meta", meta.Set(metaRecord, schema.JSON(recordID)).Raw())
 	}
-	return writeObject(members), nil
+	return members.Raw(), nil
 }
 
 // noted are warnings as a text of ours.
@@ -203,12 +202,12 @@ func (c *upstreamCall) cut(result hooks.Result, warnings []string, recordID stri
 // asText is a result as a text: its texts as they are, of what is no text its JSON, and of its structuredContent where it has
 // no text.
 func asText(raw json.RawMessage) string {
-	members, err := readObject(raw)
+	members, err := rawjson.Read(raw)
 	if err != nil {
 		return string(raw)
 	}
 	var blocks []json.RawMessage
-	_ = json.Unmarshal(valueOf(members, "content"), &blocks) // what is no list has none
+	_ = json.Unmarshal(members.Get("content"), &blocks) // what is no list has none
 	var b strings.Builder
 	texts := false
 	for _, block := range blocks {
@@ -228,7 +227,7 @@ func asText(raw json.RawMessage) string {
 		}
 		b.WriteByte('\n')
 	}
-	if structured := valueOf(members, "structuredContent"); structured != nil && !texts {
+	if structured := members.Get("structuredContent"); structured != nil && !texts {
 		b.Write(structured)
 	}
 	return b.String()

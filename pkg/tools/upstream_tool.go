@@ -1,11 +1,8 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/intentgov/orchestra-mcp/internal/foreignschema"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
@@ -74,128 +72,51 @@ func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *up
 
 func (t *upstreamTool) Spec() hooks.Spec { return t.spec }
 
-// member is one of an object, in the order of the object.
-type member struct {
-	name  string
-	value jsontext.Value
-}
-
-// readObject gives the members of an object in their order, each a slice of it.
-func readObject(object []byte) ([]member, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object))
-	if begin, err := d.ReadToken(); err != nil || begin.Kind() != jsontext.KindBeginObject {
-		return nil, errors.Join(err, errors.New("it is no JSON object"))
-	}
-	var members []member
-	for d.PeekKind() != jsontext.KindEndObject {
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := token.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		end := int(d.InputOffset())
-		members = append(members, member{name, object[end-len(value) : end : end]})
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return nil, errors.New("something follows the object")
-	}
-	return members, nil
-}
-
-// writeObject puts members together again.
-func writeObject(members []member) json.RawMessage {
-	size := 2
-	for _, m := range members {
-		size += len(m.name) + len(m.value) + 4
-	}
-	b := append(make([]byte, 0, size), '{')
-	for i, m := range members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b, _ = jsontext.AppendQuote(b, m.name) // which was read as text
-		b = append(append(b, ':'), m.value...)
-	}
-	return append(b, '}')
-}
-
-// set gives a member another value, or adds it.
-func set(members []member, name string, value json.RawMessage) []member {
-	if i := slices.IndexFunc(members, func(m member) bool { return m.name == name }); i >= 0 {
-		members[i].value = jsontext.Value(value)
-		return members
-	}
-	return append(members, member{name, jsontext.Value(value)})
-}
-
-func valueOf(members []member, name string) json.RawMessage {
-	for _, m := range members {
-		if m.name == name {
-			return json.RawMessage(m.value)
-		}
-	}
-	return nil
-}
-
 // sessionHelp says what the common arguments are where they cannot have the names that the server's instructions tell of.
 const sessionHelp = "Of orchestra, not of this tool: what its other tools call "
 
 // commonProperties are the schemas of the common arguments under some names.
-func commonProperties(names hooks.Names) []member {
+func commonProperties(names hooks.Names) rawjson.Object {
 	shared := schema.Lazy(reflect.TypeFor[changeArgs](), nil)().Schema()
-	var properties []member
+	var properties rawjson.Object
 	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
 		property := *shared.Properties[common[0]]
 		if common[0] != common[1] {
 			property.Description = sessionHelp + common[0] + "."
 		}
-		properties = append(properties, member{common[1], jsontext.Value(schema.JSON(&property))})
+		properties = properties.Set(common[1], schema.JSON(&property))
 	}
 	return properties
 }
 
 var (
-	commonUsual = sync.OnceValue(func() []member { return commonProperties(usualNames) })
-	commonOther = sync.OnceValue(func() []member { return commonProperties(otherNames) })
+	commonUsual = sync.OnceValue(func() rawjson.Object { return commonProperties(usualNames) })
+	commonOther = sync.OnceValue(func() rawjson.Object { return commonProperties(otherNames) })
 )
 
 // listedInput is the schema of a server's own arguments with the common ones. What it demands of its own stands as it is: it is
 // the server's to say, and the client's to show.
 func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
-	members, err := readObject(own)
-	if err != nil {
-		members = nil
-	}
-	properties, err := readObject(valueOf(members, "properties"))
-	if err != nil {
-		properties = nil
-	}
+	members, _ := rawjson.Read(own) // none of what is no object
+	properties, _ := rawjson.Read(members.Get("properties"))
 	common := commonUsual
 	if names == otherNames {
 		common = commonOther
 	}
 	for _, one := range common() {
-		properties = set(properties, one.name, json.RawMessage(one.value))
+		properties = properties.Set(one.Name, one.Value)
 	}
-	members = set(members, "type", json.RawMessage(`"object"`))
-	return writeObject(set(members, "properties", writeObject(properties)))
+	return members.Set("type", json.RawMessage(`"object"`)).Set("properties", properties.Raw()).Raw()
 }
 
 // listedOutput is what clients are told of structuredContent: what the server says, a refusal, or, of a result that is too large,
 // where the whole of it is. References from the root would lead elsewhere below anyOf: where there are others than to
 // definitions, which are moved, nothing is said of the server's own.
 func listedOutput(own json.RawMessage) json.RawMessage {
-	members, err := readObject(own)
-	var kept, moved []member
+	members, err := rawjson.Read(own)
+	var kept, moved rawjson.Object
 	for _, m := range members {
-		switch m.name {
+		switch m.Name {
 		case "$defs", "definitions":
 			moved = append(moved, m)
 		case "$schema":
@@ -203,14 +124,14 @@ func listedOutput(own json.RawMessage) json.RawMessage {
 			kept = append(kept, m)
 		}
 	}
-	success := writeObject(kept)
+	success := kept.Raw()
 	if err != nil || !movable(own) {
 		success, moved = json.RawMessage(`{}`), nil
 	}
 	refused := schema.JSON(&schema.Schema{Required: []string{"error_type", "suggestion"}})
 	cut := schema.JSON(&schema.Schema{Required: []string{"artifact_id", "truncated"}})
-	all := []member{{"type", jsontext.Value(`"object"`)}, {"anyOf", jsontext.Value(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
-	return writeObject(append(all, moved...))
+	all := rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}, {Name: "anyOf", Value: json.RawMessage(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
+	return append(all, moved...).Raw()
 }
 
 // movable reports whether all that a schema refers to are definitions at its root.
@@ -245,22 +166,17 @@ func movable(own json.RawMessage) bool {
 // definition is the tool as tools/list has it: as the server defined it, under our name, with our class in place of what the
 // server says of itself, and without what is not passed on.
 func (t *upstreamTool) definition() json.RawMessage {
-	members, err := readObject(t.tool.Definition)
-	if err != nil {
-		members = nil
-	}
-	members = slices.DeleteFunc(members, func(m member) bool { return m.name == "execution" || m.name == "outputSchema" })
+	members, _ := rawjson.Read(t.tool.Definition) // none of what is no object
+	members = members.Without("execution", "outputSchema")
 	annotations := map[string]any{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly, "openWorldHint": true}
 	if t.tool.Title != "" {
 		annotations["title"] = t.tool.Title
 	}
-	members = set(members, "name", schema.JSON(t.tool.Name))
-	members = set(members, "inputSchema", t.spec.InputSchema())
-	members = set(members, "annotations", schema.JSON(annotations))
+	members = members.Set("name", schema.JSON(t.tool.Name)).Set("inputSchema", t.spec.InputSchema()).Set("annotations", schema.JSON(annotations))
 	if output := t.spec.OutputSchema; output != nil {
-		members = set(members, "outputSchema", output())
+		members = members.Set("outputSchema", output())
 	}
-	return writeObject(members)
+	return members.Raw()
 }
 
 // own are the arguments of a call that go to the server: as they were sent, without the common ones.
@@ -277,9 +193,8 @@ func (t *upstreamTool) own(args hooks.Arguments) (json.RawMessage, error) {
 			return nil, fmt.Errorf("%s: it has to be a text", name)
 		}
 	}
-	members, err := readObject(args.Raw())
-	members = slices.DeleteFunc(members, func(m member) bool { return m.name == t.names.Session || m.name == t.names.IntentID })
-	return writeObject(members), err
+	members, err := rawjson.Read(args.Raw())
+	return members.Without(t.names.Session, t.names.IntentID).Raw(), err
 }
 
 // of are the arguments of a call of the tool: its own, with the common ones of another call.
@@ -287,25 +202,23 @@ func (t *upstreamTool) of(own json.RawMessage, session, intentID string) (hooks.
 	if len(own) == 0 {
 		own = json.RawMessage("{}")
 	}
-	members, err := readObject(own)
+	members, err := rawjson.Read(own)
 	if err != nil {
 		return hooks.Arguments{}, err
 	}
 	common := map[string]string{t.names.Session: session, t.names.IntentID: intentID}
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		if common[name] != "" {
-			members = set(members, name, schema.JSON(common[name]))
+			members = members.Set(name, schema.JSON(common[name]))
 		}
 	}
-	return hooks.ReadArguments(writeObject(members)), nil
+	return hooks.ReadArguments(members.Raw()), nil
 }
 
-// canonical is a JSON value in one form, whatever the order of its members and the way in which its texts are written. Numbers
-// stay as they are: two that a program could tell apart are two.
+// canonical is a value in the form in which it is compared; as it was sent where it has none.
 func canonical(value json.RawMessage) json.RawMessage {
-	formatted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
-	if err != nil {
-		return value
+	if form, err := rawjson.Canonical(value); err == nil {
+		return form
 	}
-	return formatted
+	return value
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/intentgov/orchestra-mcp/internal/durable"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // version is that of the file's format.
@@ -78,7 +79,7 @@ func readPins(file io.Reader, info fs.FileInfo) (*pins, error) {
 		}
 	}
 	for i, tool := range p.Listed.Tools {
-		name, is := textOf(tool)
+		name, is := rawjson.Text(tool)
 		if !is {
 			continue
 		}
@@ -103,7 +104,7 @@ func (p *pins) encode() ([]byte, error) {
 		}
 		own := nameIn(json.RawMessage(tool))
 		if pin, known := p.Pinned[own]; known && pin.Hash == hash(form) {
-			out.Listed.Tools[i], _ = jsontext.AppendQuote(nil, own)
+			out.Listed.Tools[i] = rawjson.AppendText(nil, own)
 		}
 	}
 	content, err := jsonv2.Marshal(out, jsonv2.Deterministic(true))

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/pkg/edit"
 )
 
@@ -17,59 +18,32 @@ func shown(definition []byte) string {
 	if err != nil {
 		return printable.Lines(strings.ToValidUTF8(string(definition), "\ufffd")) + "\n"
 	}
+	members, _ := rawjson.Read(form) // none of what is no object
+	slices.SortStableFunc(members, func(a, b rawjson.Member) int { return rank(a.Name) - rank(b.Name) })
 	var out strings.Builder
-	for _, m := range members(form) {
-		if text, is := textOf(m.value); is && (m.name == "description" || m.name == "title" || m.name == "name") {
-			out.WriteString(m.name + ":\n")
+	for _, m := range members {
+		if text, is := rawjson.Text(m.Value); is && rank(m.Name) < len(first()) {
+			out.WriteString(m.Name + ":\n")
 			for line := range strings.Lines(text) {
 				out.WriteString("  " + printable.Line(strings.TrimSuffix(line, "\n")) + "\n")
 			}
 			continue
 		}
-		if err := m.value.Indent(jsontext.WithIndent("  ")); err == nil {
-			out.WriteString(printable.Line(m.name) + ": " + printable.Lines(string(m.value)) + "\n")
+		if value := jsontext.Value(m.Value).Clone(); value.Indent(jsontext.WithIndent("  ")) == nil {
+			out.WriteString(printable.Line(m.Name) + ": " + printable.Lines(string(value)) + "\n")
 		}
 	}
 	return out.String()
 }
 
-type member struct {
-	name  string
-	value jsontext.Value
-}
+// first are the members that are read first.
+func first() []string { return []string{"name", "title", "description"} }
 
-// members of an object, those that are read first in front.
-func members(object []byte) (all []member) {
-	in := jsontext.NewDecoder(strings.NewReader(string(object)))
-	if in.PeekKind() != '{' {
-		return nil
-	}
-	for _, err := in.ReadToken(); err == nil && in.PeekKind() == '"'; {
-		name, _ := in.ReadToken()
-		m := member{name: name.String()}
-		if m.value, err = in.ReadValue(); err == nil {
-			m.value = m.value.Clone()
-			all = append(all, m)
-		}
-	}
-	order := []string{"name", "title", "description"}
-	slices.SortStableFunc(all, func(a, b member) int { return rank(order, a.name) - rank(order, b.name) })
-	return all
-}
-
-func rank(order []string, name string) int {
-	if at := slices.Index(order, name); at >= 0 {
+func rank(name string) int {
+	if at := slices.Index(first(), name); at >= 0 {
 		return at
 	}
-	return len(order)
-}
-
-func textOf(v jsontext.Value) (string, bool) {
-	if v.Kind() != '"' {
-		return "", false
-	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	return string(text), err == nil
+	return len(first())
 }
 
 // diff is what changed between two definitions, as lines for the operator.

@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 )
@@ -32,7 +31,7 @@ func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMe
 	if s == nil {
 		return nil, &Error{Server: t.Server, Err: ErrUnknown}
 	}
-	params := append([]byte(`{"name":`), quoted(t.Own)...)
+	params := rawjson.AppendText([]byte(`{"name":`), t.Own)
 	if len(arguments) > 0 {
 		params = append(append(params, `,"arguments":`...), arguments...)
 	}
@@ -53,23 +52,19 @@ func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMe
 	return result, nil
 }
 
-func quoted(text string) []byte {
-	q, _ := jsontext.AppendQuote(nil, text)
-	return q
-}
-
 // promised checks a result against the schema that its tool has for it.
 func (f *Fleet) promised(t catalogue.Tool, result json.RawMessage) error {
-	if at, end, found := span(result, "isError"); found && string(result[at:end]) == "true" {
+	members, err := rawjson.Read(result)
+	if string(members.Get("isError")) == "true" {
 		return nil
 	}
-	at, end, found := span(result, "structuredContent")
-	if !found {
+	structured := members.Get("structuredContent")
+	if structured == nil {
 		return fmt.Errorf("%w: it has no structuredContent", ErrOutput)
 	}
 	schema, err := f.current().schema(t)
 	if err == nil {
-		err = schema.Check(result[at:end])
+		err = schema.Check(structured)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOutput, err)
@@ -79,12 +74,13 @@ func (f *Fleet) promised(t catalogue.Tool, result json.RawMessage) error {
 
 // GetPrompt passes on prompts/get; found is false where no server has the prompt.
 func (f *Fleet) GetPrompt(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	name, _ := textOf(params, "name")
+	members, _ := rawjson.Read(params)
+	name, _ := members.Text("name")
 	is, ok := f.current().prompts.ours[name]
 	if !ok {
 		return nil, false, nil
 	}
-	return is.pass(ctx, "prompts/get", withText(params, "name", is.own), h)
+	return is.pass(ctx, "prompts/get", withText(members, "name", is.own), h)
 }
 
 // Prompt finds whose a prompt is.
@@ -107,35 +103,35 @@ func (f *Fleet) Resource(uri string) (server, own string, found bool) {
 
 // ReadResource passes on resources/read; found is false where the URI is of no server.
 func (f *Fleet) ReadResource(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	uri, _ := textOf(params, "uri")
+	members, _ := rawjson.Read(params)
+	uri, _ := members.Text("uri")
 	is, ok := f.resource(uri)
 	if !ok {
 		return nil, false, nil
 	}
-	return is.pass(ctx, "resources/read", withText(params, "uri", is.own), h)
+	return is.pass(ctx, "resources/read", withText(members, "uri", is.own), h)
 }
 
 // Complete passes on completion/complete; found is false where what is to be completed is of no server.
 func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
-	start, end, ok := span(params, "ref")
-	if !ok {
-		return nil, false, nil
-	}
-	ref, v := params[start:end], f.current()
+	members, _ := rawjson.Read(params)
+	ref, _ := rawjson.Read(members.Get("ref"))
+	v := f.current()
 	member, in := "name", v.prompts.ours
-	if kind, _ := textOf(ref, "type"); kind == "ref/resource" {
+	if kind, _ := ref.Text("type"); kind == "ref/resource" {
 		member, in = "uri", v.templates.ours
 	}
-	name, _ := textOf(ref, member)
+	name, _ := ref.Text(member)
 	is, ok := in[name]
 	if !ok {
 		return nil, false, nil
 	}
-	return is.pass(ctx, "completion/complete", with(params, "ref", withText(ref, member, is.own)), h)
+	return is.pass(ctx, "completion/complete", members.Set("ref", withText(ref, member, is.own).Raw()), h)
 }
 
-func (o origin) pass(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, withoutMeta(params), h, func() error { return nil })
+// pass sends a request on, without what is between the client and us.
+func (o origin) pass(ctx context.Context, method string, params rawjson.Object, h mcpclient.Handlers) (json.RawMessage, bool, error) {
+	result, err := o.server.request(ctx, method, params.Without("_meta").Raw(), h, func() error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}

@@ -11,7 +11,7 @@
 //     packages that no command can write, what the operator names, and with `workspace: write` what a command may.
 //   - Whoever is started is listed before the first request reaches it. A tool that is not, or no longer, the one that was pinned is not
 //     called.
-//   - What a tool answers is checked against its output schema, as far as package conform goes.
+//   - What a tool answers is checked against its output schema, as far as package foreignschema goes.
 //   - A server that hangs, floods, dies or answers wrongly fails its own requests. At most [MaxInFlight] of them are with one server at
 //     a time.
 //   - When the fleet is closed, no program of it is left, within two seconds. After a kill of this process their first processes die

@@ -114,7 +114,7 @@ func TestAHostileServerHarmsNobodyElse(t *testing.T) {
 		{"bad_twice", nil, "first"},
 		{"bad_others", nil, "yours"},
 		{"bad_slow", nil, "at last"}, // half a second, with signs of life
-		{"bad_liar", fleet.ErrOutput, `"/sum"`},
+		{"bad_liar", fleet.ErrOutput, "sum: it is a string, and has to be number"},
 		{"bad_bare", fleet.ErrOutput, "no structuredContent"},
 		{"bad_flood", fleet.ErrTimeout, ""},
 		{"bad_echo", nil, "plain "}, // while it floods

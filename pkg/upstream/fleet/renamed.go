@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
 
 // list is the prompts, resources or templates of all servers, with the names that they have with us.
@@ -28,14 +28,15 @@ func (l *list) add(s *server, member, prefix string, entries []json.RawMessage) 
 		l.ours, l.own = map[string]origin{}, map[string][]origin{}
 	}
 	for _, entry := range entries {
-		own, ok := textOf(entry, member)
+		members, _ := rawjson.Read(entry)
+		own, ok := members.Text(member)
 		from := origin{s, own}
 		if _, taken := l.ours[prefix+own]; !ok || taken {
 			continue
 		}
 		l.ours[prefix+own] = from
 		l.own[own] = append(l.own[own], from)
-		l.entries = append(l.entries, withText(entry, member, prefix+own))
+		l.entries = append(l.entries, withText(members, member, prefix+own).Raw())
 	}
 }
 
@@ -72,59 +73,7 @@ func (f *Fleet) resource(uri string) (origin, bool) {
 	return origin{}, false
 }
 
-// span finds the value of a member of an object.
-func span(object json.RawMessage, member string) (start, end int, found bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(object))
-	if first, err := d.ReadToken(); err != nil || first.Kind() != jsontext.KindBeginObject {
-		return 0, 0, false
-	}
-	for d.PeekKind() == jsontext.KindString {
-		name, err := d.ReadToken()
-		if err != nil {
-			return 0, 0, false
-		}
-		is := name.String() == member
-		value, err := d.ReadValue()
-		if err != nil {
-			return 0, 0, false
-		}
-		if end = int(d.InputOffset()); is {
-			return end - len(value), end, true
-		}
-	}
-	return 0, 0, false
-}
-
-// textOf is a member that is a text.
-func textOf(object json.RawMessage, member string) (text string, ok bool) {
-	start, end, found := span(object, member)
-	return text, found && json.Unmarshal(object[start:end], &text) == nil && object[start] == '"'
-}
-
-// withText is an object with another text as a member that it has.
-func withText(object json.RawMessage, member, text string) json.RawMessage {
-	quoted, _ := jsontext.AppendQuote(nil, text)
-	return with(object, member, quoted)
-}
-
-func with(object json.RawMessage, member string, value []byte) json.RawMessage {
-	start, end, _ := span(object, member)
-	return slices.Concat(object[:start], value, object[end:])
-}
-
-// withoutMeta is an object without what is between the client and us.
-func withoutMeta(params json.RawMessage) json.RawMessage {
-	if _, _, found := span(params, "_meta"); !found {
-		return params
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(params, &members) != nil {
-		return params // which the client of the protocol refuses
-	}
-	delete(members, "_meta")
-	rest, err := json.Marshal(members)
-	if err != nil {
-		return params
-	}
-	return rest
+// withText is an object with another text as a member.
+func withText(o rawjson.Object, member, text string) rawjson.Object {
+	return o.Set(member, rawjson.AppendText(nil, text))
 }

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/intentgov/orchestra-mcp/internal/foreignschema"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/conform"
 )
 
 // Times of the lists.
@@ -41,15 +41,15 @@ type view struct {
 	resources list
 	templates list
 	problems  map[string]bool // that were said
-	schemas   sync.Map        // of results, by the hash of their tool: *conform.Schema
+	schemas   sync.Map        // of results, by the hash of their tool: *foreignschema.Schema
 }
 
 // schema is what the result of a tool has to fulfil.
-func (v *view) schema(t catalogue.Tool) (*conform.Schema, error) {
+func (v *view) schema(t catalogue.Tool) (*foreignschema.Schema, error) {
 	if known, ok := v.schemas.Load(t.Hash); ok {
-		return known.(*conform.Schema), nil
+		return known.(*foreignschema.Schema), nil
 	}
-	schema, err := conform.Parse(t.Output)
+	schema, err := foreignschema.Read(t.Output)
 	if err == nil && v.byName[t.Name].Hash == t.Hash { // no more than there are tools
 		v.schemas.Store(t.Hash, schema)
 	}

@@ -1,0 +1,4 @@
+package foreignschema
+
+// MaxBytes is exported for tests.
+const MaxBytes = maxBytes
