@@ -280,7 +280,11 @@ func (a *app) reportSettings(log zerolog.Logger, loaded settings.Loaded) {
 		log.Warn().Msg(w)
 	}
 	for _, w := range loaded.Withheld {
-		log.Warn().Str("key", w.Key).Str("reason", w.Reason).Msg("a setting of the workspace is not applied")
+		text := "a setting of the workspace is not applied"
+		if w.NeedsTrust {
+			text += " until you have looked at it: orchestra-mcp trust"
+		}
+		log.Warn().Str("key", w.Key).Str("reason", w.Reason).Msg(text)
 	}
 }
 

@@ -34,7 +34,8 @@ in the same ledger as those of our own tools. setup CLIENT --adopt moves there w
 }
 
 // ourTools are the names of the shipped tools.
-func ourTools() (names []string) {
+func ourTools() []string {
+	names := tools.FaceNames()
 	for _, tool := range tools.All(tools.Families{Files: &tools.Files{}, Brain: &tools.Brain{}, Intents: &tools.Intents{}, Commands: &tools.Commands{}, Aliases: true}, nil) {
 		names = append(names, tool.Spec().Name)
 	}

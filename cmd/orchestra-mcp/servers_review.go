@@ -220,6 +220,9 @@ func (a *app) printReview(s survey.Server) {
 		quoted := records(append(slices.Clone(s.Definition.Safe), names...), func(name string) string { text, _ := json.Marshal(name); return string(text) })
 		a.Printf("\nThese say that they only read. If you believe it, add to the entry of %s in %s:\n    safe: [%s]\n", s.Name, s.Origin,
 			printer.Raw(printable.JSON([]byte(strings.Join(quoted, ", ")))))
+		if s.OfWorkspace {
+			a.Println("Then let the changed settings take effect, or the server is not started any more: orchestra-mcp trust")
+		}
 	}
 	a.tellProblems(s)
 }

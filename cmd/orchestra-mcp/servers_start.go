@@ -8,9 +8,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/intentgov/orchestra-mcp/internal/buildinfo"
+	"github.com/intentgov/orchestra-mcp/internal/hookdoor"
+	"github.com/intentgov/orchestra-mcp/internal/orchdir"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/intent"
+	"github.com/intentgov/orchestra-mcp/pkg/ledger/locate"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
@@ -41,11 +44,22 @@ func (a *app) lookAt(ctx context.Context, dir string, loaded settings.Loaded, na
 	servers := fleet.Open(fleet.Options{
 		Definitions: one, Workspace: real, UserDir: settings.UserDir(environ), Environ: environ, Ours: ourTools(), Version: buildinfo.Read().Version,
 		Runner: runner, Profiles: profile.New(real, environ), Sandbox: loaded.Settings.Confinement(nil),
+		Hidden: ownPlaces(real),
 		Rules:  func() (profile.Rules, error) { return secretRules(intent.Open(root).TrustedBy(a.trusts(dir))) },
 		Logger: zerolog.Nop(), // the review tells what it finds
 	})
 	defer servers.Close()
 	return servers.Start(ctx, name)
+}
+
+// ownPlaces are what a server of a workspace must not read of this program, beside the user's settings, as when `serve` starts it: where
+// hooks knock, and what stands beside the tree.
+func ownPlaces(workspace string) []string {
+	places := []string{hookdoor.Find(os.Getenv).Dir()}
+	if beside := locate.Beside(workspace); beside != "" {
+		places = append(places, filepath.Join(beside, orchdir.Name, "state"), filepath.Join(beside, orchdir.Name, "cache"))
+	}
+	return places
 }
 
 // secretRules keep a server from the secret paths of .intentignore, as commands are kept.

@@ -111,8 +111,11 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 	if c.remove {
 		heading, stays = "Back with the client:", "Left in our settings:"
 	}
-	var moved, left []string
+	var moved, left, taken []string
 	for _, m := range adoption.Moved {
+		for _, value := range m.Taken {
+			taken = append(taken, m.Name+": "+value)
+		}
 		line := m.Key
 		switch {
 		case c.remove && m.Key != m.Name:
@@ -132,14 +135,17 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 	for _, list := range []struct {
 		heading string
 		lines   []string
-	}{{heading, moved}, {stays, left}} {
+	}{{heading, moved}, {"They get values of your environment:", taken}, {stays, left}} {
 		if len(list.lines) > 0 {
 			c.List(list.heading, "  - ", list.lines)
 			c.Println()
 		}
 	}
 	if len(moved) > 0 && !c.remove {
-		c.Println("Each of their tools counts as one that changes something until you class it: orchestra-mcp servers review")
+		c.Println("Each tool of theirs counts as one that changes something until you class it: orchestra-mcp servers review")
+		if slices.ContainsFunc(adoption.Moved, func(m clientsetup.Moved) bool { return !strings.HasPrefix(m.Reached, "http") }) {
+			c.Println("Their programs may read the workspace, and change nothing there unless the entry says workspace: write.")
+		}
 		for _, m := range adoption.Moved {
 			if strings.Contains(m.Reached, "://") && len(m.Secrets) == 0 {
 				c.Printf("If %s wants a login: orchestra-mcp servers login %s\n", m.Name, m.Name)
@@ -155,6 +161,7 @@ type movedJSON struct {
 	Reached string   `json:"reached"`
 	Mapping string   `json:"mapping,omitempty"`
 	Secrets []string `json:"secrets,omitempty"` // names only
+	Taken   []string `json:"taken,omitempty"`   // which get values of the environment: NAME from VARIABLE
 }
 
 type leftJSON struct {
@@ -167,7 +174,7 @@ func adoptionJSON(adoption *clientsetup.Adoption) (moved []movedJSON, left []lef
 		return nil, nil
 	}
 	moved = records(adoption.Moved, func(m clientsetup.Moved) movedJSON {
-		return movedJSON{m.Key, m.Name, m.Reached, m.Mapping, slices.Clone(m.Secrets)}
+		return movedJSON{m.Key, m.Name, m.Reached, m.Mapping, slices.Clone(m.Secrets), slices.Clone(m.Taken)}
 	})
 	left = records(adoption.Left, func(l clientsetup.Left) leftJSON { return leftJSON{l.Key, l.Why} })
 	return moved, left

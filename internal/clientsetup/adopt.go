@@ -41,6 +41,9 @@ type Moved struct {
 	Reached string   // the command line, or the address
 	Mapping string   // the ready mapping that it gets
 	Secrets []string // the names of variables or headers that go into a file of secrets
+	// Taken says which of them get a value of the environment, "LOG_LEVEL from GITHUB_TOKEN": a file that came with a clone can ask
+	// for any.
+	Taken []string
 }
 
 // Left is a server that stays where it is.
@@ -251,6 +254,9 @@ func (a adopted) told(f *foreign) Moved {
 	if f != nil {
 		for _, secret := range f.secrets {
 			told.Secrets = append(told.Secrets, secret.name)
+			for _, variable := range secret.from {
+				told.Taken = append(told.Taken, secret.name+" from "+variable)
+			}
 		}
 	}
 	return told

@@ -111,6 +111,15 @@ func (p *place) all() []string {
 	return files
 }
 
+// TestWhatIsTakenOfTheEnvironment is said: the file can be a stranger's, and name the variable as it likes.
+func TestWhatIsTakenOfTheEnvironment(t *testing.T) {
+	p := adopting(t)
+	p.write(".mcp.json", `{"mcpServers": {"a": {"command": "a", "env": {"LOG_LEVEL": "x${TOKEN}", "PLAIN": "${NONE:-b}"}}, "b": {"type": "http", "url": "https://x", "headers": {"X-Trace": "${TOKEN}"}}}}`)
+	moved := p.plan("claude-code").Adoption.Moved
+	check.Must(t, len(moved) == 2, "%+v", moved)
+	check.That(t, slices.Equal(moved[0].Taken, []string{"LOG_LEVEL from TOKEN"}) && slices.Equal(moved[1].Taken, []string{"X-Trace from TOKEN"}), "%+v", moved)
+}
+
 // TestWhatStays: an entry that cannot be moved without loss stays, and it is said why.
 func TestWhatStays(t *testing.T) {
 	for _, c := range []struct{ client, entry, why string }{

@@ -110,8 +110,9 @@ func planClaudeCode(p *planner) error {
 		"A version before 2.1.295 does not know onFailure: there a hook that crashes lets the call pass; much older ones do not give the hook its arguments, and ask nothing. "+
 			"--bare and --safe-mode run no hooks.",
 		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so do what you type after `!` and files that you mention by `@`.",
-		"Other MCP servers and plugins that you enabled for yourself.",
+		"MCP servers of plugins and connectors that you enabled for yourself.",
 	)
+	p.tellClaudeOwn()
 	p.plan.Next = "Start `claude` in the workspace, trust it and approve the server " + ServerName + "; `/mcp` shows it, `/hooks` the hooks."
 	return nil
 }

@@ -27,10 +27,14 @@ type foreign struct {
 	why    string
 
 	secrets []secret
+	taken   []string // the variables that were put into what is read now
 }
 
-// secret is a variable or a header, and its line in a file of secrets.
-type secret struct{ name, line string }
+// secret is a variable or a header, its line in a file of secrets, and the variables of the environment whose values it has.
+type secret struct {
+	name, line string
+	from       []string
+}
 
 // passedOver are the keys of an entry that say nothing that a server behind us needs: who approves what is ours to say, and so is
 // how long a call may take.
@@ -260,7 +264,8 @@ func (f *foreign) secret(name, between, value string) {
 	case strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value:
 		f.not("the value of %s has more than one line, or blanks around it, and does not fit into a file of secrets", name)
 	}
-	f.secrets = append(f.secrets, secret{name, name + between + value})
+	f.secrets = append(f.secrets, secret{name, name + between + value, f.taken})
+	f.taken = nil
 }
 
 // chosenTools reads which tools the client takes from the server.
@@ -341,6 +346,7 @@ func (f *foreign) expanded(text string, secret bool) string {
 func (f *foreign) variable(name string) string {
 	name, standard, has := strings.Cut(name, ":-")
 	if value, set := f.LookupEnv(name); set && (value != "" || !has) {
+		f.taken = append(f.taken, name)
 		return value
 	}
 	if !has {

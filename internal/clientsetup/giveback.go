@@ -102,7 +102,7 @@ func (g *giver) leave(a adopted) error {
 	after, taken, err := serverlist.Take(file.Content, a.Item)
 	if !taken {
 		if there, _, _ := serverlist.Present(file.Content, a.Item); there || err != nil {
-			g.Left = append(g.Left, Left{a.Item.Name, "it is not in " + file.Name + " as setup has put it there, and was left there"})
+			g.Left = append(g.Left, Left{a.Item.Name, "it was changed in " + file.Name + " since setup put it there, and was left there"})
 			return nil
 		}
 	} else if file.Content = after; len(bytes.TrimSpace(after)) == 0 {

@@ -157,7 +157,11 @@ func hostile() map[string][2]string {
 	long := `{"a":"` + strings.Repeat("x", 1<<20) + `y"}`
 	list := `{"a":[` + strings.TrimSuffix(strings.Repeat(`"b",`, 100_000), ",") + `]}`
 	word := `"` + strings.Repeat("x", 1<<16) + `"`
+	// What is long in the schema costs each time that it is read: the bounds do not reach until what would not fit.
+	again := `{"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/c"},`, 1000) + `{"type":"string"}],"$defs":{"c":PART,` + word + `:{}}}`
 	return map[string][2]string{
+		"long references":      {strings.Replace(again, "PART", `{"$ref":"#/$defs/`+strings.Repeat("x", 1<<16)+`"}`, 1), `{}`},
+		"long lists of types":  {strings.Replace(again, "PART", `{"type":[`+strings.Repeat(`"null",`, 20_000)+`"object"]}`, 1), `{}`},
 		"a circle":             {`{"$ref":"#"}`, `{}`},
 		"a circle of two":      {`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`, `{}`},
 		"a circle in allOf":    {`{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{}`},

@@ -114,6 +114,7 @@ func (c *Client) elicit(m message, from *call) {
 		}
 		if err != nil && ctx.Err() == nil {
 			belongs.end(err)
+			<-ctx.Done() // the call is given up first: the server is not to go on without an answer
 		}
 		if err != nil {
 			result = json.RawMessage(cancelAction)

@@ -148,17 +148,22 @@ func (f *flight) get(id int64) *call {
 	return f.calls[id]
 }
 
-// only returns the one call that is so; nil if there is none, or more.
-func (f *flight) only(is func(*call) bool) (found *call) {
+// only returns the call that what the server says can belong to: where one of a client's is in flight alone, and takes such. Beside
+// another one nobody knows whose it is, whatever that one takes: they may be of two people.
+func (f *flight) only(takes func(*call) bool) (found *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
-		if is(c) {
+		switch c.method {
+		case "tools/call", "prompts/get", "resources/read", "completion/complete":
 			if found != nil {
 				return nil
 			}
 			found = c
 		}
+	}
+	if found == nil || !takes(found) {
+		return nil
 	}
 	return found
 }

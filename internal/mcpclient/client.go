@@ -46,7 +46,8 @@ type Identity struct {
 type Handlers struct {
 	Progress func(message string, done, total float64) // total is 0 if not known
 	Log      func(level, logger string, data json.RawMessage)
-	// LogLevel is the least level that Log wants, "" for info.
+	// LogLevel is the least level that Log wants, "" for info. A server of the initialize era, which has one level for all, is told
+	// the least of all.
 	LogLevel string
 	// Ask puts a form to the user: params are those of elicitation/create, the result is an ElicitResult object. key names the
 	// question: if the request is made again, the same questions have the same keys, as far as the server is so kind. Its context
@@ -91,6 +92,7 @@ type Client struct {
 	noise   *rate.Limiter
 	asks    asks
 	counts  counts
+	told    toldLevel
 	listed  atomic.Bool // a list was had
 	shared  bool        // one stream for all answers
 	// patience is how long a server may say nothing when it is asked for its era.
@@ -116,7 +118,7 @@ func newClient(o Options) *Client {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMaxMessage
 	}
-	c := &Client{options: o, done: make(chan struct{}), noise: rate.NewLimiter(noiseRate, noiseRate)}
+	c := &Client{options: o, done: make(chan struct{}), noise: rate.NewLimiter(noiseRate, noiseRate), told: toldLevel{turn: make(chan struct{}, 1)}}
 	c.counts.logger = o.Logger
 	c.lastID.Store(1 + rand.Int64N(firstID))
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -11,7 +11,8 @@
 //   - a request gets the answer to itself, once: ids are ours, and an answer to what was not asked, was answered already or was
 //     given up is dropped and counted ([Client.Dropped]);
 //   - what it says reaches the one request that it belongs to, or nobody: progress by its token, questions to the user and lines
-//     of log by the stream of the request or, where all share one, if exactly one request in flight takes such;
+//     of log by the stream of the request or, where all share one, if one request for a tool, prompt, resource or completion is in
+//     flight alone;
 //   - a request ends at once when its context does, whether the server reads, writes or does neither.
 //
 // Results, definitions, questions and data of logs are passed on as the bytes that came, on one line each: only line breaks

@@ -88,6 +88,37 @@ func level(h Handlers) string {
 	return "info"
 }
 
+// toldLevel is the level that a server of the initialize era was told to log from.
+type toldLevel struct {
+	turn chan struct{} // holds a token while it is read or told
+	of   *state        // in which it was told
+	from int           // in levels
+}
+
+// tellLevel has a server of the initialize era log from a level on: many log nothing before. Who wants less leaves out the rest. A
+// server that does not answer soon is not asked again.
+func (c *Client) tellLevel(ctx context.Context, h Handlers) {
+	s, from := c.state.Load(), slices.Index(levels[:], level(h))
+	if h.Log == nil || s.Modern || member(s.Capabilities, "logging") == nil {
+		return
+	}
+	select {
+	case c.told.turn <- struct{}{}:
+		defer func() { <-c.told.turn }()
+	case <-ctx.Done():
+		return
+	}
+	if c.told.of == s && c.told.from <= from {
+		return
+	}
+	soon, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	c.do(soon, c.newCall(s, "logging/setLevel", prepared{members: `"level":"` + levels[from] + `"`}, retry{}, Handlers{}))
+	if ctx.Err() == nil {
+		c.told.of, c.told.from = s, from
+	}
+}
+
 // changesEvery is the least time between two reports of changed lists.
 const changesEvery = 100 * time.Millisecond
 

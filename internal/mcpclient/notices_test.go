@@ -58,7 +58,7 @@ func TestFloodsAreBounded(t *testing.T) {
 			Progress: func(_ string, done, _ float64) { lines, last = lines+1, done; once.Do(func() { <-blocked }) },
 			Log:      func(string, string, json.RawMessage) { lines++ },
 		})
-		m := p.expect("tools/call")
+		m := p.levelled(c, "info").expect("tools/call")
 		began := time.Now()
 		for i := range 20000 {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, m.ID, i)
@@ -86,7 +86,10 @@ func TestLogsReachTheOneCallThatTheyCanBelongTo(t *testing.T) {
 		silent := begin(t.Context(), c, "tools/call", call, mcpclient.Handlers{})
 		s := p.expect("tools/call")
 		first := begin(t.Context(), c, "tools/call", call, h)
-		a := p.expect("tools/call")
+		a := p.levelled(c, "warning").expect("tools/call")
+		log(`{"level":"error","data":"whose"}`)
+		p.answer(s, `{}`)
+		check.OK(t, (<-silent).err)
 		log(`{"level":"error","logger":"db","data":{"a": 1.0}}`)
 		log(`{"level":"info","data":"too little"}`)
 		log(`{"level":"loud","data":1}`)
@@ -94,12 +97,26 @@ func TestLogsReachTheOneCallThatTheyCanBelongTo(t *testing.T) {
 		second := begin(t.Context(), c, "tools/call", call, h)
 		b := p.expect("tools/call")
 		log(`{"level":"error","data":"whose"}`)
-		for _, each := range []rpc{s, a, b} {
+		for _, each := range []rpc{a, b} {
 			p.answer(each, `{}`)
 		}
-		check.That(t, (<-first).err == nil && (<-second).err == nil && (<-silent).err == nil, "a call failed")
+		check.That(t, (<-first).err == nil && (<-second).err == nil, "a call failed")
 		check.Equal(t, fmt.Sprint(got), `[errordb{"a": 1.0}]`)
-		check.Equal(t, c.Dropped().Notices, 4)
+		check.Equal(t, c.Dropped().Notices, 5)
+
+		// The least level of all is told, once; a server that says no, or nothing, is asked no more.
+		for _, level := range []string{"error", "debug", "info"} {
+			h.LogLevel = level
+			got := begin(t.Context(), c, "tools/call", call, h)
+			if m := p.next(); m.Method == "tools/call" {
+				p.answer(m, `{}`)
+			} else {
+				check.That(t, level == "debug" && m.Method == "logging/setLevel", "got %s", m.line)
+				p.expect("notifications/cancelled")
+				p.answer(p.expect("tools/call"), `{}`)
+			}
+			check.OK(t, (<-got).err)
+		}
 	})
 }
 

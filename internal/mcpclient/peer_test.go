@@ -73,6 +73,18 @@ func (p *peer) expect(method string) rpc {
 	return m
 }
 
+// levelled is a peer that is told from which level on it is to log, as one of the initialize era is before the first call that
+// wants to hear of that.
+func (p *peer) levelled(c *mcpclient.Client, level string) *peer {
+	p.t.Helper()
+	if !c.Identity().Modern {
+		m := p.expect("logging/setLevel")
+		check.Equal(p.t, string(m.Params), `{"level":"`+level+`"}`)
+		p.answer(m, `{}`)
+	}
+	return p
+}
+
 func (p *peer) send(format string, args ...any) {
 	p.t.Helper()
 	_, err := fmt.Fprintf(p.out, format+"\n", args...)

@@ -24,6 +24,7 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return nil, err
 	}
+	c.tellLevel(ctx, h)
 	again := retry{}
 	for range maxRounds {
 		a := c.do(ctx, c.newCall(c.state.Load(), method, p, again, h))

@@ -65,6 +65,9 @@ func TestWhatARequestLooksLike(t *testing.T) {
 				given = mcpclient.Handlers{}
 			}
 			got := begin(t.Context(), c, "m/x", params, given)
+			if i == 1 {
+				p.levelled(c, "info")
+			}
 			m := p.next()
 			check.Equal(t, m.line, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"method":"m/x",`+strings.ReplaceAll(want[era][i], "ID", string(m.ID)))
 			p.answer(m, `{}`)

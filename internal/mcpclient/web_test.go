@@ -170,6 +170,10 @@ func TestHTTPStreams(t *testing.T) {
 				<-r.Context().Done()
 				return
 			}
+			if m.Method == "logging/setLevel" {
+				writeJSON(w, m, "{}")
+				return
+			}
 			send := events(w)
 			o := <-other
 			send(": hello\r\n\r\nevent: message\r\nid:\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":1}}\r\n\r\n", m.ID)

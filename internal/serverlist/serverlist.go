@@ -116,7 +116,8 @@ func (i Item) value() any {
 	return list[0]
 }
 
-// Present says of the names in a file's list whether there is a server of that name, and whether it is this one.
+// Present says of the names in a file's list whether there is a server of that name, and whether it is this one. What an item
+// does not have is not compared: the operator may have said more of it, such as which tools are safe.
 func Present(text []byte, item Item) (there, same bool, err error) {
 	f, err := parse(text)
 	if err != nil {
@@ -124,7 +125,10 @@ func Present(text []byte, item Item) (there, same bool, err error) {
 	}
 	for _, server := range f.servers() {
 		if fields, _ := server.(map[string]any); fields["name"] == item.Name {
-			return true, reflect.DeepEqual(server, item.value()), nil
+			said := item.value().(map[string]any)
+			return true, !slices.ContainsFunc([]string{"command", "args", "url", "mapping", "tools"}, func(key string) bool {
+				return !reflect.DeepEqual(fields[key], said[key])
+			}), nil
 		}
 	}
 	return false, false, nil

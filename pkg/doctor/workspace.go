@@ -114,7 +114,7 @@ func (e *examination) checkSettings() string {
 		if loaded.WorkspaceHash != "" && loaded.WorkspaceTrusted {
 			trust = "; the workspace's file is trusted"
 		}
-		e.ok("%s differ from the defaults%s", number(len(loaded.Origins), "setting", "settings"), trust)
+		e.ok("%s from the defaults%s", number(len(loaded.Origins), "setting differs", "settings differ"), trust)
 	}
 	return ""
 }

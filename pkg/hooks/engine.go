@@ -60,6 +60,8 @@ type Options struct {
 	// Beside finds tools that were not added, by the names under which they are called: those of other servers, which come and
 	// go while the engine runs. It is asked where no added tool has the name; several calls use it at a time. Nil: there are none.
 	Beside func(name string) (Tool, bool)
+	// Missing is the refusal of a call of a tool that there is not; nil has one for all of them, and so has a nil answer.
+	Missing func(name string) *refusal.Refusal
 	// Limits bound how changes are judged; nil is mutation.DefaultLimits.
 	Limits *mutation.Limits
 }
@@ -75,7 +77,7 @@ type Step struct {
 	timeout time.Duration // 0 runs it on the caller's goroutine, for the gate's own
 }
 
-// Engine runs calls. Tools and hooks of embedders are added, and Beside is set, before the first Do; Do is safe for concurrent use.
+// Engine runs calls. Tools and hooks of embedders are added, Beside and Missing are set, before the first Do; Do is safe for concurrent use.
 type Engine struct {
 	Options
 	limits mutation.Limits
@@ -161,6 +163,15 @@ func (e *Engine) tool(name string) (Tool, bool) {
 	return e.Beside(name)
 }
 
+func (e *Engine) missing(name string) *refusal.Refusal {
+	if e.Missing != nil {
+		if r := e.Missing(name); r != nil {
+			return r
+		}
+	}
+	return refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", name).Suggest("tools/list names those that exist.")
+}
+
 // Do runs one call to its result. It never panics and never returns an empty
 // result; whatever goes wrong is a refusal in the result.
 func (e *Engine) Do(ctx context.Context, req Request) Result {
@@ -168,7 +179,7 @@ func (e *Engine) Do(ctx context.Context, req Request) Result {
 	if !ok {
 		call := &Call{Tool: req.Tool, Class: Destructive, Caller: req.Caller}
 		e.watch(ctx, call)
-		result := refuse(Destructive, refusal.Newf(refusal.InvalidArguments, "There is no tool %q.", req.Tool))
+		result := refuse(Destructive, e.missing(req.Tool))
 		call.ended(result, nil)
 		return result
 	}

@@ -109,7 +109,7 @@ func Catalogue() []Entry {
 		{LedgerUnavailable, HintAskUser, false, "the ledger cannot be written", "Ask the user to run `orchestra-mcp doctor` in the workspace, and to look at the server's log."},
 		{SandboxUnavailable, HintAskUser, false, "the required sandbox level is not available", "Ask the user to change the `sandbox` setting or the machine; `orchestra-mcp doctor` says what it can do."},
 		{HookBlocked, HintAskUser, false, "a hook said no, failed, panicked, timed out or decided nothing", "Ask the user to look at the hook that the message names."},
-		{UpstreamUnavailable, HintAskUser, false, "another server cannot be started or reached", "Ask the user to look at `orchestra-mcp servers list`."},
+		{UpstreamUnavailable, HintAskUser, false, "another server cannot be started or reached, or its tool waits for the operator", "Ask the user to look at `orchestra-mcp servers list`."},
 		{InternalError, HintAskUser, false, "a fault of the server", "Ask the user to look at the server's log."},
 		{Busy, HintRetry, true, "a lock was not free in time", "Try the same call again."},
 		{Cancelled, HintRetry, true, "the call was cancelled before it took effect", "Nothing was changed; try again if it is still wanted."},

@@ -9,7 +9,7 @@ func (s *Server) Behind(o tools.UpstreamOptions) (*tools.Upstreams, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.engine.Beside = u.Tool
+	s.engine.Beside, s.engine.Missing = u.Tool, u.Missing
 	for _, t := range u.Faces() {
 		if err := s.engine.AddTool(t); err != nil {
 			return nil, err

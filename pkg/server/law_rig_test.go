@@ -39,6 +39,13 @@ func (o *others) Tool(name string) (catalogue.Tool, bool) {
 	return o.tools[i], true
 }
 
+func (o *others) Withheld(name string) string {
+	if name == "many_waits" {
+		return "It waits: orchestra-mcp servers review many"
+	}
+	return ""
+}
+
 func (o *others) Tools(context.Context) []catalogue.Tool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

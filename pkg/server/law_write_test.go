@@ -55,6 +55,24 @@ func TestServersThatWriteAreCommands(t *testing.T) {
 	l.holds(map[string]string{"src/made.txt": "", "src/beside.txt": "beside\n"})
 }
 
+// A server that the sandbox keeps from writing fails in its own words: the agent is told what they mean, and what to do.
+func TestServersThatOnlyRead(t *testing.T) {
+	t.Parallel()
+	for level, told := range map[sandbox.Level]bool{sandbox.Full: true, sandbox.None: false} {
+		l := behind(t, newWorkspace(t), []upstream.Definition{files()}, func(o *tools.UpstreamOptions) { o.Level = func(string) sandbox.Level { return level } })
+		l.does["write"] = func(context.Context, map[string]any) (string, error) {
+			return `{"content":[{"type":"text","text":"EROFS"}],"isError":true}`, nil
+		}
+		l.does["send"] = l.does["write"]
+		s := l.selects("INT-001")
+		for tool, a := range map[string]args{"files_write": {"session": s, "path": "src/n.txt"}, "files_send": {"session": s}} {
+			r := l.call(tool, a)
+			want := map[string]string{"files_write": "workspace: write", "files_send": "writable"}[tool]
+			check.That(t, r.IsError && strings.Contains(string(r.Raw), want) == told, "%s: %s", tool, r.Raw)
+		}
+	}
+}
+
 // The calls of one server that may write run one at a time, and who waits can leave.
 func TestServersThatWriteTakeTurns(t *testing.T) {
 	t.Parallel()
@@ -125,6 +143,9 @@ func TestSearchAndCall(t *testing.T) {
 	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "many_create_issue", "arguments": args{}})
 	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "files_send", "arguments": args{}})
 	l.stopped("INVALID_ARGUMENTS", "call_tool", args{"session": s, "name": "write_to_file", "arguments": args{"path": "src/x", "content": ""}})
+	l.stopped("UPSTREAM_UNAVAILABLE", "call_tool", args{"name": "many_waits"})
+	waits := l.stopped("UPSTREAM_UNAVAILABLE", "many_waits", args{})
+	check.That(t, strings.Contains(waits.Text, "It waits: orchestra-mcp servers review many"), "%s", waits.Text)
 	r := l.passes("call_tool", args{"session": s, "name": "many_create_issue", "arguments": args{"title": "x"}})
 	check.Equal(t, strings.Join(r.texts, "|"), `{"title":"x"}`)
 	e, u := l.last(record.KindMutation)

@@ -59,7 +59,7 @@ func (s *Server) families(recorder *trace.Recorder, fresh *gate.Freshness, asks 
 	commands.Git = map[settings.Choice]profile.Git{settings.Allow: profile.GitOpen, settings.Trust: profile.GitTrusted}[o.Commands.Git]
 	commands.Stage, commands.LayerBytes = tools.Stage(o.Commands.Stage), s.options.layerBytes
 	commands.Writable, commands.Hidden = o.Commands.Writable, s.hidden()
-	if len(o.Servers) > 0 {
+	if profile.CacheDir(os.Environ()) != "" { // else there are no other servers, of no workspace
 		commands.Hidden = append(commands.Hidden, fleet.Directory(os.Environ()))
 	}
 	commands.Clock, commands.HandOver = s.options.Clock, cmp.Or(s.options.handOver, tools.HandOverTime)

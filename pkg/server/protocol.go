@@ -30,7 +30,7 @@ func (s *Server) newBridge() (_ *mcpbridge.Server, err error) {
 	s.profiles.Sweep()
 	config := mcpbridge.Config{
 		Name: Name, Title: "orchestra-mcp", Version: s.options.Version,
-		Instructions:      func() string { return protocolText(s.available(), s.offered) },
+		Instructions:      s.protocolText,
 		Handler:           (*reader)(s),
 		Prompts:           slices.Concat(s.prompts(), s.added.prompts),
 		Resources:         slices.Concat(s.resources(), s.added.resources),
@@ -164,9 +164,16 @@ func (s *Server) available() []*intent.Intent {
 	return found
 }
 
+func (s *Server) protocolText() string {
+	return protocolText(s.available(), s.offered, besideText(s.options.Settings.Upstreams()))
+}
+
+// maxTold is how many intents, and how many other servers, an agent is told of before it starts.
+const maxTold = 20
+
 // protocolText is what an agent is told before it starts: also what holds of arguments that every tool has, which no tool says
 // again. Names come from a file that others may write: they are quoted and cut.
-func protocolText(available []*intent.Intent, o offered) string {
+func protocolText(available []*intent.Intent, o offered, beside string) string {
 	var b strings.Builder
 	b.WriteString("This workspace is governed. Nothing can be changed in it before an intent is selected.\n")
 	first := "1. Call list_intents, then select_active_intent with the id of the intent that covers your task.\n"
@@ -180,13 +187,14 @@ func protocolText(available []*intent.Intent, o offered) string {
 		"4. `mutation_class` of a change is AST_REFACTOR if it keeps what the code does (renames, moves, formatting, comments), else INTENT_EVOLUTION.\n" +
 		"5. Stay inside the intent's owned_scope. Where it is too narrow, there is request_scope_expansion; where no intent fits, propose_intent.\n" +
 		"6. A refusal names its reason and the next step: follow its action_hint.\n"))
+	b.WriteString(o.text(beside))
 	if len(available) == 0 {
 		b.WriteString("No intent can be selected now.\n")
 		return b.String()
 	}
 	b.WriteString("Intents that can be selected now:\n")
 	for i, in := range available {
-		if i == 20 {
+		if i == maxTold {
 			b.WriteString(o.text(fmt.Sprintf("- and %d more (list_intents)\n", len(available)-i)))
 			break
 		}
@@ -222,7 +230,7 @@ func (s *Server) prompts() []mcpbridge.Prompt {
 		Description: "How to work in this workspace, with the intents that can be selected now.",
 		Arguments:   []mcpbridge.PromptArgument{{Name: "intent_id", Description: "The intent to work under."}},
 		Get: func(arguments map[string]string) string {
-			text := protocolText(s.available(), s.offered)
+			text := s.protocolText()
 			if id := arguments["intent_id"]; id != "" && s.offered.has("select_active_intent") {
 				text += fmt.Sprintf("Begin with select_active_intent, intent_id: %q.\n", clip(id, 64))
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpbridge"
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
+	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
@@ -43,7 +44,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		return nil
 	}
 	u := &upstreams{server: s}
-	var ours []string
+	ours := tools.FaceNames()
 	for _, spec := range s.engine.Specs() {
 		ours = append(ours, spec.Name)
 	}
@@ -59,7 +60,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 		return errors.Join(err, u.fleet.Close())
 	}
 	u.law, s.upstreams = law, u
-	s.engine.Beside = law.Tool
+	s.engine.Beside, s.engine.Missing = law.Tool, law.Missing
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
 			return err
@@ -154,7 +155,7 @@ func asksFor(server string, ask func(context.Context, string, Question) (Reply, 
 		if err := json.Unmarshal(params, &asked); err != nil || asked.Mode != "" && asked.Mode != "form" {
 			return putAway()
 		}
-		reply, err := ask(ctx, keyOf(key), Question{Message: fmt.Sprintf("The server %s asks: %s", server, asked.Message), Schema: asked.RequestedSchema})
+		reply, err := ask(ctx, keyOf(key), Question{Message: fmt.Sprintf("The server %s asks: %s", server, printable.Lines(asked.Message)), Schema: asked.RequestedSchema})
 		switch {
 		case errors.Is(err, ErrUnanswered):
 			return nil, err
@@ -194,7 +195,7 @@ func (u *upstreams) HasTool(name string) bool {
 		return true
 	}
 	_, ok := u.fleet.Tool(name)
-	return ok || u.fleet.Unmet(name)
+	return ok || u.fleet.Unmet(name) || u.fleet.Withheld(name) != "" // which the refusal says
 }
 
 // meet has the servers looked at of which nothing is known yet, for a client that calls a tool before it has listed any.

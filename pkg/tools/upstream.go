@@ -9,6 +9,7 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/mapping"
@@ -35,6 +36,8 @@ var (
 type Offer interface {
 	// Tool finds a tool that is trusted, by the name under which it is offered.
 	Tool(name string) (catalogue.Tool, bool)
+	// Withheld says why a tool is not offered that is known by its name, in a sentence for the agent; "" for one that nobody knows.
+	Withheld(name string) string
 	// Tools are all of them.
 	Tools(ctx context.Context) []catalogue.Tool
 }
@@ -93,6 +96,16 @@ func (u *Upstreams) Tool(name string) (hooks.Tool, bool) {
 	}
 	made := u.made(t)
 	return made, made != nil
+}
+
+// Missing is the refusal of a call of a tool that is known and not offered; nil for any other name.
+func (u *Upstreams) Missing(name string) *refusal.Refusal {
+	why := u.Offer.Withheld(name)
+	if why == "" {
+		return nil
+	}
+	return refusal.New(refusal.UpstreamUnavailable, why).
+		Suggest("Nothing was done. Tell the user what the message says, with the command in it, or go on without this tool.")
 }
 
 // made is a tool as it is offered now: made anew where it was trusted, or classed, otherwise before. It is nil for one of a server

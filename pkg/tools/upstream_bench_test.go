@@ -23,6 +23,7 @@ type still struct {
 
 func (s *still) Tool(name string) (catalogue.Tool, bool) { return s.tool, name == s.tool.Name }
 func (s *still) Tools(context.Context) []catalogue.Tool  { return []catalogue.Tool{s.tool} }
+func (s *still) Withheld(string) string                  { return "" }
 func (s *still) Call(context.Context, catalogue.Tool, json.RawMessage, func(string, float64, float64)) (json.RawMessage, error) {
 	return s.result, nil
 }

@@ -271,7 +271,7 @@ func (c *upstreamCall) send(ctx context.Context) error {
 	raw, err := c.Server.Call(ctx, c.tool, c.own, c.call.Progress)
 	switch {
 	case errors.Is(err, ErrNotSent):
-		return refusal.Newf(refusal.UpstreamUnavailable, "The server %s was not asked: %s.", c.tool.Server, printable.Text(printable.Clip(err.Error(), 500))).
+		return refusal.Newf(refusal.UpstreamUnavailable, "The server %s was not asked: %s.", c.tool.Server, c.why(err)).
 			With("server", c.tool.Server).Suggest("Nothing was done. Ask the user to look at `orchestra-mcp servers list`.")
 	case errors.Is(err, ErrUnanswered):
 		c.sent = upstreamResult{unanswered: true}
@@ -284,7 +284,7 @@ func (c *upstreamCall) send(ctx context.Context) error {
 		c.sent, err = readUpstream(raw)
 	}
 	if err != nil {
-		c.told.Problem = printable.Text(printable.Clip(err.Error(), 500))
+		c.told.Problem = c.why(err)
 		c.sent = c.unanswered()
 	}
 	c.sent.tell(&c.told)
@@ -292,6 +292,12 @@ func (c *upstreamCall) send(ctx context.Context) error {
 		c.told.ResultArtifact = c.keep("the result", c.sent.raw)
 	}
 	return nil
+}
+
+// why is an error of the server, whose name stands before it already.
+func (c *upstreamCall) why(err error) string {
+	text := strings.TrimPrefix(err.Error(), "server "+c.tool.Server+": ")
+	return printable.Text(printable.Clip(text, 500))
 }
 
 // unanswered is what an agent is told in the place of an answer.
@@ -346,6 +352,9 @@ func (p *preparedUpstream) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	c := p.upstreamCall
 	if err := c.send(ctx); err != nil {
 		return nil, err
+	}
+	if held := c.held(); held != "" {
+		c.warnings = append(c.warnings, held)
 	}
 	o := &hooks.Outcome{Sent: true, Failed: c.sent.failed, Warnings: c.warnings}
 	for _, one := range c.changes {

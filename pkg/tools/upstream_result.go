@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/printable"
 	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 	"github.com/intentgov/orchestra-mcp/internal/schema"
+	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
@@ -25,8 +27,11 @@ const (
 	tailUpstream      = 8 << 10
 )
 
-// metaRecord is the member of a result's _meta that names its record.
-const metaRecord = "orchestra-mcp/record_id"
+// metaOurs begins the names of what is ours in a result's _meta, and metaRecord is the one that names its record.
+const (
+	metaOurs   = "orchestra-mcp/"
+	metaRecord = metaOurs + "record_id"
+)
 
 // upstreamResult is the result of another server.
 type upstreamResult struct {
@@ -72,7 +77,7 @@ func (c *upstreamCall) Result(o *hooks.Outcome) (hooks.Result, error) {
 	if c.sent.unanswered {
 		return hooks.Result{Text: ErrUnanswered.Error(), Unanswered: true}, nil
 	}
-	result := hooks.Result{Raw: c.sent.raw, IsError: c.sent.failed}
+	result := hooks.Result{Raw: unclaimed(c.sent.raw), IsError: c.sent.failed}
 	warnings := append(c.suspicious(), o.Warnings...)
 	if len(result.Raw) > maxUpstreamResult {
 		var err error
@@ -142,6 +147,27 @@ func amended(raw json.RawMessage, warnings []string, recordID string) (json.RawM
 		members = members.Set("_meta", meta.Set(metaRecord, schema.JSON(recordID)).Raw())
 	}
 	return members.Raw(), nil
+}
+
+// unclaimed is a result without what its server says in our name in _meta, such as that there is a record. What cannot be read is
+// found elsewhere.
+func unclaimed(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte("orchestra")) && !bytes.Contains(raw, []byte(`\u00`)) {
+		return raw
+	}
+	members, err := rawjson.Read(raw)
+	if err != nil {
+		return raw
+	}
+	meta, err := rawjson.Read(members.Get("_meta"))
+	if err != nil {
+		return raw
+	}
+	kept := slices.DeleteFunc(slices.Clone(meta), func(m rawjson.Member) bool { return strings.HasPrefix(m.Name, metaOurs) })
+	if len(kept) == len(meta) {
+		return raw
+	}
+	return members.Set("_meta", kept.Raw()).Raw()
 }
 
 // noted are warnings as a text of ours.
@@ -251,4 +277,18 @@ func textsOf(raw json.RawMessage) (text string, content []hooks.Content) {
 		}
 	}
 	return strings.Join(texts, "\n"), content
+}
+
+// held says what a failure in a program's own words can mean that the sandbox keeps from writing, and what to do; "" if it is no such.
+func (c *upstreamCall) held() string {
+	if !c.sent.failed || c.server.HTTP() || c.Level == nil || c.Level(c.tool.Server) == sandbox.None {
+		return ""
+	}
+	switch text := string(c.sent.raw); {
+	case len(c.changes) > 0 && len(c.server.Writable) == 0:
+		return fmt.Sprintf("The program of the server %s may not change the workspace. Change files with the tools of this server, or ask the user for workspace: write in its entry of servers.", c.tool.Server)
+	case strings.Contains(text, "EROFS") || strings.Contains(text, "EACCES") || strings.Contains(text, "ead-only file system"):
+		return fmt.Sprintf("The program of the server %s may write a directory of its own, and else what writable names in its entry of servers: ask the user, if it needs another place.", c.tool.Server)
+	}
+	return ""
 }

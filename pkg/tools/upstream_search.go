@@ -45,9 +45,14 @@ const (
 	searched = 4 << 10
 )
 
+// FaceNames are the names of what [Upstreams.Faces] can give. No server's tool has one of them, whether there are faces or not.
+func FaceNames() []string { return []string{searchName, callName} }
+
+const searchName, callName = "search_tools", "call_tool"
+
 // searchTools finds tools that are not listed.
 func searchTools(u *Upstreams) hooks.Tool {
-	spec := looking("search_tools", "Search tools", "Find tools of other servers that are not listed, by words of their names and descriptions. call_tool calls them.")
+	spec := looking(searchName, "Search tools", "Find tools of other servers that are not listed, by words of their names and descriptions. call_tool calls them.")
 	return respond[searchToolsArgs, foundTools](spec, func(ctx context.Context, _ *hooks.Call, a searchToolsArgs) (*reply, error) {
 		ranked := ranked(u.searchable(ctx), wordsOf(a.Query))
 		result := foundTools{Tools: []foundTool{}, Total: len(ranked)}
@@ -170,7 +175,7 @@ type calling struct {
 
 func callTool(u *Upstreams) hooks.Tool {
 	spec := hooks.Spec{
-		Name: "call_tool", Title: "Call a tool", Class: hooks.Destructive, OpenWorld: true,
+		Name: callName, Title: "Call a tool", Class: hooks.Destructive, OpenWorld: true,
 		Description: "Call a tool that search_tools found, by its name, with arguments of its input_schema. Needs a selected intent where the tool changes something.",
 	}
 	t := define[callToolArgs, struct{}](spec, nil, nil) // a resumption has no targets
@@ -196,13 +201,16 @@ func (c *called) Stored(context.Context, *hooks.Call) (*hooks.StoredCall, error)
 	if ok {
 		made = c.upstreams.made(t)
 	}
+	if withheld := c.upstreams.Missing(c.args.Name); made == nil && withheld != nil {
+		return nil, withheld
+	}
 	if made == nil || !made.server.Searched {
 		return nil, refusal.Newf(refusal.InvalidArguments, "call_tool calls what search_tools finds, and that is no tool %q.", printable.Clip(c.args.Name, 100)).
 			Suggest("Call search_tools, and pass a name that it gives. A tool that is listed is called by itself.")
 	}
 	arguments, err := made.of(c.args.Arguments.RawMessage, c.args.Session, c.args.IntentID)
 	if err != nil {
-		return nil, invalid("call_tool", []string{"arguments: " + err.Error()})
+		return nil, invalid(callName, []string{"arguments: " + err.Error()})
 	}
 	return &hooks.StoredCall{Tool: t.Name, Arguments: arguments, Result: func(r hooks.Result) (hooks.Result, error) { return r, nil }}, nil
 }

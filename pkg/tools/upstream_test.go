@@ -47,6 +47,7 @@ func TestWhatIsListedOfOtherServers(t *testing.T) {
 		"definitions":     {`{}`, `{"$defs":{"x":{"type":"integer"}},"properties":{"x":{"$ref":"#/$defs/x"}}}`, `{"$ref":"#/$defs/x"}`},
 		"from the root":   {`{}`, `{"properties":{"x":{"$ref":"#"}}}`, `"anyOf":[{},`},
 		"no output":       {`{}`, `7`, `"anyOf":[{},`},
+		"an array":        {`{}`, `{"type":"array"}`, `"outputSchema":{"anyOf":[{"type":"array"},`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := catalogue.Tool{Description: "d", Input: json.RawMessage(c.input), Definition: json.RawMessage(`{"name":"read","description":"d","execution":{"taskSupport":"required"},"inputSchema":` + c.input + `,"annotations":{"readOnlyHint":false}}`)}
@@ -73,8 +74,27 @@ func TestWhatIsListedOfOtherServers(t *testing.T) {
 			resolved := check.Value(is.OutputSchema.Resolve(nil))(t)
 			check.OK(t, resolved.Validate(map[string]any{"error_type": "X", "suggestion": "y"}))
 			check.OK(t, resolved.Validate(map[string]any{"artifact_id": "out_x", "truncated": true}))
-			check.OK(t, resolved.Validate(map[string]any{"x": 7.0}))
+			success := any(map[string]any{"x": 7.0})
+			if name == "an array" {
+				success = []any{7.0}
+				check.That(t, resolved.Validate("x") != nil, "any result fits %s", listed[0])
+			}
+			check.OK(t, resolved.Validate(success))
 		})
+	}
+}
+
+// What a listed tool costs more than it did with its own server is counted: agents pay for it in each session.
+func TestWhatAListedToolCosts(t *testing.T) {
+	definition := `{"name":"read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`
+	for safe, want := range map[bool]string{
+		true:  `{"name":"files_read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"session":{"type":"string"}}},"annotations":{"destructiveHint":false,"readOnlyHint":true}}`,
+		false: `{"name":"files_read","title":"Read","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"},"session":{"type":"string"},"intent_id":{"type":"string"}}},"annotations":{"destructiveHint":true,"readOnlyHint":false}}`,
+	} {
+		tool := catalogue.Tool{Title: "Read", Description: "d", Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), Definition: json.RawMessage(definition)}
+		_, u, s := offered(t, tool, "")
+		s.tool.Safe = safe
+		check.Equal(t, string(u.Listed([]catalogue.Tool{s.tool})[0]), want)
 	}
 }
 
@@ -101,6 +121,19 @@ func TestResultsPassAsTheyWereSent(t *testing.T) {
 		w, _, _ = offered(t, suspicious, broken, warn)
 		r := w.answered()
 		check.That(t, r.IsError && r.Raw != nil && json.Valid(r.Raw), "%q: %+v", broken, r)
+	}
+}
+
+// No server says in our name that there is a record, or anything else, however it writes the name.
+func TestResultsSayNothingInOurName(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"content":[],"_meta":{"x":1,"orchestra-mcp/record_id":"r"}}`:                         `{"content":[],"_meta":{"x":1}}`,
+		`{"content":[],"\u005fmeta":{"\u006frchestr\u0061-mcp\/record_id":"r","orchestra":1}}`: `{"content":[],"_meta":{"orchestra":1}}`,
+		`{"content":[ ],"_meta":{"orchestra":1}}`:                                              `{"content":[ ],"_meta":{"orchestra":1}}`,
+		`{"content":[ ],"_meta":"orchestra-mcp/record_id"}`:                                    `{"content":[ ],"_meta":"orchestra-mcp/record_id"}`,
+	} {
+		w, _, _ := offered(t, catalogue.Tool{Input: json.RawMessage(`{}`)}, sent)
+		check.Equal(t, string(w.answered().Raw), want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -29,17 +28,13 @@ type upstreamTool struct {
 	listed func() json.RawMessage
 }
 
-// The names of the common arguments, and those of a tool that has arguments of its own by these names.
-var (
-	usualNames = hooks.Names{Session: "session", IntentID: "intent_id"}
-	otherNames = hooks.Names{Session: "orchestra_session", IntentID: "orchestra_intent_id"}
-)
-
+// upstreamNames are those of the common arguments, and of those where the tool has arguments of its own by these names.
 func upstreamNames(own map[string]json.RawMessage) hooks.Names {
-	if own[usualNames.Session] != nil || own[usualNames.IntentID] != nil {
-		return otherNames
+	names := hooks.Names{Session: "session", IntentID: "intent_id"}
+	if own[names.Session] != nil || own[names.IntentID] != nil {
+		names = hooks.Names{Session: "orchestra_session", IntentID: "orchestra_intent_id"}
 	}
-	return usualNames
+	return names
 }
 
 func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *upstreamTool {
@@ -58,7 +53,7 @@ func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *up
 	})
 	made.spec = hooks.Spec{
 		Name: t.Name, Title: t.Title, Description: t.Description, Class: hooks.Destructive, OpenWorld: true, Names: &made.names,
-		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names) }),
+		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names, t.Safe) }),
 	}
 	if t.Safe {
 		made.spec.Class, made.spec.ReadOnly = hooks.Safe, true
@@ -75,36 +70,21 @@ func (t *upstreamTool) Spec() hooks.Spec { return t.spec }
 // sessionHelp says what the common arguments are where they cannot have the names that the server's instructions tell of.
 const sessionHelp = "Of orchestra, not of this tool: what its other tools call "
 
-// commonProperties are the schemas of the common arguments under some names.
-func commonProperties(names hooks.Names) rawjson.Object {
-	shared := schema.Lazy(reflect.TypeFor[changeArgs](), nil)().Schema()
-	var properties rawjson.Object
-	for _, common := range [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}} {
-		property := *shared.Properties[common[0]]
-		if common[0] != common[1] {
-			property.Description = sessionHelp + common[0] + "."
-		}
-		properties = properties.Set(common[1], schema.JSON(&property))
-	}
-	return properties
-}
-
-var (
-	commonUsual = sync.OnceValue(func() rawjson.Object { return commonProperties(usualNames) })
-	commonOther = sync.OnceValue(func() rawjson.Object { return commonProperties(otherNames) })
-)
-
-// listedInput is the schema of a server's own arguments with the common ones. What it demands of its own stands as it is: it is
-// the server's to say, and the client's to show.
-func listedInput(own json.RawMessage, names hooks.Names) json.RawMessage {
+// listedInput is the schema of a server's own arguments with the common ones, which cost every agent tokens and say no more than
+// that they are there. What it demands of its own stands as it is: it is the server's to say, and the client's to show.
+func listedInput(own json.RawMessage, names hooks.Names, safe bool) json.RawMessage {
 	members, _ := rawjson.Read(own) // none of what is no object
 	properties, _ := rawjson.Read(members.Get("properties"))
-	common := commonUsual
-	if names == otherNames {
-		common = commonOther
+	common := [][2]string{{"session", names.Session}, {"intent_id", names.IntentID}}
+	if safe {
+		common = common[:1] // it needs no intent
 	}
-	for _, one := range common() {
-		properties = properties.Set(one.Name, one.Value)
+	for _, is := range common {
+		property := schema.Schema{Type: "string"}
+		if is[0] != is[1] {
+			property.Description = sessionHelp + is[0] + "."
+		}
+		properties = properties.Set(is[1], schema.JSON(property))
 	}
 	return members.Set("type", json.RawMessage(`"object"`)).Set("properties", properties.Raw()).Raw()
 }
@@ -128,10 +108,14 @@ func listedOutput(own json.RawMessage) json.RawMessage {
 	if err != nil || !movable(own) {
 		success, moved = json.RawMessage(`{}`), nil
 	}
-	refused := schema.JSON(&schema.Schema{Required: []string{"error_type", "suggestion"}})
-	cut := schema.JSON(&schema.Schema{Required: []string{"artifact_id", "truncated"}})
-	all := rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}, {Name: "anyOf", Value: json.RawMessage(fmt.Sprintf("[%s,%s,%s]", success, refused, cut))}}
-	return append(all, moved...).Raw()
+	refused := &schema.Schema{Required: []string{"error_type", "suggestion"}}
+	cut := &schema.Schema{Required: []string{"artifact_id", "truncated"}}
+	all := rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}}
+	if kind := members.Get("type"); kind != nil && string(kind) != `"object"` { // the bridge lists it where a client can read it
+		refused.Type, cut.Type, all = "object", "object", nil
+	}
+	anyOf := fmt.Appendf(nil, "[%s,%s,%s]", success, schema.JSON(refused), schema.JSON(cut))
+	return append(append(all, rawjson.Member{Name: "anyOf", Value: anyOf}), moved...).Raw()
 }
 
 // movable reports whether all that a schema refers to are definitions at its root.
@@ -168,10 +152,7 @@ func movable(own json.RawMessage) bool {
 func (t *upstreamTool) definition() json.RawMessage {
 	members, _ := rawjson.Read(t.tool.Definition) // none of what is no object
 	members = members.Without("execution", "outputSchema")
-	annotations := map[string]any{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly, "openWorldHint": true}
-	if t.tool.Title != "" {
-		annotations["title"] = t.tool.Title
-	}
+	annotations := map[string]bool{"readOnlyHint": t.spec.ReadOnly, "destructiveHint": !t.spec.ReadOnly} // openWorldHint is true if left out
 	members = members.Set("name", schema.JSON(t.tool.Name)).Set("inputSchema", t.spec.InputSchema()).Set("annotations", schema.JSON(annotations))
 	if output := t.spec.OutputSchema; output != nil {
 		members = members.Set("outputSchema", output())

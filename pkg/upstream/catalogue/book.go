@@ -145,7 +145,7 @@ func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
 	was := now.Listed
 	now.Listed = bounded(l, was)
 	after := parseAll(now, durable.Stat{}, ahead)
-	report := Report{Lists: lists(was, now.Listed)}
+	report := Report{Lists: lists(was, now.Listed), Listed: hashes(after.tools)}
 	if len(now.Pinned) == 0 {
 		report.First = pinAll(now, after.tools)
 	}
@@ -180,6 +180,17 @@ func pinAll(p *pins, tools []parsed) bool {
 	}
 	p.Is = p.Listed.Is
 	return len(p.Pinned) > 0
+}
+
+// hashes are those of the tools that are clear, by their names.
+func hashes(tools []parsed) map[string]string {
+	all, times := make(map[string]string, len(tools)), timesOf(tools)
+	for _, t := range tools {
+		if t.err == nil && times[t.tool.Own] == 1 {
+			all[t.tool.Own] = t.tool.Hash
+		}
+	}
+	return all
 }
 
 func timesOf(tools []parsed) map[string]int {

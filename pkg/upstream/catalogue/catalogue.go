@@ -110,6 +110,8 @@ type Report struct {
 	Renamed            string   // a sentence where the server has another name than when it was pinned
 	Problems           []string // sentences: what was left out, and why
 	Lists              []string // which lists are others than before: "tools", "prompts", "resources"
+	// Listed are the hashes of the tools of this very listing that are clear. The book has what any process saw last.
+	Listed map[string]string
 }
 
 // Part is the part of one server in the catalogue.

@@ -2,44 +2,58 @@ package catalogue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // Together settles what is between servers, in the order of their definitions: a tool with the name of one of ours or of a tool
 // of an earlier server is left out, and one that speaks of another server's tool, or of ours, has a finding. It changes the entries.
+//
+// A server chooses the names of its own tools, also such as stand in another one's texts for something else, and must not put that
+// one's tools into quarantine with them: they count against servers that are declared later, and not before somebody has trusted
+// them. Those with a prefix, which the operator has chosen, count against all.
 func Together(parts []Part, ours []string) {
 	settleNames(parts, ours)
-	owners := map[string][]string{} // by what a tool may be called
-	note := func(name, owner string) {
+	known := map[string][]owner{} // by what a tool may be called
+	note := func(name, server string, from int) {
 		if distinct(name) {
-			owners[name] = append(owners[name], owner)
+			known[name] = append(known[name], owner{server, from})
 		}
 	}
 	for _, name := range ours {
-		note(name, "")
+		note(name, "", 0)
 	}
-	for _, p := range parts {
+	for i, p := range parts {
 		for _, e := range p.Entries {
-			if e.State != LeftOut && e.State != Gone {
-				note(e.Own, e.Server)
-				if e.Name != e.Own {
-					note(e.Name, e.Server)
-				}
+			if e.State == LeftOut || e.State == Gone {
+				continue
+			}
+			if e.Name != e.Own {
+				note(e.Name, e.Server, 0)
+			}
+			if e.State == Trusted || e.State == Changed || e.State == Suspicious {
+				note(e.Own, e.Server, i+1)
 			}
 		}
 	}
-	for _, p := range parts {
+	for i, p := range parts {
 		own := map[string]bool{}
 		for _, e := range p.Entries {
 			own[e.Own], own[e.Name] = true, true
 		}
-		for i := range p.Entries {
-			e := &p.Entries[i]
-			e.mention(own, owners)
+		for n := range p.Entries {
+			e := &p.Entries[n]
+			e.mention(own, known, i)
 			e.judge(p.Definition.Findings)
 		}
 	}
+}
+
+// owner is whose a name is, "" for ours, and the first server in the order of definitions against which it counts.
+type owner struct {
+	server string
+	from   int
 }
 
 // settleNames leaves out tools whose name another has already, or that take names of another server. What is trusted goes before
@@ -85,17 +99,18 @@ func foreign(name, prefix string, parts []Part) string {
 // maxMentions bounds the findings of one tool by what it mentions.
 const maxMentions = 3
 
-// mention finds the names of tools of others that this one's server has not.
-func (e *Entry) mention(own map[string]bool, owners map[string][]string) {
+// mention finds the names of tools of others that this one's server, the i-th, has not.
+func (e *Entry) mention(own map[string]bool, known map[string][]owner, i int) {
 	found := 0
 	for _, name := range e.mentions {
-		if own[name] || len(owners[name]) == 0 || found == maxMentions {
+		at := slices.IndexFunc(known[name], func(o owner) bool { return o.from <= i })
+		if own[name] || at < 0 || found == maxMentions {
 			continue
 		}
 		found++
 		whose := "this server's tool"
-		if owner := owners[name][0]; owner != "" {
-			whose = "a tool of " + owner
+		if server := known[name][at].server; server != "" {
+			whose = "a tool of " + server
 		}
 		e.Findings = append(e.Findings, Finding{OtherTools, "the definition", fmt.Sprintf("it speaks of %s, %s", name, whose)})
 	}

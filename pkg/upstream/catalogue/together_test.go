@@ -77,6 +77,22 @@ func TestToolsThatSpeakOfOthers(t *testing.T) {
 	check.That(t, parts[1].Entries[0].State == catalogue.Trusted && n == 1, "one that was trusted by hand waits again")
 }
 
+// No server puts another one's tools into quarantine by what it calls its own.
+func TestNamesThatAreWordsOfOthers(t *testing.T) {
+	forge := part(t, named("forge", "forge_"), tool("list", "Lists each pull_request of GitHub."), json.RawMessage(`{"name":"page","inputSchema":{"type":"object","properties":{"per_page":{"type":"integer"}}}}`))
+	spoiler := part(t, named("spoiler", "spoiler_"), tool("pull_request", "x"), tool("per_page", "x"), tool("GitHub", "x"))
+	parts := []catalogue.Part{forge, spoiler}
+	catalogue.Together(parts, nil)
+	check.That(t, offered(parts) == "forge:forge_list forge:forge_page spoiler:spoiler_pull_request spoiler:spoiler_per_page spoiler:spoiler_GitHub", "a later server: %s", offered(parts))
+	// An earlier one that comes with such tools one day does not, either.
+	for i := range spoiler.Entries {
+		spoiler.Entries[i].State = catalogue.New
+	}
+	parts = []catalogue.Part{spoiler, forge}
+	catalogue.Together(parts, nil)
+	check.That(t, offered(parts) == "forge:forge_list forge:forge_page", "tools that nobody has trusted: %s", offered(parts))
+}
+
 // Beside each other, and ours, the real servers are offered whole.
 func TestRealServersTogether(t *testing.T) {
 	ours := []string{

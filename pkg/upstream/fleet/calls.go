@@ -36,9 +36,9 @@ func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMe
 		params = append(append(params, `,"arguments":`...), arguments...)
 	}
 	h.Schema = t.Input
-	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func() error {
+	result, err := s.request(ctx, "tools/call", append(params, '}'), h, func(conn *connection) error {
 		// The server was listed when it was started: what it is now is known.
-		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server {
+		if now, ok := f.Tool(t.Name); !ok || now.Hash != t.Hash || now.Server != t.Server || !conn.lists(t) {
 			return fmt.Errorf("%w: %s changed, or was taken away; look at it with: orchestra-mcp servers review %s", ErrNotTrusted, t.Name, t.Server)
 		}
 		return nil
@@ -109,8 +109,18 @@ func (f *Fleet) ReadResource(ctx context.Context, params json.RawMessage, h mcpc
 	if !ok {
 		return nil, false, nil
 	}
-	return is.pass(ctx, "resources/read", withText(members, "uri", is.own), h)
+	result, found, err = is.pass(ctx, "resources/read", withText(members, "uri", is.own), h)
+	var said *mcpclient.Error
+	if errors.As(err, &said) && said.Code == mcpclient.CodeInvalidParams {
+		if data, _ := rawjson.Read(said.Data); data.Get("uri") != nil { // as a server of 2026-07-28 says it
+			said.Code = codeNotFound
+		}
+	}
+	return result, found, err
 }
+
+// codeNotFound is what a server of the initialize era says of a resource that does not exist.
+const codeNotFound = -32002
 
 // Complete passes on completion/complete; found is false where what is to be completed is of no server.
 func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclient.Handlers) (result json.RawMessage, found bool, err error) {
@@ -131,7 +141,7 @@ func (f *Fleet) Complete(ctx context.Context, params json.RawMessage, h mcpclien
 
 // pass sends a request on, without what is between the client and us.
 func (o origin) pass(ctx context.Context, method string, params rawjson.Object, h mcpclient.Handlers) (json.RawMessage, bool, error) {
-	result, err := o.server.request(ctx, method, params.Without("_meta").Raw(), h, func() error { return nil })
+	result, err := o.server.request(ctx, method, params.Without("_meta").Raw(), h, func(*connection) error { return nil })
 	if err != nil {
 		return nil, true, o.server.fail(err)
 	}
@@ -152,14 +162,17 @@ func (f *Fleet) Start(ctx context.Context, name string) error {
 
 // request sends one request to the server, which is started if need be. What is to be checked when it runs, and before it is sent,
 // checks says.
-func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func() error) (json.RawMessage, error) {
+func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func(*connection) error) (json.RawMessage, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
-	if err == nil {
-		err = checks()
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, notStarted{err}
+	case err == nil:
+		err = checks(conn)
 	}
 	if err != nil {
 		return nil, err
@@ -169,9 +182,17 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)
 	if err != nil {
-		return nil, s.explainFrom(conn, err)
+		return nil, mayBeDone(s.explainFrom(conn, err))
 	}
 	return result, nil
+}
+
+// mayBeDone is the error of a request that was on its way: whatever ended it, here it does not say that the server was not asked.
+func mayBeDone(err error) error {
+	if NotSent(err) {
+		return reason{ErrEnded, fmt.Sprintf("%v, and no longer waits for what was asked", err)}
+	}
+	return err
 }
 
 // enter takes a place among the requests of the server.

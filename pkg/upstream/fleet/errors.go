@@ -41,16 +41,24 @@ var (
 	ErrSecrets = errors.New("the file of secrets cannot be used")
 	// ErrHeld: the program cannot be held as the settings require, or its profile could not be made.
 	ErrHeld = errors.New("the program cannot be held")
+	// ErrNotStarted: the server does not run, whatever else the error says.
+	ErrNotStarted = errors.New("the server was not started")
 	// ErrClosed: the fleet was closed.
 	ErrClosed = errors.New("this server is ending")
 )
 
 // NotSent reports whether an error says that the server was never asked.
 func NotSent(err error) bool {
-	for _, reason := range []error{ErrUnknown, ErrResting, ErrCrowded, ErrNotTrusted, ErrSecrets, ErrHeld, ErrClosed} {
+	for _, reason := range []error{ErrUnknown, ErrResting, ErrCrowded, ErrNotTrusted, ErrSecrets, ErrHeld, ErrNotStarted, ErrClosed} {
 		if errors.Is(err, reason) {
 			return true
 		}
 	}
 	return false
 }
+
+// notStarted is why a server does not run.
+type notStarted struct{ error }
+
+func (notStarted) Is(target error) bool { return target == ErrNotStarted }
+func (e notStarted) Unwrap() error      { return e.error }

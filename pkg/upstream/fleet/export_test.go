@@ -13,7 +13,7 @@ import (
 // Request sends a server what it is told, whatever is trusted.
 func (f *Fleet) Request(ctx context.Context, name, method, params string) (json.RawMessage, error) {
 	s := f.byName[name]
-	result, err := s.request(ctx, method, json.RawMessage(params), mcpclient.Handlers{}, func() error { return nil })
+	result, err := s.request(ctx, method, json.RawMessage(params), mcpclient.Handlers{}, func(*connection) error { return nil })
 	if err != nil {
 		return nil, s.fail(err)
 	}
@@ -45,4 +45,13 @@ func (f *Fleet) Client(name string) *mcpclient.Client { return f.byName[name].li
 func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context, end func()) {
 	ctx, p := (&server{def: upstream.Definition{Timeout: timeout}}).patience(context.Background(), h)
 	return ctx, p.end
+}
+
+var PauseAfter = pauseAfter
+
+// LastLine is what is told of what a program has printed.
+func LastLine(printed string) string {
+	t := &tail{hide: hider(nil)}
+	t.add([]byte(printed))
+	return t.lastLine()
 }

@@ -22,7 +22,7 @@ func FilesOf(userDir, workspace string, d upstream.Definition) Files {
 	return Files{Secrets: at(".secrets"), Login: at(".oauth"), Pins: at(".tools.json"), Failure: at(".failure.json")}
 }
 
-// digest is the beginning of the SHA-256 of a path, in hexadecimal digits.
+// digest is the beginning of the SHA-256 of a text, in hexadecimal digits.
 func digest(path string, digits int) string {
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:])[:digits]

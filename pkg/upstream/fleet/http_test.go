@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,6 +48,31 @@ func web(t *testing.T, key string) (definition, *atomic.Int64) {
 	return definition{Name: "far", Prefix: "far_", URL: s.URL, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn}, asked
 }
 
+// hangsOverHTTP is the address of a server with a tool that never answers.
+func hangsOverHTTP(t *testing.T) string {
+	over, p := make(chan struct{}), &program{way: "plain"}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := string(check.Value(io.ReadAll(r.Body))(t))
+		method := between(body, `"method":"`, `"`)
+		switch {
+		case method == "tools/call":
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case !strings.Contains(body, `"id":`):
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"jsonrpc":"2.0","id":`+strings.Trim(between(body, `"id":`, ","), "}")+`,`+p.other(method, nil)+`}`)
+		}
+	}))
+	t.Cleanup(func() { close(over); s.Close() })
+	return s.URL
+}
+
 func between(text, start, end string) string {
 	_, rest, _ := strings.Cut(text, start)
 	rest, _, _ = strings.Cut(rest, end)
@@ -81,4 +107,39 @@ func TestLogin(t *testing.T) {
 	n := asked.Load()
 	check.That(t, errors.Is(y.Start(context.Background(), "far"), fleet.ErrResting), "it is asked again at once")
 	check.Equal(t, asked.Load(), n)
+}
+
+// TestTheTokenOfALoginStaysHidden, whatever the server says of it.
+func TestTheTokenOfALoginStaysHidden(t *testing.T) {
+	p := &program{way: "small"}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := string(check.Value(io.ReadAll(r.Body))(t))
+		method := between(body, `"method":"`, `"`)
+		w.Header().Set("Content-Type", "application/json")
+		answer := p.other(method, nil)
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case method == "tools/call" && strings.Contains(body, "status"):
+			w.WriteHeader(http.StatusTeapot)
+			io.WriteString(w, "you are "+r.Header.Get("Authorization"))
+			return
+		case method == "tools/call":
+			answer = `"error":{"code":1,"message":"you are ` + r.Header.Get("Authorization") + `"}`
+		}
+		io.WriteString(w, `{"jsonrpc":"2.0","id":`+strings.Trim(between(body, `"id":`, ","), "}")+`,`+answer+`}`)
+	}))
+	t.Cleanup(s.Close)
+	d := definition{Name: "far", Prefix: "far_", URL: s.URL, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn}
+	y := newYard(t, d)
+	y.secrets(d, "")
+	login := `{"server":"` + s.URL + `","access_token":"a-token-of-a-login"}`
+	check.OK(t, os.WriteFile(fleet.FilesOf(y.options.UserDir, y.workspace, d).Login, []byte(login), 0o600))
+	y.open()
+	for _, arguments := range []string{`{"text":"x"}`, `{"text":"status"}`} {
+		_, err := y.call("far_echo", arguments)
+		check.That(t, err != nil && strings.Contains(err.Error(), "[secret]") && !strings.Contains(err.Error(), "a-token"), "%v", err)
+	}
+	y.nowhere("a-token-of-a-login")
 }

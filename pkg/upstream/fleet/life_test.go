@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +62,20 @@ func TestItComesBack(t *testing.T) {
 
 // failed is what other processes are told of a server that does not run.
 func (y *yard) failed(name string) (fleet.Failure, bool) {
-	return fleet.FilesOf(y.options.UserDir, y.workspace, is(name, "")).Failed()
+	d := y.options.Definitions[slices.IndexFunc(y.options.Definitions, func(d definition) bool { return d.Name == name })]
+	return fleet.FilesOf(y.options.UserDir, y.workspace, d).Failed(d)
+}
+
+// TestLastWords: of what a program prints, the line that says what is wrong is told.
+func TestLastWords(t *testing.T) {
+	for printed, want := range map[string]string{
+		"": "", " \n\n": "", "one\ntwo\n\n": "two",
+		"node:internal/loader:1\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at Module.x (node:internal/loader:1:2) {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20\n": "Error: Cannot find module '/x.js'",
+		"Traceback (most recent call last):\n  File \"x\"\nModuleNotFoundError: No module named 'x'\n":                                                                                 "ModuleNotFoundError: No module named 'x'",
+		"npm error code E404\nnpm error 404 Not Found - GET https://r.example/x\nnpm error 404\nnpm error A complete log of this run can be found in: /x.log\n":                        "npm error 404 Not Found - GET https://r.example/x",
+	} {
+		check.Equal(t, fleet.LastLine(printed), want)
+	}
 }
 
 // TestStartedOnce, however many ask.
@@ -183,6 +197,29 @@ func TestErrorsOfServers(t *testing.T) {
 }
 
 // TestTheEndLeavesNothing, not even of one that will not go.
+// TestTheEndDoesNotUndo: of a call that the server has when all ends, nobody says that it was not made.
+func TestTheEndDoesNotUndo(t *testing.T) {
+	for _, way := range []string{"one", "web"} {
+		d := is("one", "plain")
+		if way == "web" {
+			d.Command, d.URL = nil, hangsOverHTTP(t)
+		}
+		y := newYard(t, d).open()
+		tool, ok := y.tool("one_hang")
+		check.Must(t, ok, "there is no tool; the log: %s", y.logged())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := y.Call(context.Background(), tool, nil, mcpclient.Handlers{})
+			ended <- err
+		}()
+		y.until("the call", func() bool { return y.state("one").InFlight == 1 })
+		time.Sleep(50 * time.Millisecond) // whether it is sent already makes no difference to what is right
+		check.OK(t, y.Close())
+		err := <-ended
+		check.That(t, err != nil && !fleet.NotSent(err) && errors.Is(err, fleet.ErrEnded), "%s: %v", way, err)
+	}
+}
+
 func TestTheEndLeavesNothing(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		y := newYard(t, is("one", "stubborn"), is("two", "plain"), is("three", "silent"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ func TestFirstUse(t *testing.T) {
 	check.Equal(t, len(y.Parts()[0].Entries), 0)
 	check.Equal(t, names(y.Tools(context.Background())), "one_echo two_echo")
 	check.Equal(t, y.state("bad").Status, fleet.Failing)
+	check.That(t, strings.Contains(y.Withheld("bad_echo"), "servers list"), "%q", y.Withheld("bad_echo"))
 	check.Equal(t, y.said("two_echo", `{"text":"x"}`), "small x")
 	// Afterwards the list is that of the pins, and starts nothing.
 	y.options.Definitions = slices.DeleteFunc(y.options.Definitions, func(d definition) bool { return d.Name == "bad" })
@@ -58,6 +60,8 @@ func TestAChangedToolIsNotCalled(t *testing.T) {
 	check.Equal(t, y.told("one", "change", `{}`), "changed")
 	y.until("the quarantine", func() bool { _, ok := y.Tool("one_echo"); return !ok })
 	check.Equal(t, len(y.Tools(context.Background())), 0)
+	check.That(t, strings.Contains(y.Withheld("one_echo"), "servers review one"), "%q", y.Withheld("one_echo"))
+	check.Equal(t, y.Withheld("one_nothing")+y.Withheld("echo"), "")
 	_, err := y.Call(context.Background(), old, nil, mcpclient.Handlers{})
 	check.That(t, errors.Is(err, fleet.ErrNotTrusted) && strings.Contains(err.Error(), "servers review one"), "%v", err)
 	check.That(t, strings.Contains(y.logged(), "servers review"), "it is not logged: %s", y.logged())
@@ -66,6 +70,23 @@ func TestAChangedToolIsNotCalled(t *testing.T) {
 	check.Equal(t, len(y.Tools(context.Background())), 0)
 	check.OK(t, y.Start(context.Background(), "one"))
 	check.Equal(t, y.said("one_echo", `{}`), "small ")
+}
+
+// TestAListingIsOneProcess': what the program says elsewhere does not speak for the one that has said here that it is another.
+func TestAListingIsOneProcess(t *testing.T) {
+	y := newYard(t, is("one", "small")).open()
+	y.tool("one_echo")
+	check.Equal(t, y.told("one", "change", `{}`), "changed")
+	y.until("the quarantine", func() bool { _, ok := y.Tool("one_echo"); return !ok })
+	elsewhere := fleet.Open(y.options)
+	defer elsewhere.Close()
+	check.OK(t, elsewhere.Start(context.Background(), "one"))
+	echo, ok := y.tool("one_echo")
+	check.Must(t, ok, "the book does not have what was listed last")
+	_, err := elsewhere.Call(context.Background(), echo, nil, mcpclient.Handlers{})
+	check.OK(t, err)
+	_, err = y.Call(context.Background(), echo, nil, mcpclient.Handlers{})
+	check.That(t, errors.Is(err, fleet.ErrNotTrusted), "the one that changed is called: %v", err)
 }
 
 // TestASilentChangeIsNoticed in time, of a server that says nothing of it.
@@ -184,6 +205,29 @@ func TestPromptsAndResources(t *testing.T) {
 	check.That(t, found && server == "one" && own == "file:///a", "%s %s", server, own)
 }
 
+// TestNobodyTakesTheNamesOfOthers: one without a prefix lists what another one's things are called with us, and what ours are.
+func TestNobodyTakesTheNamesOfOthers(t *testing.T) {
+	bare, one := is("bare", "taker"), is("one", "way-one")
+	bare.Prefix = ""
+	y := newYard(t, bare, one).open()
+	ctx := context.Background()
+	y.Tools(ctx)
+	listed := fmt.Sprintf("%s", slices.Concat(y.Prompts(ctx), y.Resources(ctx), y.Templates(ctx)))
+	check.That(t, !strings.Contains(strings.ToLower(listed), "mine") && strings.Contains(listed, `"free"`) && strings.Contains(listed, "file:///taker"), "listed: %s", listed)
+	for name, whose := range map[string]string{"one_greet": "one", "free": "bare"} {
+		server, found := y.Prompt(name)
+		check.That(t, found && server == whose, "the prompt %s is of %q", name, server)
+	}
+	for uri, whose := range map[string]string{
+		"one+file:///shared": "one", "one+note:///7": "one", "other:///x": "bare", "orchestra://mine": "", "orchestra://intents": "", "ORCHESTRA:x": "",
+	} {
+		server, _, found := y.Resource(uri)
+		check.That(t, found == (whose != "") && server == whose, "the resource %s is of %q", uri, server)
+	}
+	_, found, err := y.Complete(ctx, json.RawMessage(`{"ref":{"type":"ref/resource","uri":"Orchestra://{any}"},"argument":{}}`), mcpclient.Handlers{})
+	check.That(t, !found && err == nil, "completes what is ours: %v", err)
+}
+
 // TestDamagedPins: nothing of that server is offered or started, and the others go on.
 func TestDamagedPins(t *testing.T) {
 	one, two := is("one", "small"), is("two", "small")
@@ -198,4 +242,15 @@ func TestDamagedPins(t *testing.T) {
 	check.That(t, errors.Is(err, catalogue.ErrDamaged), "%v", err)
 	check.Equal(t, string(check.Value(os.ReadFile(pins))(t)), "{")
 	check.Equal(t, filepath.Base(pins), "one.tools.json")
+}
+
+// TestChangesWithoutEnd: who says without end that its lists have changed is looked at less and less often.
+func TestChangesWithoutEnd(t *testing.T) {
+	var pause, all time.Duration
+	for range 100 {
+		pause = fleet.PauseAfter(pause, 0)
+		all += pause
+	}
+	check.That(t, all > time.Hour, "100 looks within %v", all)
+	check.Equal(t, fleet.PauseAfter(pause, 2*time.Minute), time.Second)
 }

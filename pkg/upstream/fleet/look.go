@@ -11,8 +11,21 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 )
 
-// lookPause is the least time between two looks at the lists of a server that says that they have changed.
-const lookPause = time.Second
+// The least time between two looks at the lists of a server that says that they have changed. It doubles with each one: a look costs
+// us a search through all texts, a write and lines of log, and the server a line.
+const (
+	shortestLookPause = time.Second
+	longestLookPause  = time.Minute
+)
+
+// pauseAfter is the pause after a look, given the one after the look before, and how long ago that ended: a server that has been quiet
+// begins anew.
+func pauseAfter(before, ago time.Duration) time.Duration {
+	if before == 0 || ago > longestLookPause {
+		return shortestLookPause
+	}
+	return min(2*before, longestLookPause)
+}
 
 // lookEvery is when a server is looked at again that is in use and says nothing of changes. One with an address can be another one
 // by then, without any sign.
@@ -63,6 +76,7 @@ func (s *server) look(ctx context.Context, conn *connection) error {
 	if err != nil {
 		return err
 	}
+	conn.listed.Store(&report.Listed)
 	s.tell(report)
 	return nil
 }
@@ -88,15 +102,15 @@ func (s *server) tell(r catalogue.Report) {
 	}
 }
 
-// lookAgain looks at the lists of a server that says that they have changed, and is not to be asked again soon.
-func (s *server) lookAgain(conn *connection) {
+// lookAgain looks at the lists of a server that says that they have changed, and is not to be asked again for a while.
+func (s *server) lookAgain(conn *connection, pause time.Duration) {
 	ctx, cancel := context.WithTimeout(s.fleet.ctx, startTime)
 	defer cancel()
 	if err := s.look(ctx, conn); err != nil {
 		s.log.Warn().Str("error", s.text(err)).Msg("the lists of a server could not be read again")
 	}
 	select {
-	case <-time.After(lookPause):
+	case <-time.After(pause):
 	case <-conn.client.Done():
 	}
 }

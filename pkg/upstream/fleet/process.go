@@ -118,7 +118,9 @@ func (s *server) confine(level sandbox.Level) (made *profile.Profile, data strin
 }
 
 // Directory is below which all programs of the user's workspaces have their data and their caches. Commands must not read it.
-func Directory(environ []string) string { return filepath.Join(profile.CacheDir(environ), "servers") }
+func Directory(environ []string) string {
+	return filepath.Join(profile.CacheDir(environ), "servers")
+}
 
 // placeOf is where the program of a server has them.
 func (f *Fleet) placeOf(name string) string {

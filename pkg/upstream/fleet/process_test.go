@@ -3,6 +3,7 @@
 package fleet_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
+	"github.com/intentgov/orchestra-mcp/internal/mcpclient"
 	"github.com/intentgov/orchestra-mcp/pkg/command/profile"
 	"github.com/intentgov/orchestra-mcp/pkg/command/sandbox"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
+	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
 )
 
@@ -64,6 +67,10 @@ func TestProgramsThatAreNotThere(t *testing.T) {
 		y := newYard(t, d).open()
 		_, err := y.ask("one", "echo", `{}`)
 		check.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "server one"), "%s: %v", name, err)
+		_, noted := y.failed("one")
+		check.That(t, noted == filepath.IsAbs(name), "what Ready says is noted beside, and told after it is mended")
+		_, err = y.Call(context.Background(), catalogue.Tool{Server: "one", Own: "echo", Name: "one_echo"}, nil, mcpclient.Handlers{})
+		check.That(t, fleet.NotSent(err), "%s: %v", name, err)
 		state := y.state("one")
 		check.That(t, state.Status == fleet.Failing && strings.Contains(state.Why, want) && !state.Next.IsZero(), "%+v", state)
 	}

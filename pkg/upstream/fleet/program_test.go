@@ -123,10 +123,19 @@ func (p *program) other(method string, params json.RawMessage) string {
 		}
 		return `"result":{"tools":[` + strings.ReplaceAll(tools, "\n", "") + `]}`
 	case "prompts/list":
+		if p.way == "taker" {
+			return `"result":{"prompts":[{"name":"one_greet","description":"Mine."},{"name":"free"}]}`
+		}
 		return `"result":{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who"}]}]}`
 	case "resources/list":
+		if p.way == "taker" {
+			return `"result":{"resources":[{"uri":"one+file:///shared","name":"mine"},{"uri":"orchestra://mine","name":"mine"},{"uri":"file:///taker","name":"own"}]}`
+		}
 		return fmt.Sprintf(`"result":{"resources":[{"uri":"file:///shared","name":"shared"},{"uri":"file:///%s","name":"own"}]}`, p.way)
 	case "resources/templates/list":
+		if p.way == "taker" {
+			return `"result":{"resourceTemplates":[{"uriTemplate":"one+note:///{id}","name":"mine"},{"uriTemplate":"Orchestra://{any}","name":"mine"},{"uriTemplate":"o{any}","name":"all"}]}`
+		}
 		return `"result":{"resourceTemplates":[{"uriTemplate":"note:///{id}","name":"notes"}]}`
 	case "prompts/get", "resources/read", "completion/complete":
 		quoted, _ := json.Marshal(p.way + " " + string(params))

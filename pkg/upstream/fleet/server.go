@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +45,7 @@ type server struct {
 	live       *connection
 	starting   *attempt
 	hide       *strings.Replacer // takes out the secrets that it was last given
+	token      string            // of a login, among them
 	initialize bool              // it ended when it was asked for its era
 	ends       int               // in a row
 	next       time.Time
@@ -61,6 +62,14 @@ type connection struct {
 	changed chan struct{} // a list has changed, or can have
 	looked  atomic.Int64  // when, in nanoseconds since 1970
 	over    chan struct{} // closed when nothing is left of it, and that is noted
+	// listed are the hashes of its tools as it listed them last itself: another process may have seen another listing since.
+	listed atomic.Pointer[map[string]string]
+}
+
+// lists reports whether the server lists a tool as it is pinned.
+func (c *connection) lists(t catalogue.Tool) bool {
+	listed := c.listed.Load()
+	return listed != nil && (*listed)[t.Own] == t.Hash
 }
 
 // mayHaveChanged has the server looked at again, soon.
@@ -209,10 +218,12 @@ func (s *server) rest(why error, conn *connection) {
 // attend looks again when the server says that its lists have changed, and notes its end.
 func (s *server) attend(conn *connection) {
 	defer close(conn.over)
-	for {
+	var pause time.Duration
+	for last := time.Now(); ; last = time.Now() {
 		select {
 		case <-conn.changed:
-			s.lookAgain(conn)
+			pause = pauseAfter(pause, time.Since(last))
+			s.lookAgain(conn, pause)
 			continue
 		case <-conn.client.Done():
 		}
@@ -258,7 +269,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.hide = hider(secrets)
+	s.hide, s.token = hider(secrets), ""
 	s.mu.Unlock()
 	conn := &connection{changed: make(chan struct{}, 1), over: make(chan struct{})}
 	o := mcpclient.Options{
@@ -268,7 +279,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	if s.def.HTTP() {
 		tokens := login.Open(s.files.Login, s.def.URL, s.fleet.o.HTTP)
 		conn.client, err = mcpclient.ConnectHTTP(ctx, s.def.URL, mcpclient.HTTPOptions{
-			Header: headers(secrets), Client: s.fleet.o.HTTP, Token: bearer(tokens, headers(secrets)),
+			Header: headers(secrets), Client: s.fleet.o.HTTP, Token: s.bearer(tokens, secrets),
 		}, o)
 		return conn, s.explain(err)
 	}
@@ -276,14 +287,21 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 }
 
 // bearer gives the token of a login, where there is one and the operator has not set a header for it.
-func bearer(tokens *login.Source, own http.Header) func(context.Context) (string, error) {
-	if own.Get("Authorization") != "" {
+func (s *server) bearer(tokens *login.Source, own []secret) func(context.Context) (string, error) {
+	if headers(own).Get("Authorization") != "" {
 		return nil
 	}
 	return func(ctx context.Context) (string, error) {
 		token, err := tokens.Token(ctx)
 		if errors.Is(err, login.ErrNoLogin) {
 			return "", nil // the server may want none, and says so if it does
+		}
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.token != token { // which the server can say again, as it can any secret
+				s.token, s.hide = token, hider(append(slices.Clip(own), secret{"Authorization", token}))
+			}
 		}
 		return token, err
 	}

@@ -127,9 +127,9 @@ func (f *Fleet) refresh() *view {
 				s.log.Warn().Msg(problem)
 			}
 		}
-		v.prompts.add(s, "name", s.def.Prefix, beside.Prompts)
-		v.resources.add(s, "uri", s.uriPrefix(), beside.Resources)
-		v.templates.add(s, "uriTemplate", s.uriPrefix(), beside.Templates)
+		v.prompts.add(s, "name", (*server).namePrefix, beside.Prompts)
+		v.resources.add(s, "uri", (*server).uriPrefix, beside.Resources)
+		v.templates.add(s, "uriTemplate", (*server).uriPrefix, beside.Templates)
 	}
 	f.shelf.now.Store(v)
 	return v

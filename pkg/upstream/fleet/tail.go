@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/intentgov/orchestra-mcp/internal/lazy"
 	"github.com/intentgov/orchestra-mcp/pkg/command"
 )
 
@@ -58,12 +60,35 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(text[max(0, len(text)-maxTail):], "")
 }
 
-// lastLine is the last line that says something.
+// errorLine is a line by which a program says what is wrong, as those of the common languages do.
+var errorLine = lazy.Regexp(`(?i)^\S*(error|exception|panic|fatal)\b[^:]*: `)
+
+// lastLine is the last line that says what is wrong, or else the last that says something: node and npm end with lines about
+// themselves.
 func (t *tail) lastLine() string {
-	text := strings.TrimSpace(t.String())
-	text = text[strings.LastIndexByte(text, '\n')+1:]
-	if len(text) > maxLast {
+	lines := slices.DeleteFunc(strings.Split(t.String(), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	if len(lines) == 0 {
+		return ""
+	}
+	text := lines[len(lines)-1]
+	for _, line := range slices.Backward(lines) {
+		if errorLine().MatchString(line) {
+			text = line
+			break
+		}
+	}
+	if i := slices.IndexFunc(lines, isNPMs); i >= 0 {
+		text = lines[i]
+	}
+	if text = strings.TrimSpace(text); len(text) > maxLast {
 		text = strings.ToValidUTF8(text[:maxLast], "") + "…"
 	}
 	return text
+}
+
+// isNPMs reports whether npm says what is wrong in a line, beside codes and advice.
+func isNPMs(line string) bool {
+	said, is := strings.CutPrefix(line, "npm error ")
+	word, _, _ := strings.Cut(said, " ")
+	return is && !slices.Contains([]string{"code", "errno", "syscall", "path", "cwd"}, word)
 }

@@ -7,6 +7,7 @@ package survey
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,7 @@ func Of(o Options, declared, waiting []upstream.Definition) []Server {
 		s.pins(parts[i].Err)
 		s.quarantined()
 		s.leftOut()
+		s.named()
 	}
 	for _, d := range waiting {
 		s := Server{Definition: d, Files: fleet.FilesOf(o.UserDir, o.Workspace, d), Waits: true}
@@ -137,7 +139,7 @@ func (s *Server) ready(o Options) {
 
 // failed tells how the server ended that was started last.
 func (s *Server) failed() {
-	failure, noted := s.Files.Failed()
+	failure, noted := s.Files.Failed(s.Definition)
 	if !noted || len(s.Problems) > 0 && s.Problems[len(s.Problems)-1].Fails {
 		return
 	}
@@ -146,7 +148,15 @@ func (s *Server) failed() {
 		times = fmt.Sprintf(", %d times in a row", failure.Times)
 	}
 	s.problem(true, fmt.Sprintf("has failed%s, last at %s: %s", times, failure.At.Local().Format(time.DateTime), printable.Text(failure.Why)),
-		"Mend what is named there; the next call of one of its tools starts it again.", "")
+		"Mend what is named there; the next call of one of its tools starts it again."+s.needs(), "")
+}
+
+// needs says where a program's variables stand that has none of its own yet: it may have failed for want of one.
+func (s *Server) needs() string {
+	if _, err := os.Lstat(s.Files.Secrets); s.HTTP() || len(s.Env) > 0 || err == nil {
+		return ""
+	}
+	return " It gets none of your environment's variables but those that every program needs: others stand in env, or, if they are secret, in " + printable.Text(s.Files.Secrets) + " (NAME=value, mode 0600)."
 }
 
 // beside finds what was listed beside tools and does not come through.
@@ -201,6 +211,28 @@ func (s *Server) leftOut() {
 	if len(names) > 0 {
 		s.problem(false, fmt.Sprintf("has %s that cannot be offered: %s", tools(len(names)), some(names)),
 			"Give it another prefix, or leave them.", "")
+	}
+}
+
+// named finds names in the settings that no tool of the server has. Patterns may be for another day.
+func (s *Server) named() {
+	own := map[string]bool{}
+	for _, e := range s.Entries {
+		own[e.Own] = true
+	}
+	var effects []string
+	for _, e := range s.Effects {
+		effects = append(effects, e.Tool)
+	}
+	for _, key := range []struct {
+		name  string
+		tools []string
+	}{{"safe", s.Safe}, {"tools", s.Choose}, {"effects", effects}} {
+		for _, tool := range key.tools {
+			if tool = strings.TrimPrefix(tool, "!"); len(own) > 0 && !own[tool] && !strings.ContainsAny(tool, `*?[\`) {
+				s.problem(false, fmt.Sprintf("has no tool %s, which stands in %s", printable.Text(tool), key.name), "Correct or delete it in "+printable.Text(s.Origin)+".", "")
+			}
+		}
 	}
 }
 

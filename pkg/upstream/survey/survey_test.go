@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
@@ -92,6 +93,17 @@ func TestWhatIsKnown(t *testing.T) {
 	check.That(t, len(p.of()[0].Problems) == 0, "%+v", p.of()[0].Problems)
 }
 
+// TestNamesThatNoToolHas in the settings are told of, once the tools are known; patterns are not.
+func TestNamesThatNoToolHas(t *testing.T) {
+	p := newPlace(t, `servers: [{name: a, command: sh, safe: [x, "!y", "list_*"], effects: [{tool: z, reads: [path]}]}]`, "")
+	check.Equal(t, len(p.of()[0].Problems), 0)
+	p.lists(p.of()[0], "one", tool("x", "X"))
+	servers := p.of()
+	says(t, servers[0], "has no tool y, which stands in safe", false, "")
+	says(t, servers[0], "has no tool z, which stands in effects", false, "")
+	check.Equal(t, len(servers[0].Problems), 2)
+}
+
 func TestWhatCannotBeUsed(t *testing.T) {
 	p := newPlace(t, `servers: [{name: a, command: no-such-program}, {name: b, url: "https://x.example"}]`, "")
 	servers := p.of()
@@ -102,8 +114,15 @@ func TestWhatCannotBeUsed(t *testing.T) {
 	says(t, servers[1], "chmod 600", true, "")
 	check.OK(t, os.Chmod(servers[1].Files.Secrets, 0o600))
 	check.That(t, len(p.of()[1].Problems) == 0 && p.of()[1].Reached() == "https://x.example", "%+v", p.of()[1])
-	check.OK(t, os.WriteFile(servers[1].Files.Failure, []byte(`{"at":"2026-12-01T12:00:00Z","why":"it spoke no protocol","times":3}`), 0o600))
+	check.OK(t, os.WriteFile(servers[1].Files.Failure, []byte(`{"at":"2026-12-01T12:00:00Z","why":"it spoke no protocol","times":3,"of":"29d534674bab7943"}`), 0o600))
 	says(t, p.of()[1], "has failed, 3 times in a row, last at ", true, "")
 	says(t, p.of()[1], ": it spoke no protocol", true, "")
+	later := time.Now().Add(time.Hour)
+	check.OK(t, os.Chtimes(servers[1].Files.Secrets, later, later))
+	check.That(t, len(p.of()[1].Problems) == 0, "other secrets have not failed yet: %+v", p.of()[1].Problems)
+	other := servers[1].Definition
+	other.URL += "/mcp"
+	_, failed := servers[1].Files.Failed(other)
+	check.That(t, !failed, "what failed is told of another address")
 	check.That(t, servers[1].Files == fleet.FilesOf(p.user, p.dir, servers[1].Definition), "%+v", servers[1].Files)
 }
