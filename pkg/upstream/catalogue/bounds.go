@@ -67,7 +67,9 @@ func within(list []jsontext.Value, room int, name string, problems *[]string) ([
 			continue
 		}
 		room -= len(entry)
-		kept = append(kept, entry.Clone())
+		as := entry.Clone()
+		_ = as.Format() // as it will be in the file, or each look would find another list; unclear has read it
+		kept = append(kept, as)
 	}
 	if n := len(odd); n > 0 {
 		*problems = append(*problems, fmt.Sprintf("%d of the %s are left out: %s", n, name, strings.Join(odd[:min(n, 5)], ", ")))

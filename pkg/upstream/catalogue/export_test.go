@@ -7,3 +7,6 @@ func Canonical(definition []byte) ([]byte, error) { return canonical(definition)
 func Inspect(definition []byte) []Finding {
 	return inspect(definition, &budget{left: maxInspected}).findings
 }
+
+// Revision names the way in which definitions are looked at.
+func Revision() string { return revision() }

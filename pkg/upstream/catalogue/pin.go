@@ -20,8 +20,8 @@ import (
 // version is that of the file's format.
 const version = 1
 
-// maxFile bounds a pin file: what is pinned, what is listed, and JSON around it.
-const maxFile = 2*MaxListing + 1<<20
+// maxFile bounds a pin file: what is pinned, what is listed, what was looked at, and JSON around it.
+const maxFile = 2*MaxListing + 4<<20
 
 // pins is the content of a pin file, one JSON object:
 //
@@ -29,11 +29,13 @@ const maxFile = 2*MaxListing + 1<<20
 //	is       the identity of the server when its tools were pinned
 //	pinned   by the server's own name: the hash and the definition, and reviewed where the operator trusted it by hand
 //	listed   what the server listed last: in tools a name stands for a definition that is the pinned one
+//	clean    which of it was looked at, and nothing found
 type pins struct {
 	Version int            `json:"version"`
 	Is      Identity       `json:"is"`
 	Pinned  map[string]pin `json:"pinned"`
 	Listed  listed         `json:"listed"`
+	Clean   clean          `json:"clean,omitzero"`
 }
 
 type pin struct {

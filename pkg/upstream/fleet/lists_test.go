@@ -31,7 +31,9 @@ func TestFirstUse(t *testing.T) {
 	// Afterwards the list is that of the pins, and starts nothing.
 	y.options.Definitions = slices.DeleteFunc(y.options.Definitions, func(d definition) bool { return d.Name == "bad" })
 	y.open()
+	check.That(t, !y.Listed("one_echo"), "a tool is listed before any pin file was read")
 	check.Equal(t, names(y.Tools(context.Background())), "one_echo two_echo")
+	check.That(t, y.Listed("one_echo") && !y.Listed("bad_echo"), "not the tools are listed that are trusted")
 	check.Equal(t, y.state("one").Status, fleet.Idle)
 	check.Equal(t, y.said("one_echo", `{}`), "small ")
 	check.Equal(t, y.state("two").Status, fleet.Idle)

@@ -151,9 +151,11 @@ func (s *server) unusable(err error) {
 // yet, all at once, and waits for them for ten seconds together; who is later announces itself by Options.Changed. Otherwise nothing is
 // started for it: the list is what the pins say.
 func (f *Fleet) Tools(ctx context.Context) []catalogue.Tool {
-	f.current() // reads what is there side by side
-	f.meet(ctx)
-	return f.current().tools
+	v := f.current() // reads what is there side by side
+	if f.meet(ctx, v) {
+		v = f.current()
+	}
+	return v.tools
 }
 
 // Parts is the whole catalogue, with what is not offered and why. It starts nothing.
@@ -177,6 +179,16 @@ func (f *Fleet) Tool(name string) (catalogue.Tool, bool) {
 	return t, ok
 }
 
+// Listed reports whether a name was that of a trusted tool when the pin files were read last. It looks at none.
+func (f *Fleet) Listed(name string) bool {
+	v := f.shelf.now.Load()
+	if v == nil {
+		return false
+	}
+	_, listed := v.byName[name]
+	return listed
+}
+
 // Unmet reports whether a name may be that of a tool of a server of which nothing is known yet. Tools makes it known.
 func (f *Fleet) Unmet(name string) bool {
 	for _, s := range f.servers {
@@ -190,10 +202,13 @@ func (f *Fleet) Unmet(name string) bool {
 	return false
 }
 
-// meet starts the servers of which nothing is known. The first time it waits for them.
-func (f *Fleet) meet(ctx context.Context) {
+// meet starts the servers of which nothing is known, and reports whether there are any. The first time it waits for them.
+func (f *Fleet) meet(ctx context.Context, v *view) bool {
 	var unknown []*attempt
-	for _, s := range f.servers {
+	for i, s := range f.servers {
+		if v.stamps[i].is != nil { // with each list: no file is opened that is there
+			continue
+		}
 		if known, err := s.book.Known(); known || err != nil {
 			continue
 		}
@@ -213,6 +228,7 @@ func (f *Fleet) meet(ctx context.Context) {
 			}
 		}
 	})
+	return len(unknown) > 0
 }
 
 // watchPins notices what other processes write into the pin files.
