@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -60,8 +61,9 @@ type Fleet struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // that Close waits for
 
-	first sync.Once // use
-	shelf shelf
+	first   sync.Once   // use
+	awaited atomic.Bool // while the first use waits for the servers
+	shelf   shelf
 }
 
 // Open makes a Fleet, which must be closed. It starts no server and reads no file.

@@ -95,7 +95,9 @@ func (s *server) tell(r catalogue.Report) {
 	}
 	s.fleet.refresh()
 	for _, list := range r.Lists {
-		s.fleet.o.Changed(list)
+		if !(r.First && list == "tools" && s.fleet.awaited.Load()) { // who waits gets it
+			s.fleet.o.Changed(list)
+		}
 	}
 }
 

@@ -217,6 +217,8 @@ func (f *Fleet) meet(ctx context.Context, v *view) bool {
 		}
 	}
 	f.first.Do(func() {
+		f.awaited.Store(true)
+		defer f.awaited.Store(false)
 		late := time.After(firstUseTime)
 		for _, a := range unknown {
 			select {
