@@ -24,9 +24,11 @@ import (
 )
 
 func main() {
-	if tools, err := strconv.Atoi(os.Getenv(echoServer)); err == nil {
-		serveEcho(tools, os.Stdin, os.Stdout)
-		return
+	if len(os.Args) == 3 && os.Args[1] == echoServer {
+		if tools, err := strconv.Atoi(os.Args[2]); err == nil {
+			serveEcho(tools, os.Stdin, os.Stdout)
+			return
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// echoServer is the variable with which this program is a server, in the place of its measurements: the number of its tools.
-const echoServer = "ORCHESTRA_BENCH_ECHO"
+// echoServer is the first argument with which this program is a server, in the place of its measurements. The second is the number of
+// its tools.
+const echoServer = "echo-server"
 
 const (
 	upstreamSafe     = "a safe call through to another server, stdio, p50, less the bare call"
@@ -29,10 +30,12 @@ func measureUpstreams(s *suite) {
 	p := s.served(dir)
 	p.request("tools/list", args{}) // pins
 	session := p.selects(intentID(0))
-	bare := startPeer(s.command(dir, []string{echoServer + "=2"}, echo))
+	bare := startPeer(s.command(dir, nil, echo, echoServer, "20"))
 	s.atEnd(bare.close)
 	bare.initialize()
 	a := args{"text": content(200, 0)}
+	p.call("s0_echo0", a) // starts it
+	s.awaitFiles()
 	taken := s.interleave(pick(s.short, 200, 5000), p.caller("s0_echo0", a), bare.caller("echo0", a))
 	through, direct := taken[0], taken[1]
 	s.add(atMost(upstreamSafe, float64(through.p50()-direct.p50())/1000, 150, microseconds, fmt.Sprintf("through %s; bare %s", through, direct)))
@@ -40,6 +43,7 @@ func measureUpstreams(s *suite) {
 	p.call("s0_echo1", args{"text": "x", "session": session})
 	record := lastLine(filepath.Join(dir, ".orchestration", "agent_trace.jsonl"))
 	flushes := s.newBareWrite(filepath.Join(dir, "bare"), len(record))
+	s.awaitFiles()
 	taken = s.interleave(pick(s.short, 60, 1000), p.caller("s0_echo1", args{"text": a["text"], "session": session}), bare.caller("echo1", a), flushes.records)
 	added := taken[0].p50() - taken[1].p50() - taken[2].p50()
 	s.add(atMost(upstreamRecorded, float64(added)/1000, 150, microseconds,
@@ -53,7 +57,7 @@ func measureUpstreamList(s *suite) {
 	first := s.served(dir)
 	listed := func(p *peer) (time.Duration, int) {
 		took, answer := p.request("tools/list", args{})
-		return took, strings.Count(string(answer), `"name":"s`)
+		return took, strings.Count(string(answer), `_echo`)
 	}
 	for tries := 0; ; tries++ {
 		if _, n := listed(first); n == 400 {
@@ -81,13 +85,12 @@ func measureUpstreamList(s *suite) {
 	s.add(atMost(upstreamListed, ms(cold.p50()), 50, milliseconds, fmt.Sprintf("the first of a process %s; later ones %s", cold, warm)))
 }
 
-// records is the disk work of a call that changes no file: the journal's entry and the record, flushed.
+// records is the disk work of a call that changes no file: the journal's entry and the record, each flushed.
 func (b *bareWrite) records() time.Duration {
 	return timed(func() {
-		must(b.journal.Write(b.record))
-		check(b.journal.Sync())
-		must(b.ledger.Write(b.record))
-		check(b.ledger.Sync())
+		must(b.journal.WriteAt(b.record, 0))
+		check(flushData(b.journal))
+		check(b.append())
 	})()
 }
 
@@ -107,7 +110,7 @@ func (s *suite) declare(dir string, servers int, program, more string) {
 	var b strings.Builder
 	b.WriteString("servers:\n")
 	for i := range servers {
-		fmt.Fprintf(&b, "  - {name: s%d, command: %q, env: [\"%s=%d\"], %s}\n", i, program, echoServer, 20, more)
+		fmt.Fprintf(&b, "  - {name: s%d, command: %q, args: [%s, \"20\"], %s}\n", i, program, echoServer, more)
 	}
 	config := ""
 	for _, variable := range s.environment() {
@@ -116,6 +119,23 @@ func (s *suite) declare(dir string, servers int, program, more string) {
 		}
 	}
 	writeFile(filepath.Join(config, "orchestra-mcp", "config.yaml"), b.String())
+}
+
+// echoTool is a tool with as much text as others' tools have.
+func echoTool(i int) map[string]any {
+	text := map[string]any{"type": "string", "description": "What it is to say, in a sentence or two of the usual length."}
+	return map[string]any{
+		"name": fmt.Sprintf("echo%d", i), "description": strings.Repeat("What this tool does and when to use it. ", 10),
+		"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"text": text, "path": map[string]any{"type": "string"}}, "required": []string{"text"}},
+	}
+}
+
+// echoAnswer is an answer with its members in the order that other servers have them in.
+type echoAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   any             `json:"error,omitempty"`
 }
 
 // serveEcho answers calls with what they were told.
@@ -136,25 +156,22 @@ func serveEcho(tools int, in io.Reader, out io.Writer) {
 		if json.Unmarshal(line, &m) != nil || m.ID == nil {
 			continue
 		}
-		answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+		answer := echoAnswer{Version: "2.0", ID: m.ID}
 		switch m.Method {
 		case "initialize":
-			answer["result"] = map[string]any{
+			answer.Result = map[string]any{
 				"protocolVersion": protocolVersion, "capabilities": map[string]any{"tools": struct{}{}}, "serverInfo": map[string]any{"name": "echo", "version": "1"},
 			}
 		case "tools/list":
 			list := []map[string]any{}
 			for i := range tools {
-				list = append(list, map[string]any{
-					"name": fmt.Sprintf("echo%d", i), "description": "Says what it is told.",
-					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}},
-				})
+				list = append(list, echoTool(i))
 			}
-			answer["result"] = map[string]any{"tools": list}
+			answer.Result = map[string]any{"tools": list}
 		case "tools/call":
-			answer["result"] = map[string]any{"content": []map[string]any{{"type": "text", "text": m.Params.Arguments.Text}}}
+			answer.Result = map[string]any{"content": []map[string]any{{"type": "text", "text": m.Params.Arguments.Text}}}
 		default:
-			answer["error"] = map[string]any{"code": -32601, "message": "no such method"}
+			answer.Error = map[string]any{"code": -32601, "message": "no such method"}
 		}
 		var b bytes.Buffer
 		check(json.NewEncoder(&b).Encode(answer))

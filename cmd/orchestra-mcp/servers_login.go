@@ -16,13 +16,10 @@ import (
 // loginTime is how long the user may take in the browser.
 const loginTime = 10 * time.Minute
 
-// loginCommand has the flags of servers login.
+// loginCommand has the flag of servers login.
 type loginCommand struct {
 	*app
-	out    bool
-	id     string
-	port   int
-	scopes []string
+	id string
 }
 
 func (a *app) newServersLoginCommand() *cobra.Command {
@@ -31,18 +28,15 @@ func (a *app) newServersLoginCommand() *cobra.Command {
 		Use:   "login NAME",
 		Short: "Log in to a server that is reached by an address, and keep its tokens",
 		Long: `Opens the page on which you let this program use the server, by OAuth, and keeps the tokens in a file of yours alone.
-They are sent to this server and to nobody else. A server that wants a fixed key needs no login: write the header into
-its file of secrets.`,
+They are sent to this server and to nobody else; without the file, which is named at the end, they are forgotten. A
+server that wants a fixed key needs no login: write the header into its file of secrets.`,
 		Example:           "  orchestra-mcp servers login github",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeServer,
 		Annotations:       map[string]string{withoutJSON: "a person answers in a browser"},
 		RunE:              coded(a.operator(interruptible(c.run))),
 	}
-	cmd.Flags().BoolVar(&c.out, "forget", false, "forget the tokens instead")
 	cmd.Flags().StringVar(&c.id, "client-id", "", "the `ID` of a client that you have registered with the server beforehand, where it takes no others; asks for its secret")
-	cmd.Flags().IntVar(&c.port, "port", 0, "the `PORT` of http://127.0.0.1 to which such a client is sent back (default: any)")
-	cmd.Flags().StringArrayVar(&c.scopes, "scope", nil, "a `SCOPE` to ask for beside those that the server names; can be given several times")
 	return cmd
 }
 
@@ -60,12 +54,6 @@ func (c *loginCommand) run(ctx context.Context, args []string) error {
 		return mistakef("the server %s is a program (%s), to which nobody logs in: its secrets are in %s", s.Name, s.Reached(), s.Files.Secrets)
 	case s.Waits:
 		return mistakef("the settings of the workspace that declare the server %s wait for your trust first: orchestra-mcp trust", s.Name)
-	case c.out:
-		if err := login.Logout(s.Files.Login); err != nil {
-			return err
-		}
-		c.Printf("The tokens of %s are forgotten.\n", s.Name)
-		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
@@ -83,7 +71,7 @@ func (c *loginCommand) login(ctx context.Context, s *survey.Server) error {
 		secret = c.newQuestions().line("The client's secret (empty if it has none)", "", nil)
 	}
 	err := login.Login(ctx, login.Options{
-		Server: s.URL, File: s.Files.Login, Name: "orchestra-mcp", ClientID: c.id, ClientSecret: secret, Port: c.port, Scopes: c.scopes,
+		Server: s.URL, File: s.Files.Login, Name: "orchestra-mcp", ClientID: c.id, ClientSecret: secret,
 		Show: func(address string) error {
 			c.tell("Open this in your browser, and let orchestra-mcp use %s:\n%s", s.Name, address)
 			c.openAddress(ctx, address)

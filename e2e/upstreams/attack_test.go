@@ -169,7 +169,7 @@ func TestConfusedDeputy(t *testing.T) {
 // What one server does wrong is the business of its own calls.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
-	w := declares(t, fixtureOf("bad", "hostile", `safe: ["*"]`, "timeout: 10s"), fixtureOf("good", "echo", `safe: ["*"]`), fixtureOf("liar", "liar", `safe: ["*"]`))
+	w := declares(t, fixtureOf("bad", "hostile", `safe: ["*"]`, "timeout: 5s"), fixtureOf("good", "echo", `safe: ["*"]`), fixtureOf("liar", "liar", `safe: ["*"]`))
 	c := w.connects()
 	works := func() {
 		t.Helper()
@@ -188,7 +188,7 @@ func TestHostileServer(t *testing.T) {
 	works()
 	for _, waits := range []chan message{hanging, other} {
 		m := c.await("a call that hangs", waits)
-		check.That(t, strings.Contains(string(m.Result), `"isError":true`) && strings.Contains(string(m.Result), "10s"), "a call that hangs: %s %+v", m.Result, m.Error)
+		check.That(t, strings.Contains(string(m.Result), `"isError":true`) && strings.Contains(string(m.Result), "5s"), "a call that hangs: %s %+v", m.Result, m.Error)
 	}
 	lied, whole := c.call("liar_sum", args{})
 	check.That(t, lied.Error, "a result that breaks the server's own schema passes: %s", whole)

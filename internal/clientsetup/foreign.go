@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/internal/lazy"
+	"github.com/intentgov/orchestra-mcp/internal/secretlines"
 	"github.com/intentgov/orchestra-mcp/internal/serverlist"
 )
 
@@ -247,21 +248,19 @@ func (f *foreign) environment() {
 	}
 }
 
-var (
-	variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	headerName   = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
-)
-
-// ownHeaders are those that are not the operator's to set.
-const ownHeaders = " host content-length content-type transfer-encoding connection accept mcp-session-id mcp-protocol-version last-event-id "
-
 func (f *foreign) secret(name, between, value string) {
-	switch remote := between == ": "; {
+	remote, read := between == ": ", secretlines.Variable
+	if remote {
+		read = secretlines.Header
+	}
+	_, _, named := read(name + between)
+	_, kept, fits := read(name + between + value)
+	switch {
 	case remote && f.item.Command != "" || !remote && f.item.URL != "":
 		f.not("it has %s, which is not for a server of its kind", name)
-	case remote && (!headerName().MatchString(name) || strings.Contains(ownHeaders, " "+strings.ToLower(name)+" ")) || !remote && !variableName().MatchString(name):
+	case !named || strings.ContainsAny(name, between):
 		f.not("the name %q does not fit into a file of secrets", name)
-	case strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value:
+	case !fits || kept != value || strings.TrimSpace(value) != value:
 		f.not("the value of %s has more than one line, or blanks around it, and does not fit into a file of secrets", name)
 	}
 	f.secrets = append(f.secrets, secret{name, name + between + value, f.taken})

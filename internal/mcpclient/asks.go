@@ -72,7 +72,7 @@ func (c *Client) requested(m message, from *call) {
 	case m.method == "elicitation/create":
 		c.elicit(m, from)
 	default:
-		c.refuse(m, refusal(m.id, CodeMethodNotFound, "this client has no "+shown(m.method)))
+		c.refuse(m, refusal(m.id, codeMethodNotFound, "this client has no "+shown(m.method)))
 	}
 }
 

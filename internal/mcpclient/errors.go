@@ -48,9 +48,9 @@ type Error struct {
 	Data json.RawMessage
 }
 
-// Codes that callers look for.
+// Codes of JSON-RPC.
 const (
-	CodeMethodNotFound = -32601
+	codeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 )
 
@@ -73,11 +73,7 @@ func (e *StatusError) Error() string {
 }
 
 // AuthError is HTTP status 401, or 403 with a challenge: the server wants a login, or one with more scopes.
-type AuthError struct {
-	Status int
-	// Challenge is the WWW-Authenticate header, at most 4 KiB, which package login reads; "" for none.
-	Challenge string
-}
+type AuthError struct{ Status int }
 
 func (e *AuthError) Error() string {
 	if e.Status == 403 {

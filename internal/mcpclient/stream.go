@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -136,6 +137,9 @@ func readLine(r *bufio.Reader, most int) (line []byte, err error) {
 		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > most+1 {
 			return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, most)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) && cap(line)-len(line) < 2*len(part) {
+			line = slices.Grow(line, max(2*len(part), len(line))) // of what is long most is a little longer than the buffer
 		}
 		line = append(line, part...)
 		switch {

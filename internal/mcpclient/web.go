@@ -33,7 +33,6 @@ const (
 	streamPatience = time.Second
 	maxRedirects   = 5
 	maxSession     = 1024
-	maxChallenge   = 4 << 10
 	maxErrorBody   = 64 << 10
 	// heldReplies is how many messages of ours that get no answer are sent at once.
 	heldReplies = 8
@@ -203,9 +202,8 @@ func (w *web) do(ctx context.Context, method string, body []byte, header http.He
 
 // failed is the error of an answer that is none.
 func (w *web) failed(r *http.Response, c *call) error {
-	challenge := strings.Join(r.Header.Values("WWW-Authenticate"), ", ")
-	if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden && challenge != "" {
-		return &AuthError{Status: r.StatusCode, Challenge: shorten(challenge, maxChallenge)}
+	if r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden && r.Header.Get("WWW-Authenticate") != "" {
+		return &AuthError{Status: r.StatusCode}
 	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxErrorBody))
 	if m, err := parse(bytes.TrimSpace(body)); err == nil && m.failure != nil && w.client.answered(m, c) {

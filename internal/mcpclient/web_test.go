@@ -218,7 +218,7 @@ func TestHTTPFailures(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 			}, func(err error) bool {
 				var e *mcpclient.AuthError
-				return errors.As(err, &e) && e.Status == 401 && e.Challenge == `Bearer scope="a"`
+				return errors.As(err, &e) && e.Status == 401
 			}},
 			"more scopes": {func(w http.ResponseWriter, _ rpc) {
 				w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)

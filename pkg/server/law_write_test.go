@@ -20,13 +20,17 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 )
 
+// heldFully has the programs of servers reach nothing outside: what other tests write there is not laid at their door.
+func heldFully(o *tools.UpstreamOptions) {
+	o.Level = func(string) sandbox.Level { return sandbox.Full }
+}
+
 // What a server that may write changed is found, judged by the scope of the call, and undone as a command's is.
 func TestServersThatWriteAreCommands(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t)
 	l := behind(t, dir, []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })},
-		func(o *tools.UpstreamOptions) { o.Level = func(string) sandbox.Level { return sandbox.Full } },
-		func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
+		heldFully, func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
 	s := l.selects("INT-001")
 	write := func(name, content string) { check.Write(t, dir, name, content) }
 	l.does["send"] = func(context.Context, map[string]any) (string, error) {
@@ -55,6 +59,29 @@ func TestServersThatWriteAreCommands(t *testing.T) {
 	l.holds(map[string]string{"src/made.txt": "", "src/beside.txt": "beside\n"})
 }
 
+// What the program of a server changed when it was started is found too where the call never reached it.
+func TestServersThatWriteWhenTheyStart(t *testing.T) {
+	t.Parallel()
+	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })},
+		heldFully, func(o *server.Options) { o.Settings.Commands.RevertViolations = true })
+	s := l.selects("INT-001")
+	l.does["send"] = func(context.Context, map[string]any) (string, error) {
+		return "", fmt.Errorf("no: %w", tools.ErrNotSent)
+	}
+	r := l.call("files_send", args{"session": s})
+	check.That(t, r.Object["error_type"] == "UPSTREAM_UNAVAILABLE", "%s %s", r.Text, r.Raw)
+	l.does["send"] = func(context.Context, map[string]any) (string, error) {
+		check.Write(t, l.dir, "src/made.txt", "made\n")
+		check.Write(t, l.dir, "docs/made.txt", "made\n")
+		return "", fmt.Errorf("no: %w", tools.ErrNotSent)
+	}
+	r = l.call("files_send", args{"session": s})
+	check.That(t, r.IsError && strings.Contains(r.texts[0], "was not asked") && r.Object["error_type"] == "COMMAND_OUT_OF_SCOPE", "%s %s", r.Text, r.Raw)
+	e, u := l.last(record.KindCommand)
+	check.That(t, len(e.Changes) == 1 && e.Changes[0].Path == "src/made.txt" && len(e.Violations) == 1 && u.Problem == "it was not asked" && u.IsError && u.Result == "", "%+v %+v", e.Record, u)
+	l.holds(map[string]string{"src/made.txt": "made\n", "docs/made.txt": ""})
+}
+
 // A server that the sandbox keeps from writing fails in its own words: the agent is told what they mean, and what to do.
 func TestServersThatOnlyRead(t *testing.T) {
 	t.Parallel()
@@ -76,7 +103,7 @@ func TestServersThatOnlyRead(t *testing.T) {
 // The calls of one server that may write run one at a time, and who waits can leave.
 func TestServersThatWriteTakeTurns(t *testing.T) {
 	t.Parallel()
-	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, nil)
+	l := behind(t, newWorkspace(t), []upstream.Definition{files(func(d *upstream.Definition) { d.Writes = true })}, heldFully)
 	s := l.selects("INT-005")
 	var mu sync.Mutex
 	running, most := 0, 0

@@ -63,7 +63,7 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 	s.engine.Beside, s.engine.Missing = law.Tool, law.Missing
 	for _, face := range law.Faces() {
 		if err := s.engine.AddTool(face); err != nil {
-			return err
+			return errors.Join(err, u.fleet.Close())
 		}
 	}
 	return nil
@@ -189,15 +189,18 @@ func (u *upstreams) Tools(ctx context.Context) ([]json.RawMessage, error) {
 	return u.law.Listed(u.fleet.Tools(ctx)), nil
 }
 
-// HasTool implements mcpbridge.Beside.
+// HasTool implements mcpbridge.Beside. Of a tool that was there the engine says whether it still is.
 func (u *upstreams) HasTool(name string) bool {
+	if u.fleet.Listed(name) {
+		return true
+	}
 	_, ok := u.fleet.Tool(name)
 	return ok || u.fleet.Unmet(name) || u.fleet.Withheld(name) != "" // which the refusal says
 }
 
 // meet has the servers looked at of which nothing is known yet, for a client that calls a tool before it has listed any.
 func (u *upstreams) meet(ctx context.Context, tool string) {
-	if u == nil {
+	if u == nil || u.fleet.Listed(tool) {
 		return
 	}
 	if _, ok := u.server.engine.Spec(tool); !ok && u.fleet.Unmet(tool) {

@@ -18,7 +18,8 @@ import (
 // MaxServers is how many other servers one source can have.
 const MaxServers = 64
 
-// Server is another MCP server that stands behind this one.
+// Server is another MCP server that stands behind this one. Load makes it, and only what Load has made is complete and checked: a
+// program that declares one itself does so by LoadOptions.Flags ("servers", a list in YAML).
 type Server struct {
 	Name      string   `required:"true"`
 	Command   string   // a program, no shell line

@@ -197,9 +197,9 @@ func outOfScope(call *hooks.Call, o *hooks.Outcome) *refusal.Refusal {
 	if call.Intent != nil {
 		r = r.With("intent_id", call.Intent.ID).With("owned_scope", call.Intent.OwnedScope)
 	}
-	next := "All of these changes were undone. Run the command so that it changes only files in the scope"
+	next := "All of these changes were undone. Have it change only files in the scope"
 	if o.RecordID == "" {
-		next = "Nothing was changed. Run the command so that it changes only files in the scope"
+		next = "Nothing was changed. Have it change only files in the scope"
 	}
 	if len(standing) > 0 {
 		next = fmt.Sprintf("Tell the user: these changes stand (%d paths, first %q), and the ledger has them as violations. Undo them", len(standing), standing[0])

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,5 +60,23 @@ func BenchmarkSafeUpstreamCall(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkListedUpstreams makes 400 tools of other servers as tools/list has them, for the first time.
+func BenchmarkListedUpstreams(b *testing.B) {
+	w := newBench(b, nil)
+	text := strings.Repeat("What this tool does and when to use it. ", 10)
+	input := `{"type":"object","properties":{"a_property_of_some_length":{"type":"string","description":"What it is for, in a sentence or two of the usual length."},"path":{"type":"string"}}}`
+	var offered []catalogue.Tool
+	for i := range 400 {
+		own := fmt.Sprintf("tool_%d", i)
+		offered = append(offered, catalogue.Tool{Server: "files", Own: own, Name: "files_" + own, Hash: own, Description: text, Input: json.RawMessage(input),
+			Definition: json.RawMessage(fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s}`, own, text, input))})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		u := check.Value(tools.NewUpstreams(tools.UpstreamOptions{Commands: w.commands, Definitions: []upstream.Definition{{Name: "files", Prefix: "files_"}}}))(b)
+		check.Equal(b, len(u.Listed(offered)), 400)
 	}
 }

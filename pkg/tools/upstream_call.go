@@ -36,8 +36,8 @@ func (t *upstreamTool) Decode(args hooks.Arguments) (hooks.Decoded, error) {
 	if err != nil {
 		return nil, invalid(t.spec.Name, []string{err.Error()})
 	}
-	if t.fits != nil {
-		if err := t.fits.Check(own); err != nil {
+	if fits := t.fits(); fits != nil {
+		if err := fits.Check(own); err != nil {
 			return nil, invalid(t.spec.Name, []string{err.Error()})
 		}
 	}

@@ -24,7 +24,7 @@ type upstreamTool struct {
 	tool   catalogue.Tool
 	spec   hooks.Spec
 	names  hooks.Names
-	fits   *foreignschema.Schema // nil for a schema that cannot be read
+	fits   func() *foreignschema.Schema // read with the first call; nil for a schema that cannot be read
 	listed func() json.RawMessage
 }
 
@@ -44,7 +44,13 @@ func newUpstreamTool(u *Upstreams, server *upstreamServer, t catalogue.Tool) *up
 	}
 	_ = json.Unmarshal(t.Input, &input) // what is no object has no properties
 	made.names = upstreamNames(input.Properties)
-	made.fits, _ = foreignschema.Read(t.Input)
+	made.fits = sync.OnceValue(func() *foreignschema.Schema {
+		read, err := foreignschema.Read(t.Input)
+		if err != nil {
+			return nil
+		}
+		return read
+	})
 	made.spec = hooks.Spec{
 		Name: t.Name, Title: t.Title, Description: t.Description, Class: hooks.Destructive, OpenWorld: true, Names: &made.names,
 		InputSchema: sync.OnceValue(func() json.RawMessage { return listedInput(t.Input, made.names, t.Safe) }),

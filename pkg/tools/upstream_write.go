@@ -10,6 +10,7 @@ import (
 	"github.com/intentgov/orchestra-mcp/pkg/hooks"
 	"github.com/intentgov/orchestra-mcp/pkg/hooks/observe"
 	"github.com/intentgov/orchestra-mcp/pkg/ledger/record"
+	"github.com/intentgov/orchestra-mcp/pkg/refusal"
 )
 
 // prepareWriting prepares a call of a server that may write the workspace: it is observed as a command is, one call of the server
@@ -78,15 +79,21 @@ func (w *writingUpstream) Commit(ctx context.Context) (*hooks.Outcome, error) {
 	defer w.end()
 	defer w.baseline.Discard() // of no effect after Finish
 	c, began := w.call, time.Now()
-	if err := c.send(ctx); err != nil {
-		return nil, err
+	unsent := c.send(ctx)
+	if unsent != nil { // its program may have been started for the call all the same
+		c.told.Problem = "it was not asked"
+		c.sent = failedUpstream(refusal.From(unsent).Reason())
+		c.sent.tell(&c.told)
 	}
 	command := c.asCommand(0)
 	if command.DurationMS = time.Since(began).Milliseconds(); c.sent.failed {
 		command.ExitCode = 1
 	}
 	command.OutputHash, command.Artifact = c.told.Result, c.told.ResultArtifact
-	o := &hooks.Outcome{Sent: true, Failed: c.sent.failed, Command: command, Warnings: c.warnings, About: map[string]any{record.DetailUpstream: c.told}}
+	o := &hooks.Outcome{Sent: unsent == nil, Failed: c.sent.failed, Command: command, Warnings: c.warnings, About: map[string]any{record.DetailUpstream: c.told}}
 	w.baseline.Finish(context.WithoutCancel(ctx), o) // also of a call that was cancelled
+	if unsent != nil && len(o.Changed())+len(o.Violations) == 0 && command.Detail[observe.DetailUnseen] == nil {
+		return nil, unsent
+	}
 	return o, nil
 }

@@ -33,11 +33,8 @@ type issuer struct {
 }
 
 // discover finds the metadata of the server: where its challenge says, or at the well-known places.
-func (w *web) discover(ctx context.Context, challenge string) (*resource, error) {
-	if challenge == "" {
-		challenge = w.challenge(ctx)
-	}
-	said := bearer(challenge)
+func (w *web) discover(ctx context.Context) (*resource, error) {
+	said := bearer(w.challenge(ctx))
 	places := []string{said["resource_metadata"]}
 	if places[0] == "" {
 		places = wellKnown(w.server, "oauth-protected-resource", w.server.Path)

@@ -20,10 +20,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 )
@@ -35,18 +33,12 @@ var ErrNoLogin = errors.New("not logged in")
 type Options struct {
 	// Server is the address of the MCP server.
 	Server string
-	// Challenge is the WWW-Authenticate header of its 401 or 403 (mcpclient.AuthError), "" to ask the server for it.
-	Challenge string
 	// File keeps the tokens; it and its directory are made.
 	File string
 	// Name is what the authorization server shows to the user as the client that asks.
 	Name string
 	// ClientID and ClientSecret are those of a client that was registered beforehand; without them one is registered.
 	ClientID, ClientSecret string
-	// Port is that of the redirection to this machine, where a client was registered for one; 0 is any.
-	Port int
-	// Scopes are asked for beside those that the server names.
-	Scopes []string
 	// Show gets the address that the user has to open in a browser: to print it, or to open it.
 	Show func(address string) error
 	// HTTP makes the requests, nil for one of our own. It follows no redirections, whatever it says.
@@ -59,7 +51,7 @@ func Login(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	resource, err := w.discover(ctx, o.Challenge)
+	resource, err := w.discover(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +59,7 @@ func Login(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	back, err := listen(o.Port, issuer)
+	back, err := listen(issuer)
 	if err != nil {
 		return err
 	}
@@ -77,7 +69,7 @@ func Login(ctx context.Context, o Options) error {
 		return err
 	}
 	verifier, state := rand.Text()+rand.Text(), rand.Text()
-	scope := scopes(o, resource, issuer)
+	scope := scopes(resource, issuer)
 	back.begin(state)
 	if err := o.Show(authorization(issuer, client, back.address, state, verifier, scope, resource.Resource)); err != nil {
 		return err
@@ -94,14 +86,6 @@ func Login(ctx context.Context, o Options) error {
 		return err
 	}
 	return k.save(o.File)
-}
-
-// Logout forgets the tokens; the file is gone afterwards.
-func Logout(file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // authorization is the address at which the user allows it.
@@ -121,16 +105,15 @@ func authorization(i *issuer, c registered, back, state, verifier, scope, resour
 	return at.String()
 }
 
-// scopes are those of the challenge or, without one, those of the metadata, with what the operator asks for; and the one for
-// tokens that last, where the authorization server has it.
-func scopes(o Options, r *resource, i *issuer) string {
+// scopes are those of the challenge or, without one, those of the metadata, and the one for tokens that last, where the
+// authorization server has it.
+func scopes(r *resource, i *issuer) string {
 	wanted := r.challenged
 	if wanted == nil {
 		wanted = r.Scopes
 	}
-	wanted = append(slices.Clone(wanted), o.Scopes...)
 	if slices.Contains(i.Scopes, "offline_access") {
-		wanted = append(wanted, "offline_access")
+		wanted = append(slices.Clone(wanted), "offline_access")
 	}
 	var once []string
 	for _, scope := range wanted {

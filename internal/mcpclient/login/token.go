@@ -92,12 +92,8 @@ func (g *granted) seconds() int64 {
 	return int64(min(n, 10*365*24*3600))
 }
 
-const (
-	// early is how long before its end a token counts as ended.
-	early = 30 * time.Second
-	// lockPause is between two tries for the lock of another process.
-	lockPause = 20 * time.Millisecond
-)
+// early is how long before its end a token counts as ended.
+const early = 30 * time.Second
 
 // Source gives the access token of a server, refreshed when it is due. Several processes can share its file.
 type Source struct {
@@ -173,20 +169,8 @@ func (s *Source) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		free, err := durable.TryLock(file)
-		if free || errors.Is(err, durable.ErrUnsupported) {
-			return func() { _ = durable.Unlock(file); file.Close() }, nil
-		}
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			file.Close()
-			return nil, context.Cause(ctx)
-		case <-time.After(lockPause):
-		}
+	if err := durable.Lock(ctx, file); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
+	return func() { _ = durable.Unlock(file); file.Close() }, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -154,9 +153,4 @@ func withoutQuery(err error) error {
 		return of.Err
 	}
 	return err
-}
-
-// listenLoopback listens where only this machine gets to.
-func listenLoopback(port int) (net.Listener, error) {
-	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
 }

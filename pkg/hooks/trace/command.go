@@ -57,6 +57,9 @@ func (r *Recorder) blobID(v change.Version, unread bool) string {
 const externalTime = 250 * time.Millisecond
 
 func (r *Recorder) changes(ctx context.Context, files []hooks.FileOutcome) []record.Change {
+	if len(files) == 0 { // a timer for nothing wakes a thread
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, max(externalTime, lookupTime))
 	defer cancel()
 	var changes []record.Change

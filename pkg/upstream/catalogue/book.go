@@ -83,7 +83,7 @@ func parseAll(p *pins, stat durable.Stat, before *reading) *reading {
 		key := sha256.Sum256(definition)
 		tool, known := before.seen[key]
 		if !known {
-			tool = parse(json.RawMessage(definition), look)
+			tool = parse(json.RawMessage(definition), look, &p.Clean)
 		}
 		r.seen[key] = tool
 		r.tools = append(r.tools, tool)
@@ -91,14 +91,14 @@ func parseAll(p *pins, stat durable.Stat, before *reading) *reading {
 	}
 	for _, own := range slices.Sorted(maps.Keys(p.Pinned)) {
 		if !is[own] {
-			r.gone = append(r.gone, parse(json.RawMessage(p.Pinned[own].Definition), nil))
+			r.gone = append(r.gone, parse(json.RawMessage(p.Pinned[own].Definition), nil, new(clean)))
 		}
 	}
 	for name, list := range map[string][]jsontext.Value{"prompt": p.Listed.Prompts, "resource": p.Listed.Resources, "template": p.Listed.Templates} {
 		for _, definition := range list {
 			key := sha256.Sum256(definition)
 			findings, known := before.looked[key]
-			if !known {
+			if _, isClean := p.Clean.known(hash(definition)); !known && !isClean {
 				findings = inspect(definition, look).findings
 			}
 			r.looked[key] = findings
@@ -121,7 +121,11 @@ func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
 	last := b.last
 	b.mu.Unlock()
 	// The long part, before the lock: other servers of the user wait for that.
-	ahead := parseAll(&pins{Listed: bounded(l, listed{})}, durable.Stat{}, last)
+	seen := &pins{Listed: bounded(l, listed{})}
+	if last != nil {
+		seen.Clean = last.pins.Clean
+	}
+	ahead := parseAll(seen, durable.Stat{}, last)
 	h, err := b.hold()
 	if err != nil {
 		return Report{}, err
@@ -145,6 +149,7 @@ func (b *Book) Observe(d upstream.Definition, l Listing) (Report, error) {
 	if len(now.Pinned) == 0 {
 		report.First = pinAll(now, after.tools)
 	}
+	now.Clean = after.clean()
 	content, err := now.encode()
 	if err != nil {
 		return Report{}, err
@@ -198,7 +203,6 @@ func timesOf(tools []parsed) map[string]int {
 
 // take says what of a reading the operator should know.
 func (r *Report) take(d upstream.Definition, now *reading) {
-	r.Renamed = renamed(now.pins.Is, now.pins.Listed.Is)
 	r.Problems = slices.Clone(now.pins.Listed.Problems)
 	for _, e := range now.entries(d) {
 		switch e.State {
@@ -321,7 +325,7 @@ func (b *Book) Trust(d upstream.Definition, shown ...Entry) ([]string, error) {
 		return nil, fmt.Errorf("%w: nothing is known of %s", ErrName, d.Name)
 	}
 	now := *r.pins
-	now.Pinned, now.Is = maps.Clone(now.Pinned), now.Listed.Is
+	now.Pinned, now.Is, now.Clean = maps.Clone(now.Pinned), now.Listed.Is, r.clean()
 	current := r.entries(d)
 	var trusted []string
 	for _, s := range shown {

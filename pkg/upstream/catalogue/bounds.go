@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/intentgov/orchestra-mcp/internal/printable"
 )
 
 const (
@@ -69,7 +67,9 @@ func within(list []jsontext.Value, room int, name string, problems *[]string) ([
 			continue
 		}
 		room -= len(entry)
-		kept = append(kept, entry.Clone())
+		as := entry.Clone()
+		_ = as.Format() // as it will be in the file, or each look would find another list; unclear has read it
+		kept = append(kept, as)
 	}
 	if n := len(odd); n > 0 {
 		*problems = append(*problems, fmt.Sprintf("%d of the %s are left out: %s", n, name, strings.Join(odd[:min(n, 5)], ", ")))
@@ -109,12 +109,4 @@ func lists(a, b listed) (names []string) {
 		names = append(names, "resources")
 	}
 	return names
-}
-
-// renamed is a sentence where a server is another than when it was pinned.
-func renamed(was, is Identity) string {
-	if was.Name == is.Name {
-		return ""
-	}
-	return fmt.Sprintf("the server was %q when its tools were pinned, and says that it is %q now; its tools stay as they were pinned", printable.Text(was.Name), printable.Text(is.Name))
 }

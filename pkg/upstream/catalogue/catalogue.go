@@ -107,7 +107,6 @@ type Listing struct {
 type Report struct {
 	First              bool     // the tools were pinned now
 	New, Changed, Gone []string // as of this listing, against the pins
-	Renamed            string   // a sentence where the server has another name than when it was pinned
 	Problems           []string // sentences: what was left out, and why
 	Lists              []string // which lists are others than before: "tools", "prompts", "resources"
 	// Listed are the hashes of the tools of this very listing that are clear. The book has what any process saw last.

@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,11 +43,6 @@ const (
 // budget is how much text is still looked at.
 type budget struct{ left int }
 
-// Inspect looks at a definition of a tool, prompt, resource or template: every text in it, names of properties too.
-func Inspect(definition json.RawMessage) []Finding {
-	return inspect(definition, &budget{left: maxInspected}).findings
-}
-
 // inspection is what a look at one definition found.
 type inspection struct {
 	findings []Finding
@@ -56,7 +50,8 @@ type inspection struct {
 	seen     map[string]bool
 }
 
-// inspect looks at every text of a definition; with a nil budget at none.
+// inspect looks at every text of a definition of a tool, prompt, resource or template, names of properties too; with a nil budget at
+// none.
 func inspect(definition []byte, b *budget) inspection {
 	var in inspection
 	if b == nil {

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -37,21 +38,13 @@ func (b *Book) hold() (*held, error) {
 		h.close()
 		return nil, err
 	}
-	pause := time.Millisecond
-	for deadline := time.Now().Add(patience); ; pause = min(2*pause, 50*time.Millisecond) {
-		got, err := durable.TryLock(h.lock)
-		if got || errors.Is(err, durable.ErrUnsupported) {
-			return h, nil
-		}
-		if err == nil && time.Now().After(deadline) {
-			err = fmt.Errorf("%w: %s", ErrBusy, where)
-		}
-		if err != nil {
-			h.close()
-			return nil, err
-		}
-		time.Sleep(pause)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("%w: %s", ErrBusy, where))
+	defer cancel()
+	if err := durable.Lock(ctx, h.lock); err != nil {
+		h.close()
+		return nil, err
 	}
+	return h, nil
 }
 
 func (h *held) close() {

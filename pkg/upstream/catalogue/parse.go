@@ -35,8 +35,9 @@ type wire struct {
 	} `json:"annotations"`
 }
 
-// parse reads the definition of a tool. One that cannot be offered still has a name for people, if it has any.
-func parse(definition json.RawMessage, b *budget) parsed {
+// parse reads the definition of a tool, and looks at it unless it is known to be clean. One that cannot be offered still has a name
+// for people, if it has any.
+func parse(definition json.RawMessage, b *budget, c *clean) parsed {
 	form, err := canonical(definition)
 	if err != nil {
 		return parsed{tool: Tool{Own: nameIn(definition)}, err: fmt.Errorf("its definition is not clear: %w", err)}
@@ -65,7 +66,10 @@ func parse(definition json.RawMessage, b *budget) parsed {
 	case t.Output != nil && w.OutputSchema.Kind() != '{':
 		return parsed{tool: t, err: errors.New("its output schema is no schema")}
 	}
-	in := inspect(form, b)
+	in, known := c.known(t.Hash)
+	if !known {
+		in = inspect(form, b)
+	}
 	t.Findings = in.findings
 	return parsed{tool: t, mentions: in.mentions}
 }

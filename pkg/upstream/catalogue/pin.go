@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
 	"slices"
@@ -12,8 +13,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"io"
-
 	"github.com/intentgov/orchestra-mcp/internal/durable"
 	"github.com/intentgov/orchestra-mcp/internal/rawjson"
 )
@@ -21,8 +20,8 @@ import (
 // version is that of the file's format.
 const version = 1
 
-// maxFile bounds a pin file: what is pinned, what is listed, and JSON around it.
-const maxFile = 2*MaxListing + 1<<20
+// maxFile bounds a pin file: what is pinned, what is listed, what was looked at, and JSON around it.
+const maxFile = 2*MaxListing + 4<<20
 
 // pins is the content of a pin file, one JSON object:
 //
@@ -30,11 +29,13 @@ const maxFile = 2*MaxListing + 1<<20
 //	is       the identity of the server when its tools were pinned
 //	pinned   by the server's own name: the hash and the definition, and reviewed where the operator trusted it by hand
 //	listed   what the server listed last: in tools a name stands for a definition that is the pinned one
+//	clean    which of it was looked at, and nothing found
 type pins struct {
 	Version int            `json:"version"`
 	Is      Identity       `json:"is"`
 	Pinned  map[string]pin `json:"pinned"`
 	Listed  listed         `json:"listed"`
+	Clean   clean          `json:"clean,omitzero"`
 }
 
 type pin struct {
@@ -69,8 +70,11 @@ func readPins(file io.Reader, info fs.FileInfo) (*pins, error) {
 	if err := jsonv2.Unmarshal(content, p, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return nil, errors.New("it is torn, or no pin file")
 	}
-	if p.Version != version {
+	switch {
+	case p.Version != version:
 		return nil, fmt.Errorf("it has version %d, and this program knows %d", p.Version, version)
+	case p.Pinned == nil:
+		return nil, errors.New("it does not say what is pinned")
 	}
 	for own, pin := range p.Pinned {
 		if form, err := canonical(pin.Definition); err != nil || hash(form) != pin.Hash {

@@ -18,8 +18,8 @@ import (
 const (
 	// MaxInFlight is how many requests a server has at a time; others wait.
 	MaxInFlight = 64
-	// MaxWaiting is how long they wait.
-	MaxWaiting = 30 * time.Second
+	// maxWaiting is how long they wait.
+	maxWaiting = 30 * time.Second
 	// MaxCall bounds a call that shows progress.
 	MaxCall = time.Hour
 )
@@ -29,7 +29,7 @@ const (
 func (f *Fleet) Call(ctx context.Context, t catalogue.Tool, arguments json.RawMessage, h mcpclient.Handlers) (json.RawMessage, error) {
 	s := f.byName[t.Server]
 	if s == nil {
-		return nil, &Error{Server: t.Server, Err: ErrUnknown}
+		return nil, &Error{Server: t.Server, Err: unsent{ErrUnknown}}
 	}
 	params := rawjson.AppendText([]byte(`{"name":`), t.Own)
 	if len(arguments) > 0 {
@@ -164,35 +164,27 @@ func (f *Fleet) Start(ctx context.Context, name string) error {
 // checks says.
 func (s *server) request(ctx context.Context, method string, params json.RawMessage, h mcpclient.Handlers, checks func(*connection) error) (json.RawMessage, error) {
 	if err := s.enter(ctx); err != nil {
-		return nil, err
+		return nil, unsent{err}
 	}
 	defer func() { <-s.slots }()
 	conn, err := s.connected(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		return nil, notStarted{err}
-	case err == nil:
+	if err == nil {
 		err = checks(conn)
 	}
 	if err != nil {
-		return nil, err
+		return nil, unsent{err}
 	}
 	s.lookIfLongAgo(conn)
 	ctx, patience := s.patience(ctx, &h)
 	defer patience.end()
 	result, err := conn.client.Request(ctx, method, params, h)
-	if err != nil {
-		return nil, mayBeDone(s.explainFrom(conn, err))
+	switch {
+	case errors.Is(err, mcpclient.ErrParams):
+		return nil, unsent{err}
+	case err != nil:
+		return nil, s.explainFrom(conn, err)
 	}
 	return result, nil
-}
-
-// mayBeDone is the error of a request that was on its way: whatever ended it, here it does not say that the server was not asked.
-func mayBeDone(err error) error {
-	if NotSent(err) {
-		return reason{ErrEnded, fmt.Sprintf("%v, and no longer waits for what was asked", err)}
-	}
-	return err
 }
 
 // enter takes a place among the requests of the server.
@@ -202,13 +194,13 @@ func (s *server) enter(ctx context.Context) error {
 		return nil
 	default:
 	}
-	late := time.NewTimer(MaxWaiting)
+	late := time.NewTimer(maxWaiting)
 	defer late.Stop()
 	select {
 	case s.slots <- struct{}{}:
 		return nil
 	case <-late.C:
-		return fmt.Errorf("%w: %d for %v", ErrCrowded, MaxInFlight, MaxWaiting)
+		return fmt.Errorf("the server has had %d requests at once for %v, and takes no more", MaxInFlight, maxWaiting)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -281,6 +273,9 @@ func (p *patience) end() {
 	p.cancel(nil)
 }
 
+// errEnding is the end of a request that the server has when the fleet is closed.
+var errEnding = reason{ErrEnded, ErrClosed.Error() + ", and no longer waits for what was asked"}
+
 // explainFrom says more of an error of a request where the server has ended.
 func (s *server) explainFrom(conn *connection, err error) error {
 	if conn.process == nil || !errors.Is(err, mcpclient.ErrEnded) && !errors.Is(err, mcpclient.ErrClosed) {
@@ -289,7 +284,7 @@ func (s *server) explainFrom(conn *connection, err error) error {
 	select { // it dies now
 	case <-conn.process.gone:
 		if s.fleet.ctx.Err() != nil {
-			return ErrClosed
+			return errEnding
 		}
 		return conn.process.ending()
 	case <-time.After(closeTime):
@@ -307,7 +302,7 @@ func (s *server) explain(err error) error {
 	case errors.As(err, &login):
 		return fmt.Errorf("%w: run orchestra-mcp servers login %s, or put an Authorization header into %s", err, s.def.Name, s.files.Secrets)
 	case errors.Is(err, mcpclient.ErrClosed):
-		return ErrClosed
+		return errEnding
 	case errors.Is(err, mcpclient.ErrTooLarge), errors.Is(err, mcpclient.ErrStalled), errors.Is(err, mcpclient.ErrForeign):
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}

@@ -27,12 +27,10 @@ var (
 	ErrUnknown = errors.New("no such server is declared")
 	// ErrResting: the server has ended or did not start, and it is too early to start it again. The text says why and when.
 	ErrResting = errors.New("the server is not running")
-	// ErrEnded: the server ended while it had the request. Whether it did what it was asked to is not known.
+	// ErrEnded: the server ended, or the fleet was closed, while it had the request. Whether it did what it was asked to is not known.
 	ErrEnded = errors.New("the server ended")
 	// ErrTimeout: the server did not answer in time. Whether it did, or still does, what it was asked to is not known.
 	ErrTimeout = errors.New("the server did not answer in time")
-	// ErrCrowded: the server had too many requests for too long.
-	ErrCrowded = errors.New("the server has too many requests already")
 	// ErrNotTrusted: the tool is not, or not any more, the one that was pinned. It was not called.
 	ErrNotTrusted = errors.New("the tool is not the one that was trusted")
 	// ErrOutput: the result does not have the form that the tool's own output schema promises.
@@ -41,24 +39,17 @@ var (
 	ErrSecrets = errors.New("the file of secrets cannot be used")
 	// ErrHeld: the program cannot be held as the settings require, or its profile could not be made.
 	ErrHeld = errors.New("the program cannot be held")
-	// ErrNotStarted: the server does not run, whatever else the error says.
-	ErrNotStarted = errors.New("the server was not started")
-	// ErrClosed: the fleet was closed.
+	// ErrClosed: the fleet was closed before the request.
 	ErrClosed = errors.New("this server is ending")
 )
 
-// NotSent reports whether an error says that the server was never asked.
+// unsent is why a request did not reach its server.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// NotSent reports whether an error says that the server was never asked. Of a request that it may have got nobody knows what it did.
 func NotSent(err error) bool {
-	for _, reason := range []error{ErrUnknown, ErrResting, ErrCrowded, ErrNotTrusted, ErrSecrets, ErrHeld, ErrNotStarted, ErrClosed} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	_, is := errors.AsType[unsent](err)
+	return is
 }
-
-// notStarted is why a server does not run.
-type notStarted struct{ error }
-
-func (notStarted) Is(target error) bool { return target == ErrNotStarted }
-func (e notStarted) Unwrap() error      { return e.error }

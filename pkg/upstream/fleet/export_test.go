@@ -47,6 +47,9 @@ func Patience(timeout time.Duration, h *mcpclient.Handlers) (ctx context.Context
 	return ctx, p.end
 }
 
+// Note logs what is wrong with a server.
+func (f *Fleet) Note(name, sentence string) { f.byName[name].note(sentence) }
+
 var PauseAfter = pauseAfter
 
 // LastLine is what is told of what a program has printed.

@@ -17,7 +17,7 @@ import (
 
 // Options are what a Fleet works with.
 type Options struct {
-	// Definitions are the servers, as upstream.Definition.Check has passed them, in the order in which they are listed.
+	// Definitions are the servers, as the settings give them, in the order in which they are listed.
 	Definitions []upstream.Definition
 	// Workspace is its directory, an absolute path without links; UserDir the user's settings directory.
 	Workspace, UserDir string

@@ -48,14 +48,15 @@ func web(t *testing.T, key string) (definition, *atomic.Int64) {
 	return definition{Name: "far", Prefix: "far_", URL: s.URL, Timeout: upstream.DefaultTimeout, Findings: upstream.Warn}, asked
 }
 
-// hangsOverHTTP is the address of a server with a tool that never answers.
-func hangsOverHTTP(t *testing.T) string {
+// hangsOverHTTP is the address of a server with a tool that says that it was asked, and never answers.
+func hangsOverHTTP(t *testing.T, asked func()) string {
 	over, p := make(chan struct{}), &program{way: "plain"}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := string(check.Value(io.ReadAll(r.Body))(t))
 		method := between(body, `"method":"`, `"`)
 		switch {
 		case method == "tools/call":
+			asked()
 			select {
 			case <-over:
 			case <-r.Context().Done():

@@ -4,6 +4,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -106,10 +107,9 @@ func TestOneThatWillNotSpeak(t *testing.T) {
 
 // TestAHostileServerHarmsNobodyElse, and itself no more than the one request.
 func TestAHostileServerHarmsNobodyElse(t *testing.T) {
-	good, bad := is("good", "plain"), is("bad", "plain")
-	bad.Timeout = 300 * time.Millisecond
-	large := is("large", "plain") // 16 MiB take their time
-	y, c := newYard(t, good, bad, large), &clock{}
+	hasty := is("hasty", "plain")
+	hasty.Timeout = 300 * time.Millisecond
+	y, c := newYard(t, is("good", "plain"), is("bad", "plain"), hasty), &clock{}
 	y.options.Clock = c.now
 	y.open()
 	y.Tools(context.Background())
@@ -119,21 +119,22 @@ func TestAHostileServerHarmsNobodyElse(t *testing.T) {
 			check.Equal(t, y.said("good_echo", `{"text":"hello"}`), "plain hello")
 		}
 	})
+	flood, _ := y.tool("bad_flood")
+	waits.Go(func() { _, _ = y.Call(context.Background(), flood, nil, mcpclient.Handlers{}) }) // which bad_others answers
 	for _, row := range []struct {
 		tool string
 		want error // nil: it answers
 		says string
 	}{
-		{"bad_hang", fleet.ErrTimeout, "within 300ms"},
+		{"hasty_hang", fleet.ErrTimeout, "within 300ms"},
+		{"hasty_flood", fleet.ErrTimeout, ""},
 		{"bad_twice", nil, "first"},
 		{"bad_others", nil, "yours"},
-		{"bad_slow", nil, "at last"}, // half a second, with signs of life
 		{"bad_liar", fleet.ErrOutput, "sum: it is a string, and has to be number"},
 		{"bad_bare", fleet.ErrOutput, "no structuredContent"},
-		{"bad_flood", fleet.ErrTimeout, ""},
 		{"bad_echo", nil, "plain "}, // while it floods
 		{"bad_die", fleet.ErrEnded, "exit status 7"},
-		{"large_huge", fleet.ErrEnded, "too large"},
+		{"bad_huge", fleet.ErrEnded, "too large"},
 	} {
 		y.until("the rest", func() bool {
 			c.move(time.Minute)
@@ -196,30 +197,49 @@ func TestErrorsOfServers(t *testing.T) {
 	check.That(t, errors.Is(y.Start(context.Background(), "nobody"), fleet.ErrUnknown), "it starts nobody")
 }
 
-// TestTheEndLeavesNothing, not even of one that will not go.
+// TestWhatWasAsked: only of a request that never left it is said that the server was not asked.
+func TestWhatWasAsked(t *testing.T) {
+	missing := is("missing", "plain")
+	missing.Command[0] = "no-such-program"
+	y := newYard(t, is("one", "plain"), is("dead", "counted"), missing).open()
+	for _, name := range []string{"dead", "missing"} {
+		_, err := y.ask(name, "echo", `{}`)
+		check.That(t, fleet.NotSent(err), "%v", err)
+	}
+	_, err := y.Call(context.Background(), unknownTool, nil, mcpclient.Handlers{})
+	check.That(t, fleet.NotSent(err), "%v", err)
+	hang, _ := y.tool("one_hang")
+	_, err = y.Call(context.Background(), hang, json.RawMessage("[]]"), mcpclient.Handlers{})
+	check.That(t, fleet.NotSent(err), "%v", err)
+	check.OK(t, y.Close())
+	_, err = y.ask("one", "echo", `{}`)
+	check.That(t, errors.Is(err, fleet.ErrClosed) && fleet.NotSent(err), "%v", err)
+}
+
 // TestTheEndDoesNotUndo: of a call that the server has when all ends, nobody says that it was not made.
 func TestTheEndDoesNotUndo(t *testing.T) {
 	for _, way := range []string{"one", "web"} {
-		d := is("one", "plain")
+		d, reached := is("one", "plain"), make(chan struct{})
+		asked := sync.OnceFunc(func() { close(reached) })
 		if way == "web" {
-			d.Command, d.URL = nil, hangsOverHTTP(t)
+			d.Command, d.URL = nil, hangsOverHTTP(t, asked)
 		}
 		y := newYard(t, d).open()
 		tool, ok := y.tool("one_hang")
 		check.Must(t, ok, "there is no tool; the log: %s", y.logged())
 		ended := make(chan error, 1)
 		go func() {
-			_, err := y.Call(context.Background(), tool, nil, mcpclient.Handlers{})
+			_, err := y.Call(context.Background(), tool, nil, mcpclient.Handlers{Progress: func(string, float64, float64) { asked() }})
 			ended <- err
 		}()
-		y.until("the call", func() bool { return y.state("one").InFlight == 1 })
-		time.Sleep(50 * time.Millisecond) // whether it is sent already makes no difference to what is right
+		<-reached
 		check.OK(t, y.Close())
 		err := <-ended
 		check.That(t, err != nil && !fleet.NotSent(err) && errors.Is(err, fleet.ErrEnded), "%s: %v", way, err)
 	}
 }
 
+// TestTheEndLeavesNothing, not even of one that will not go.
 func TestTheEndLeavesNothing(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		y := newYard(t, is("one", "stubborn"), is("two", "plain"), is("three", "silent"))

@@ -31,7 +31,9 @@ func TestFirstUse(t *testing.T) {
 	// Afterwards the list is that of the pins, and starts nothing.
 	y.options.Definitions = slices.DeleteFunc(y.options.Definitions, func(d definition) bool { return d.Name == "bad" })
 	y.open()
+	check.That(t, !y.Listed("one_echo"), "a tool is listed before any pin file was read")
 	check.Equal(t, names(y.Tools(context.Background())), "one_echo two_echo")
+	check.That(t, y.Listed("one_echo") && !y.Listed("bad_echo"), "not the tools are listed that are trusted")
 	check.Equal(t, y.state("one").Status, fleet.Idle)
 	check.Equal(t, y.said("one_echo", `{}`), "small ")
 	check.Equal(t, y.state("two").Status, fleet.Idle)
@@ -240,6 +242,18 @@ func TestDamagedPins(t *testing.T) {
 	check.That(t, errors.Is(err, catalogue.ErrDamaged), "%v", err)
 	check.Equal(t, string(check.Value(os.ReadFile(pins))(t)), "{")
 	check.Equal(t, filepath.Base(pins), "one.tools.json")
+}
+
+// TestWhatIsWrongIsLoggedOnce, and not without end of a server that is wrong in a new way all the time.
+func TestWhatIsWrongIsLoggedOnce(t *testing.T) {
+	y := newYard(t, is("one", "plain")).open()
+	for i := range 3000 {
+		y.Note("one", "the first")
+		y.Note("one", fmt.Sprint("number ", i))
+	}
+	check.Equal(t, strings.Count(y.logged(), "the first"), 1)
+	check.Equal(t, strings.Count(y.logged(), "number "), 99)
+	check.Equal(t, strings.Count(y.logged(), "more is wrong"), 1)
 }
 
 // TestChangesWithoutEnd: who says without end that its lists have changed is looked at less and less often.

@@ -87,14 +87,11 @@ func (s *server) tell(r catalogue.Report) {
 	case r.First:
 		s.log.Info().Msg("the tools of a server were seen for the first time and are trusted as they are now: orchestra-mcp servers review shows them")
 	case len(r.New)+len(r.Changed)+len(r.Gone) > 0:
-		s.log.Warn().Strs("new", r.New).Strs("changed", r.Changed).Strs("gone", r.Gone).
+		s.log.Warn().Int("tools", len(r.New)+len(r.Changed)+len(r.Gone)).Strs("new", few(r.New)).Strs("changed", few(r.Changed)).Strs("gone", few(r.Gone)).
 			Msg("the tools of a server are not those that were pinned: orchestra-mcp servers review")
 	}
 	for _, problem := range r.Problems {
-		s.log.Warn().Msg(problem)
-	}
-	if r.Renamed != "" {
-		s.log.Warn().Msg(r.Renamed)
+		s.note(problem)
 	}
 	s.fleet.refresh()
 	for _, list := range r.Lists {

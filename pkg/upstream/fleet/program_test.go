@@ -36,7 +36,7 @@ const programTools = `{"name":"echo","description":"Says it again.","inputSchema
 {"name":"surroundings","description":"Says where it runs.","inputSchema":{"type":"object"}},
 {"name":"write","description":"Writes a file.","inputSchema":{"type":"object"}},
 {"name":"read","description":"Reads a file.","inputSchema":{"type":"object"}},
-{"name":"hang","description":"Never answers.","inputSchema":{"type":"object"}},
+{"name":"hang","description":"Shows that it was asked, and never answers.","inputSchema":{"type":"object"}},
 {"name":"slow","description":"Shows progress, and answers late.","inputSchema":{"type":"object"}},
 {"name":"die","description":"Ends.","inputSchema":{"type":"object"}},
 {"name":"twice","description":"Answers twice.","inputSchema":{"type":"object"}},
@@ -193,6 +193,7 @@ func (p *program) call(id, raw json.RawMessage) {
 		content, err := os.ReadFile(a.Path)
 		p.answer(id, text(fmt.Sprint(string(content), err)))
 	case "hang":
+		p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, params.Meta.ProgressToken))
 	case "slow":
 		for i := range 5 {
 			time.Sleep(100 * time.Millisecond)

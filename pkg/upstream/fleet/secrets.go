@@ -9,10 +9,8 @@ import (
 	"runtime"
 	"strings"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/intentgov/orchestra-mcp/internal/durable"
-	"github.com/intentgov/orchestra-mcp/internal/lazy"
+	"github.com/intentgov/orchestra-mcp/internal/secretlines"
 )
 
 // maxSecrets bounds a file of secrets, in bytes.
@@ -20,8 +18,6 @@ const maxSecrets = 64 << 10
 
 // secret is one line of a file of secrets.
 type secret struct{ name, value string }
-
-var variable = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readSecrets reads a file of secrets for a program, or for an address. One that is not there has none. No error quotes a line.
 func readSecrets(name string, http bool) ([]secret, error) {
@@ -32,21 +28,21 @@ func readSecrets(name string, http bool) ([]secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSecrets, err)
 	}
-	parse, form := assignment, "NAME=value"
+	parse, form := secretlines.Variable, "NAME=value"
 	if http {
-		parse, form = header, "Header-Name: value"
+		parse, form = secretlines.Header, "Header-Name: value"
 	}
 	var all []secret
 	for number, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
-		if line == "" || strings.HasPrefix(line, "#") {
+		if !secretlines.Says(line) {
 			continue
 		}
-		one, ok := parse(line)
+		key, value, ok := parse(line)
 		if !ok {
 			return nil, fmt.Errorf("%w: line %d of %s is not of the form %s", ErrSecrets, number+1, name, form)
 		}
-		all = append(all, one)
+		all = append(all, secret{key, value})
 	}
 	return all, nil
 }
@@ -69,23 +65,6 @@ func readOwn(name string) (string, error) {
 		err = fmt.Errorf("%s has more than %d bytes", name, maxSecrets)
 	}
 	return string(text), err
-}
-
-func assignment(line string) (secret, bool) {
-	name, value, ok := strings.Cut(line, "=")
-	return secret{name, value}, ok && variable().MatchString(name) && !strings.ContainsRune(value, 0)
-}
-
-// notHeaders are those that the client of the protocol sets itself.
-const notHeaders = "Host Content-Length Content-Type Transfer-Encoding Connection Accept Mcp-Session-Id Mcp-Protocol-Version Last-Event-Id"
-
-func header(line string) (secret, bool) {
-	name, value, ok := strings.Cut(line, ":")
-	name, value = http.CanonicalHeaderKey(name), strings.TrimSpace(value)
-	for reserved := range strings.FieldsSeq(notHeaders) {
-		ok = ok && name != reserved
-	}
-	return secret{name, value}, ok && httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(value)
 }
 
 // entries are the secrets as variables.

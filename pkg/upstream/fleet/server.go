@@ -40,6 +40,7 @@ type server struct {
 	book  *catalogue.Book
 	log   zerolog.Logger
 	slots chan struct{} // holds one token for each request
+	notes notes
 
 	mu         sync.Mutex
 	live       *connection
@@ -140,7 +141,7 @@ func (s *server) attempt() (*attempt, error) {
 	case s.closed:
 		return nil, ErrClosed
 	case s.live != nil:
-		return &attempt{done: ready, conn: s.live}, nil
+		return &attempt{done: already, conn: s.live}, nil
 	case s.starting != nil:
 		return s.starting, nil
 	}
@@ -154,8 +155,8 @@ func (s *server) attempt() (*attempt, error) {
 	return a, nil
 }
 
-// ready is closed.
-var ready = func() chan struct{} {
+// already is closed.
+var already = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
@@ -178,6 +179,11 @@ func (s *server) start(a *attempt) {
 		return
 	}
 	s.noteReady()
+	if conn.process != nil {
+		for _, warning := range conn.process.warnings {
+			s.note(warning)
+		}
+	}
 	s.log.Info().Int("pid", conn.pid()).Str("revision", conn.client.Identity().Revision).Msg("a server was started")
 	s.fleet.tasks.Go(func() { s.attend(conn) })
 }

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"os"
 	"runtime"
 	"strings"
@@ -40,8 +39,7 @@ type view struct {
 	prompts   list
 	resources list
 	templates list
-	problems  map[string]bool // that were said
-	schemas   sync.Map        // of results, by the hash of their tool: *foreignschema.Schema
+	schemas   sync.Map // of results, by the hash of their tool: *foreignschema.Schema
 }
 
 // schema is what the result of a tool has to fulfil.
@@ -99,10 +97,7 @@ func (f *Fleet) upToDate(v *view) bool {
 func (f *Fleet) refresh() *view {
 	f.shelf.mu.Lock()
 	defer f.shelf.mu.Unlock()
-	v := &view{byName: map[string]catalogue.Tool{}, problems: map[string]bool{}}
-	if old := f.shelf.now.Load(); old != nil {
-		maps.Copy(v.problems, old.problems)
-	}
+	v := &view{byName: map[string]catalogue.Tool{}}
 	for _, s := range f.servers {
 		v.stamps = append(v.stamps, stampOf(s.files.Pins)) // before it is read: what changes meanwhile is read again
 	}
@@ -110,7 +105,7 @@ func (f *Fleet) refresh() *view {
 	for _, s := range f.servers {
 		part := catalogue.Part{Definition: s.def}
 		part.Entries, part.Err = s.book.Entries(s.def)
-		v.say(s, part.Err)
+		s.unusable(part.Err)
 		v.parts = append(v.parts, part)
 	}
 	catalogue.Together(v.parts, f.o.Ours)
@@ -120,12 +115,9 @@ func (f *Fleet) refresh() *view {
 	}
 	for _, s := range f.servers {
 		beside, problems, err := s.book.Beside(s.def)
-		v.say(s, err)
+		s.unusable(err)
 		for _, problem := range problems {
-			if !v.problems[s.def.Name+problem] {
-				v.problems[s.def.Name+problem] = true
-				s.log.Warn().Msg(problem)
-			}
+			s.note(problem)
 		}
 		v.prompts.add(s, "name", (*server).namePrefix, beside.Prompts)
 		v.resources.add(s, "uri", (*server).uriPrefix, beside.Resources)
@@ -148,22 +140,22 @@ func (f *Fleet) readBooks() {
 	_ = reading.Wait()
 }
 
-// say logs an error once.
-func (v *view) say(s *server, err error) {
-	if err == nil || v.problems[s.def.Name+err.Error()] {
-		return
+// unusable notes why the pins of a server cannot be used: none of its tools is offered.
+func (s *server) unusable(err error) {
+	if err != nil {
+		s.note(s.text(err))
 	}
-	v.problems[s.def.Name+err.Error()] = true
-	s.log.Warn().Err(err).Msg("the pins of a server cannot be used: none of its tools is offered")
 }
 
 // Tools are those that are trusted, in the order of the definitions. The first call has the servers started of which nothing is known
 // yet, all at once, and waits for them for ten seconds together; who is later announces itself by Options.Changed. Otherwise nothing is
 // started for it: the list is what the pins say.
 func (f *Fleet) Tools(ctx context.Context) []catalogue.Tool {
-	f.current() // reads what is there side by side
-	f.meet(ctx)
-	return f.current().tools
+	v := f.current() // reads what is there side by side
+	if f.meet(ctx, v) {
+		v = f.current()
+	}
+	return v.tools
 }
 
 // Parts is the whole catalogue, with what is not offered and why. It starts nothing.
@@ -187,6 +179,16 @@ func (f *Fleet) Tool(name string) (catalogue.Tool, bool) {
 	return t, ok
 }
 
+// Listed reports whether a name was that of a trusted tool when the pin files were read last. It looks at none.
+func (f *Fleet) Listed(name string) bool {
+	v := f.shelf.now.Load()
+	if v == nil {
+		return false
+	}
+	_, listed := v.byName[name]
+	return listed
+}
+
 // Unmet reports whether a name may be that of a tool of a server of which nothing is known yet. Tools makes it known.
 func (f *Fleet) Unmet(name string) bool {
 	for _, s := range f.servers {
@@ -200,10 +202,13 @@ func (f *Fleet) Unmet(name string) bool {
 	return false
 }
 
-// meet starts the servers of which nothing is known. The first time it waits for them.
-func (f *Fleet) meet(ctx context.Context) {
+// meet starts the servers of which nothing is known, and reports whether there are any. The first time it waits for them.
+func (f *Fleet) meet(ctx context.Context, v *view) bool {
 	var unknown []*attempt
-	for _, s := range f.servers {
+	for i, s := range f.servers {
+		if v.stamps[i].is != nil { // with each list: no file is opened that is there
+			continue
+		}
 		if known, err := s.book.Known(); known || err != nil {
 			continue
 		}
@@ -223,6 +228,7 @@ func (f *Fleet) meet(ctx context.Context) {
 			}
 		}
 	})
+	return len(unknown) > 0
 }
 
 // watchPins notices what other processes write into the pin files.

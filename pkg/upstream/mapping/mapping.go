@@ -98,9 +98,6 @@ func compile(e Effect) (compiled, error) {
 	return c, nil
 }
 
-// Maps reports whether an effect is for a tool.
-func (m *Mapping) Maps(tool string) bool { return m.of(tool) != nil }
-
 // of has the places of a tool in all effects; nil if no effect is for it.
 func (m *Mapping) of(tool string) *place {
 	if m == nil {
