@@ -118,7 +118,9 @@ func (c *setupCommand) show(client string) (worry bool, err error) {
 	}
 	c.tellPlan(c.document(plan, opts.Workspace), func() {
 		for _, file := range plan.Files {
-			c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
+			if len(file.Fragment) > 0 { // else something is only taken out
+				c.Printf("# %s\n%s\n\n", file.Path, printer.Raw(strings.TrimRight(string(file.Fragment), "\n")))
+			}
 		}
 		c.showAdoption(plan.Adoption)
 		c.printNotes(plan)

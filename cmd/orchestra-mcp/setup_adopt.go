@@ -107,11 +107,12 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 	if adoption == nil {
 		return
 	}
-	heading, stays := "Behind this server, in "+adoption.Settings+":", "Left with the client:"
-	if c.remove {
-		heading, stays = "Back with the client:", "Left in our settings:"
+	type list struct {
+		heading string
+		lines   []string
 	}
-	var moved, left, taken []string
+	var lists []list
+	var left, taken []string
 	for _, m := range adoption.Moved {
 		for _, value := range m.Taken {
 			taken = append(taken, m.Name+": "+value)
@@ -127,21 +128,33 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 		if len(m.Secrets) > 0 {
 			line += " (secrets: " + strings.Join(m.Secrets, ", ") + ")"
 		}
-		moved = append(moved, line)
+		heading := "Behind this server, in " + m.Settings + ":"
+		switch {
+		case c.remove:
+			heading = "Back with the client:"
+		case m.Local:
+			heading = fmt.Sprintf("Behind this server, in %s, no longer for this workspace alone (out of %s):", m.Settings, m.From)
+		}
+		if n := len(lists); n == 0 || lists[n-1].heading != heading {
+			lists = append(lists, list{heading: heading})
+		}
+		last := &lists[len(lists)-1]
+		last.lines = append(last.lines, line)
+	}
+	stays := "Left with the client:"
+	if c.remove {
+		stays = "Left in our settings:"
 	}
 	for _, l := range adoption.Left {
 		left = append(left, l.Key+": "+l.Why)
 	}
-	for _, list := range []struct {
-		heading string
-		lines   []string
-	}{{heading, moved}, {"They get values of your environment:", taken}, {stays, left}} {
+	for _, list := range append(lists, list{"They get values of your environment:", taken}, list{stays, left}) {
 		if len(list.lines) > 0 {
 			c.List(list.heading, "  - ", list.lines)
 			c.Println()
 		}
 	}
-	if len(moved) > 0 && !c.remove {
+	if len(adoption.Moved) > 0 && !c.remove {
 		c.Println("Each tool of theirs counts as one that changes something until you class it: orchestra-mcp servers review")
 		if slices.ContainsFunc(adoption.Moved, func(m clientsetup.Moved) bool { return !strings.HasPrefix(m.Reached, "http") }) {
 			c.Println("Their programs may read the workspace, and change nothing there unless the entry says workspace: write.")
@@ -156,12 +169,14 @@ func (c *setupCommand) tellAdoption(adoption *clientsetup.Adoption) {
 }
 
 type movedJSON struct {
-	Key     string   `json:"key"` // in the client's list
-	Name    string   `json:"name"`
-	Reached string   `json:"reached"`
-	Mapping string   `json:"mapping,omitempty"`
-	Secrets []string `json:"secrets,omitempty"` // names only
-	Taken   []string `json:"taken,omitempty"`   // which get values of the environment: NAME from VARIABLE
+	Key      string   `json:"key"` // in the client's list
+	Name     string   `json:"name"`
+	Reached  string   `json:"reached"`
+	Mapping  string   `json:"mapping,omitempty"`
+	Secrets  []string `json:"secrets,omitempty"`  // names only
+	Taken    []string `json:"taken,omitempty"`    // which get values of the environment: NAME from VARIABLE
+	From     string   `json:"from,omitempty"`     // the client's file
+	Settings string   `json:"settings,omitempty"` // ours
 }
 
 type leftJSON struct {
@@ -174,7 +189,7 @@ func adoptionJSON(adoption *clientsetup.Adoption) (moved []movedJSON, left []lef
 		return nil, nil
 	}
 	moved = records(adoption.Moved, func(m clientsetup.Moved) movedJSON {
-		return movedJSON{m.Key, m.Name, m.Reached, m.Mapping, slices.Clone(m.Secrets), slices.Clone(m.Taken)}
+		return movedJSON{m.Key, m.Name, m.Reached, m.Mapping, slices.Clone(m.Secrets), slices.Clone(m.Taken), m.From, m.Settings}
 	})
 	left = records(adoption.Left, func(l clientsetup.Left) leftJSON { return leftJSON{l.Key, l.Why} })
 	return moved, left

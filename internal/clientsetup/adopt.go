@@ -28,10 +28,9 @@ type Adoption struct {
 	// Files are our settings, and files of secrets. They are written before the client's file, and given back behind it, so that
 	// whenever the process is killed each server is in one of the two.
 	Files []File
-	// Settings is the one with the list of servers.
-	Settings string
 
-	giving bool // the servers go back to the client
+	giving bool     // the servers go back to the client
+	given  []string // the names of the receipts that nobody needs behind that
 }
 
 // Moved is a server that changes its place.
@@ -44,6 +43,10 @@ type Moved struct {
 	// Taken says which of them get a value of the environment, "LOG_LEVEL from GITHUB_TOKEN": a file that came with a clone can ask
 	// for any.
 	Taken []string
+	// From is the client's file, and Settings ours with the list of servers.
+	From, Settings string
+	// Local says that the client had it for this workspace alone, and the settings are those of all.
+	Local bool
 }
 
 // Left is a server that stays where it is.
@@ -89,34 +92,43 @@ func (p *planner) planAdoption(path, list string, ours func(text []byte) string)
 	if !p.Adopt || p.removing {
 		return nil
 	}
-	if p.UserDir == "" {
-		return errors.New("there is no directory of your own, in which the servers would be kept: set HOME or XDG_CONFIG_HOME")
-	}
 	_, inside := p.nameOf(path)
-	m := &mover{planner: p, from: path, inside: inside, secrets: p.UserSecrets, Adoption: &Adoption{}, settings: filepath.Join(p.UserDir, settingsFile)}
+	text, _, err := p.read(path, inside)
+	if err != nil {
+		return err
+	}
+	m, err := p.mover(path, path, inside, p.adoption)
+	if err != nil {
+		return err
+	}
+	entries, texts := foreignEntries(text, list)
+	return m.moveAll(entries, texts, ours(text), func(_ string, entry any) *foreign { return p.readForeign(entry, inside) })
+}
+
+// mover is what moves servers out of a file, into the workspace's settings or the user's; receipt is the name of what is kept of it.
+func (p *planner) mover(from, receipt string, inside bool, a *adoption) (*mover, error) {
+	if p.UserDir == "" {
+		return nil, errors.New("there is no directory of your own, in which the servers would be kept: set HOME or XDG_CONFIG_HOME")
+	}
+	if p.plan.Adoption == nil {
+		p.plan.Adoption = &Adoption{}
+	}
+	m := &mover{planner: p, from: from, receipt: receipt, inside: inside, secrets: p.UserSecrets, Adoption: p.plan.Adoption, adoption: a,
+		settings: filepath.Join(p.UserDir, settingsFile)}
 	if inside {
 		m.settings, m.secrets = p.inWorkspace(workspaceSettings), p.WorkspaceSecrets
 	}
-	m.Settings, _ = p.nameOf(m.settings)
-	text, _, err := p.read(path, inside)
-	if err == nil {
-		err = m.read()
-	}
-	if err == nil {
-		err = m.moveAll(list, ours(text), text)
-	}
-	p.plan.Adoption = m.Adoption
-	return err
+	m.settingsName, _ = p.nameOf(m.settings)
+	return m, m.read()
 }
 
-func (m *mover) moveAll(list, ours string, text []byte) error {
-	entries, texts := foreignEntries(text, list)
+func (m *mover) moveAll(entries map[string]any, texts map[string][]byte, ours string, read func(key string, entry any) *foreign) error {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		entry := decodeServer(entries[key])
 		if entry.named = key == ServerName; key == ours || entry.isOurs() {
 			continue
 		}
-		if err := m.move(key, m.readForeign(entries[key], m.inside), texts[key]); err != nil {
+		if err := m.move(key, read(key, entries[key]), texts[key]); err != nil {
 			return err
 		}
 	}
@@ -136,21 +148,28 @@ func foreignEntries(text []byte, list string) (map[string]any, map[string][]byte
 			}
 		}
 	} else if doc, err := parseDocument(text); err == nil && doc.value(&root) == nil {
-		items, _ := contents(doc.find(list))
-		seen := map[string]bool{}
-		for _, of := range items {
-			if of.label == nil {
-				continue
-			}
-			name := of.label.String()
-			if texts[name] = doc.text[of.value.StartOffset:of.value.EndOffset]; seen[name] { // clients take the last one, editors show the first
-				texts[name] = nil
-			}
-			seen[name] = true
-		}
+		texts = doc.texts(list)
 	}
 	entries, _ := root[list].(map[string]any)
 	return entries, texts
+}
+
+// texts are the members of an object as they stand; one that stands there twice has no text.
+func (d *document) texts(path ...string) map[string][]byte {
+	items, _ := contents(d.find(path...))
+	texts := map[string][]byte{}
+	for _, of := range items {
+		if of.label == nil {
+			continue
+		}
+		name := of.label.String()
+		if _, twice := texts[name]; twice { // clients take the last one, editors show the first
+			texts[name] = nil
+		} else {
+			texts[name] = d.text[of.value.StartOffset:of.value.EndOffset]
+		}
+	}
+	return texts
 }
 
 func withLineEnd(text []byte) []byte {
@@ -164,8 +183,10 @@ func withLineEnd(text []byte) []byte {
 type mover struct {
 	*planner
 	*Adoption
+	adoption                *adoption
 	from, settings, secrets string // the client's file, ours, and the directory of secrets
-	inside                  bool
+	receipt, settingsName   string
+	inside                  bool   // the settings are the workspace's
 	file                    File   // our settings
 	text                    []byte // as they will be
 	other                   []byte // the settings of the other place, whose names are taken too
@@ -181,6 +202,11 @@ func (m *mover) read() (err error) {
 		elsewhere, inside = filepath.Join(m.UserDir, settingsFile), false
 	}
 	m.other, _, _ = m.planner.read(elsewhere, inside) // what cannot be read takes no name
+	for _, planned := range m.Files {
+		if planned.Path == elsewhere {
+			m.other = planned.Content
+		}
+	}
 	m.text = m.file.before
 	return nil
 }
@@ -227,7 +253,10 @@ func (m *mover) move(key string, f *foreign, text []byte) error {
 			m.Files = append(m.Files, m.withSecrets(secrets, f, content))
 		}
 		m.adoption.now = append(m.adoption.now, moved)
-		m.Moved = append(m.Moved, moved.told(f))
+		told := moved.told(f)
+		told.From, _ = m.nameOf(m.from)
+		told.Settings, told.Local = m.settingsName, f.inside && !m.inside
+		m.Moved = append(m.Moved, told)
 		return nil
 	}
 }
@@ -266,7 +295,7 @@ func (a adopted) told(f *foreign) Moved {
 func (m *mover) fits(item serverlist.Item, content []byte) (fits, there bool, secrets File, err error) {
 	there, same, err := serverlist.Present(m.text, item)
 	if err != nil {
-		return false, false, secrets, fmt.Errorf("%s: %w: %w", m.Settings, ErrUnmergeable, err)
+		return false, false, secrets, fmt.Errorf("%s: %w: %w", m.settingsName, ErrUnmergeable, err)
 	}
 	elsewhere, _, _ := serverlist.Present(m.other, item)
 	taken := there && !same || elsewhere && !there || slices.ContainsFunc(m.added, func(a serverlist.Item) bool { return a.Name == item.Name })
@@ -283,13 +312,13 @@ func (m *mover) fits(item serverlist.Item, content []byte) (fits, there bool, se
 // addedBy reports whether an earlier setup has put an item into our list, for this file or another one.
 func (m *mover) addedBy(item serverlist.Item) bool {
 	of := func(a adopted) bool { return a.Added && a.Settings == m.settings && a.Item.Name == item.Name }
-	return slices.ContainsFunc(m.adoption.was, of) || slices.ContainsFunc(m.adoptedElsewhere(m.from), of)
+	return slices.ContainsFunc(m.adoption.was, of) || slices.ContainsFunc(m.adoptedElsewhere(m.receipt), of)
 }
 
 // write plans our settings.
 func (m *mover) write() (err error) {
 	if m.file.Content, err = serverlist.Add(m.text, m.added...); err != nil {
-		return fmt.Errorf("%s: %w: %w", m.Settings, ErrUnmergeable, err)
+		return fmt.Errorf("%s: %w: %w", m.settingsName, ErrUnmergeable, err)
 	}
 	for _, item := range m.added {
 		m.file.Fragment = append(m.file.Fragment, "  "+strings.ReplaceAll(strings.TrimSuffix(item.Text(), "\n"), "\n", "\n  ")+"\n"...)

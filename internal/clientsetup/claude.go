@@ -112,9 +112,8 @@ func planClaudeCode(p *planner) error {
 		"Hooks, skills with inline shell and status lines of your Claude Code settings run outside the gate, and so do what you type after `!` and files that you mention by `@`.",
 		"MCP servers of plugins and connectors that you enabled for yourself.",
 	)
-	p.tellClaudeOwn()
 	p.plan.Next = "Start `claude` in the workspace, trust it and approve the server " + ServerName + "; `/mcp` shows it, `/hooks` the hooks."
-	return nil
+	return p.planClaudeOwn()
 }
 
 // brokenClaudeSettings says why Claude Code would not take the hooks: a settings file that has a value of a wrong type is

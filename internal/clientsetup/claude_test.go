@@ -86,29 +86,3 @@ func TestDesktopConfigurationPerSystem(t *testing.T) {
 		check.That(t, got == want, "%s: %s, want %s", system, got, want)
 	}
 }
-
-// TestTheUsersOwnServers of Claude Code are named, and with --adopt what moves each: the file is not ours to write.
-func TestTheUsersOwnServers(t *testing.T) {
-	p := adopting(t)
-	own := filepath.Join(p.home, ".claude.json")
-	text := `{"mcpServers": {"orchestra": {"command": "orchestra-mcp", "args": ["serve"]}, "memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"], "env": {"KEY": "s3cret"}}, "both": {"command": "a"}, "old": {"type": "sse", "url": "https://x"}},
-"projects": {"` + p.workspace + `": {"mcpServers": {"both": {"type": "http", "url": "https://api.example/mcp"}}}, "/other": {"mcpServers": {"no": {"command": "a"}}}}}`
-	check.OK(t, os.WriteFile(own, []byte(text), 0o600))
-	left := map[string]string{}
-	for _, l := range p.apply("claude-code").Adoption.Left {
-		left[l.Key] = l.Why
-	}
-	check.That(t, len(left) == 3 && strings.Contains(left["old"], "SSE"), "%+v", left)
-	for key, parts := range map[string][]string{
-		"memory": {"for all projects", `{"name":"memory","command":"npx","args":["-y","@modelcontextprotocol/server-memory"],"mapping":"memory"}`, "put KEY into " + filepath.Join(p.opts.UserSecrets, "memory.secrets"), "claude mcp remove memory --scope user"},
-		"both":   {"for this project", `{"name":"both","url":"https://api.example/mcp"}`, "claude mcp remove both --scope local"},
-	} {
-		for _, part := range parts {
-			check.That(t, strings.Contains(left[key], part) && !strings.Contains(left[key], "s3cret"), "%s lacks %q: %s", key, part, left[key])
-		}
-	}
-	p.opts.Adopt = false
-	check.That(t, strings.Contains(strings.Join(p.plan("claude-code").Open, "\n"), "do not pass the gate: both, memory, old."), "%q", p.plan("claude-code").Open)
-	after := check.Value(os.ReadFile(own))(t)
-	check.Equal(t, string(after), text)
-}

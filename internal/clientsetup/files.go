@@ -112,10 +112,14 @@ func (p *Plan) steps(workspace string) (steps []func() error) {
 	case p.Adoption.giving:
 		write(p.Files)
 		write(p.Adoption.Files)
-		steps = append(steps, func() error { forget(p.userDir, p.Files[0].Path); return nil })
+		for _, receipt := range p.Adoption.given {
+			steps = append(steps, func() error { forget(p.userDir, receipt); return nil })
+		}
 	default:
-		if p.Files[0].writes() {
-			steps = append(steps, func() error { return remember(p.userDir, &p.Files[0]) })
+		for i := range p.Files {
+			if file := &p.Files[i]; file.writes() && len(file.adopted) > 0 {
+				steps = append(steps, func() error { return remember(p.userDir, file) })
+			}
 		}
 		write(p.Adoption.Files)
 		write(p.Files)
@@ -132,12 +136,8 @@ func (f *File) write(workspace, userDir string) error {
 	if err != nil {
 		return err
 	}
-	present, err := durable.ReadRegular(target, maxConfigSize)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.unchanged(target); err != nil {
 		return err
-	}
-	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
-		return fmt.Errorf("%w: run the command again", ErrChanged)
 	}
 	switch {
 	case f.aside:
@@ -164,7 +164,19 @@ func (f *File) write(workspace, userDir string) error {
 	if err := os.MkdirAll(filepath.Dir(target), dirMode); err != nil {
 		return err
 	}
-	return replaceFile(target, f.Content, f.mode)
+	return replaceFile(target, f.Content, f.mode, func() error { return f.unchanged(target) })
+}
+
+// unchanged: nobody has written the file since the plan was made.
+func (f *File) unchanged(target string) error {
+	present, err := durable.ReadRegular(target, maxConfigSize)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if existed := err == nil; existed != f.existed || !bytes.Equal(present, f.before) {
+		return fmt.Errorf("%w: run the command again", ErrChanged)
+	}
+	return nil
 }
 
 // removeEmptied removes the directories in the workspace that have nothing in them any more.
@@ -177,8 +189,9 @@ func (f *File) removeEmptied(workspace string) {
 }
 
 // replaceFile writes content beside target and renames it over target, keeping the mode of an existing file: a
-// reader, and a crash, see the old file or the new one.
-func replaceFile(target string, content []byte, mode fs.FileMode) error {
+// reader, and a crash, see the old file or the new one. What has to hold still is asked at the last moment: some clients write
+// their files all the time.
+func replaceFile(target string, content []byte, mode fs.FileMode, still func() error) error {
 	if info, err := os.Stat(target); err == nil {
 		mode = info.Mode().Perm()
 	}
@@ -192,6 +205,9 @@ func replaceFile(target string, content []byte, mode fs.FileMode) error {
 		err = errors.Join(temp.Chmod(mode), temp.Sync())
 	}
 	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	if err := still(); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), target)

@@ -34,7 +34,7 @@ func (p *planner) takeServer(doc, was *document, list, name string) (string, err
 	var details []string
 	for _, moved := range p.adoption.was {
 		if doc.find(list, moved.Key) == nil {
-			if err := doc.putBack(moved.Text, list, moved.Key); err != nil {
+			if err := doc.putBack(moved.Text, moved.Key, list); err != nil {
 				return "", err
 			}
 			details = append(details, "the server "+moved.Key+" is back")
@@ -55,16 +55,23 @@ func (p *planner) closeAdoption() error {
 	if !p.removing || len(file.adopted) == 0 || file.Action == Kept {
 		return nil
 	}
-	g := &giver{planner: p, Adoption: &Adoption{giving: true}, settings: map[string]*File{}}
-	p.plan.Adoption = g.Adoption
 	entries, _ := foreignEntries(file.Content, p.adoption.list)
-	others := p.adoptedElsewhere(file.Path)
-	for _, a := range file.adopted {
+	return p.giveBack(file.Path, file.adopted, entries)
+}
+
+// giveBack plans what servers leave in our files that are with the client again; receipt is the name of what was kept of it.
+func (p *planner) giveBack(receipt string, all []adopted, entries map[string]any) error {
+	if p.plan.Adoption == nil {
+		p.plan.Adoption = &Adoption{giving: true}
+	}
+	g := &giver{planner: p, Adoption: p.plan.Adoption, settings: map[string]*File{}}
+	g.given = append(g.given, receipt)
+	others := p.adoptedElsewhere(receipt)
+	for _, a := range all {
 		if entries[a.Key] == nil {
 			continue
 		}
 		g.Moved = append(g.Moved, a.told(nil))
-		g.Settings, _ = p.nameOf(a.Settings)
 		if a.Added && !slices.ContainsFunc(others, a.same) {
 			if err := g.leave(a); err != nil {
 				return err

@@ -76,6 +76,7 @@ type File struct {
 	bareExists bool
 
 	adopted []adopted // servers that are not in it any more
+	receipt *receipt  // what is kept of it; nil for the whole file
 	aside   bool      // one of ours, of which no receipt is kept
 }
 

@@ -81,15 +81,19 @@ func remember(userDir string, f *File) error {
 	if userDir == "" {
 		return nil
 	}
-	text, err := json.Marshal(receipt{Path: f.Path, Existed: f.bareExists, Before: f.bare, After: hashOf(f.Content), Adopted: f.adopted})
+	r := f.receipt
+	if r == nil {
+		r = &receipt{Path: f.Path, Existed: f.bareExists, Before: f.bare, After: hashOf(f.Content), Adopted: f.adopted}
+	}
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	name := receiptFile(userDir, f.Path)
+	name := receiptFile(userDir, r.Path)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	return replaceFile(name, text, 0o600)
+	return replaceFile(name, text, 0o600, func() error { return nil })
 }
 
 func forget(userDir, path string) {

@@ -12,13 +12,20 @@ import (
 // from then, nil if there was none or it is not known. Every other byte stays what it is.
 func (d *document) take(was *document, path ...string) {
 	above := path[:len(path)-1]
-	parent := d.find(above...)
-	items, _ := contents(parent)
-	i := slices.IndexFunc(items, func(of item) bool { return of.label != nil && of.label.String() == path[len(path)-1] })
-	if i >= 0 {
-		d.remove(parent, i)
+	if d.takeMember(path[len(path)-1], above...) {
 		d.prune(was, above)
 	}
+}
+
+// takeMember removes a member of an object, and nothing above it.
+func (d *document) takeMember(name string, object ...string) bool {
+	parent := d.find(object...)
+	items, _ := contents(parent)
+	i := slices.IndexFunc(items, func(of item) bool { return of.label != nil && of.label.String() == name })
+	if i >= 0 {
+		d.remove(parent, i)
+	}
+	return i >= 0
 }
 
 // takeElements removes the elements of a list that match. Of strings, which do not tell whose they are, those that
@@ -122,11 +129,15 @@ func isString(value hujson.Value, strings []string) bool {
 }
 
 // putBack puts an entry into an object as it stood there once, with every byte of it.
-func (d *document) putBack(text []byte, object, key string) error {
-	if err := d.merge(map[string]any{object: map[string]any{key: 0}}); err != nil {
+func (d *document) putBack(text []byte, key string, object ...string) error {
+	var addition any = map[string]any{key: 0}
+	for _, name := range slices.Backward(object) {
+		addition = map[string]any{name: addition}
+	}
+	if err := d.merge(addition); err != nil {
 		return err
 	}
-	place := d.find(object, key)
+	place := d.find(append(slices.Clone(object), key)...)
 	d.replace(place.StartOffset, place.EndOffset, string(text))
 	return nil
 }
