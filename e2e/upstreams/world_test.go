@@ -78,7 +78,7 @@ func (w *world) fixture() string {
 
 func (w *world) env(more ...string) []string {
 	return append([]string{
-		"PATH=" + strings.Join(w.path, string(filepath.ListSeparator)), "HOME=" + w.home, "TMPDIR=" + w.home,
+		"PATH=" + strings.Join(w.path, string(filepath.ListSeparator)), "HOME=" + w.home, "TMPDIR=" + os.TempDir(), // short: browsers have sockets there
 		"XDG_CONFIG_HOME=" + filepath.Join(w.home, "config"), "XDG_CACHE_HOME=" + filepath.Join(w.home, "cache"),
 		"XDG_DATA_HOME=" + filepath.Join(w.home, "data"), "GIT_CONFIG_NOSYSTEM=1", "GORACE=atexit_sleep_ms=0",
 	}, more...)

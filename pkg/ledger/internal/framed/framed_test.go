@@ -96,7 +96,7 @@ func TestDamageIsFoundAndGoneAround(t *testing.T) {
 		broken[at] ^= byte(1 + mathrand.IntN(255))
 		readAround(t, open(t, broken), text, 600<<10, fmt.Sprint("byte ", at))
 	}
-	for _, cut := range []int{1, 4, 5, 1000, len(file) / 2, len(file) - 3} {
+	for _, cut := range []int{1, 4, 5, 1000, len(file) / 3, len(file) - 3} { // a third: half of the file can be half of its frames, and then nothing of a frame is missing
 		readAround(t, open(t, file[:len(file)-cut]), text, cut*4+600<<10, fmt.Sprint("cut by ", cut))
 	}
 }
