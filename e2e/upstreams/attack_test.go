@@ -162,6 +162,12 @@ func TestConfusedDeputy(t *testing.T) {
 		answer, whole := c.call("c_write", args{"path": filepath.Join(w.dir, path), "content": "mine", "session": session})
 		check.That(t, answer.Error, "c has written %s: %s", path, whole)
 	}
+	// What is written behind an answer belongs to that call, or to the next: between them the program stands still.
+	late := filepath.Join(w.dir, "docs/late.md")
+	_, first := c.call("c_later", args{"path": late, "content": "mine", "session": session})
+	_, second := c.call("c_wait", args{"session": session})
+	check.That(t, strings.Contains(string(first)+string(second), "COMMAND_OUT_OF_SCOPE"), "nobody was told of what was written late:\n%s\n%s", first, second)
+	check.That(t, len(w.records(`"server":"c"`, "docs/late.md")) == 1, "it is not on record: %q", w.records())
 	// The name of a tool is one server's.
 	check.That(t, c.request("tools/call", args{"name": "a_look", "arguments": args{}}).Error != nil, "a has the tool of b")
 }

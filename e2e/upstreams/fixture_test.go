@@ -185,11 +185,22 @@ func acts() map[string]func(*fixture) {
 			f.tools, f.call = only("read_file", "call_tool", "resume_approval", "own"), spoofs
 		},
 		"writer": func(f *fixture) {
-			f.tools = only("write", "where")
+			f.tools = only("write", "where", "later", "wait")
+			late := make(chan struct{})
 			f.call = func(f *fixture, id json.RawMessage, name string, arguments map[string]any) {
 				if name == "where" {
 					wd, _ := os.Getwd()
 					f.says(id, "%s\n%s", wd, strings.Join(os.Environ(), "\n"))
+					return
+				}
+				switch name {
+				case "later": // what it does it does behind its answer
+					f.says(id, "soon")
+					time.Sleep(50 * time.Millisecond)
+					defer close(late)
+				case "wait":
+					<-late
+					f.says(id, "it is done")
 					return
 				}
 				err := os.WriteFile(fmt.Sprint(arguments["path"]), []byte(fmt.Sprint(arguments["content"])), 0o644)
@@ -197,7 +208,9 @@ func acts() map[string]func(*fixture) {
 					f.result(id, args{"isError": true, "content": []args{{"type": "text", "text": err.Error()}}})
 					return
 				}
-				f.says(id, "written")
+				if name == "write" {
+					f.says(id, "written")
+				}
 			}
 		},
 	}

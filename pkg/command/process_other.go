@@ -19,6 +19,10 @@ func (f *family) start(string, *Spec, streams) (*process, error) { return nil, E
 
 func (p *process) interrupt() {}
 
+func (p *process) hold() {}
+
+func (p *process) resume() {}
+
 func (p *process) bounded(*Result) {}
 
 func (p *process) tooMany() <-chan struct{} { return nil }

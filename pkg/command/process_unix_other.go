@@ -74,6 +74,9 @@ func (p *process) interrupt() {
 	syscall.Kill(-p.pid, syscall.SIGTERM)
 }
 
+func (p *process) hold()   { syscall.Kill(-p.pid, syscall.SIGSTOP) }
+func (p *process) resume() { syscall.Kill(-p.pid, syscall.SIGCONT) }
+
 func (p *process) busy() bool { return syscall.Kill(-p.pid, 0) == nil }
 
 func (p *process) sweep(time.Duration) []int {

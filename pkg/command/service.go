@@ -26,6 +26,9 @@ type Service struct {
 	done  chan struct{}
 	// result is how it ended, for when done is closed.
 	result Result
+
+	holding sync.Mutex
+	ending  bool // it is not held any more
 }
 
 // Serve starts a service. Of spec it takes Command or Program, Dir, Env, Level, Profile and MaxProcesses. A service takes no turn
@@ -67,6 +70,21 @@ func (s *Service) Result() Result { return s.result }
 // about a second. It may be called more than once, and at any time.
 func (s *Service) End() { s.ask() }
 
+// Hold stops all of the service until Release, on Windows nothing of it: it does nothing in between, whatever it has begun. What it
+// is sent waits for it. When it ends, neither has an effect.
+func (s *Service) Hold() { s.unlessEnding(s.shell.hold) }
+
+// Release has what Hold stopped go on.
+func (s *Service) Release() { s.unlessEnding(s.shell.resume) }
+
+func (s *Service) unlessEnding(do func()) {
+	s.holding.Lock()
+	defer s.holding.Unlock()
+	if !s.ending {
+		do()
+	}
+}
+
 // live waits for the end and leaves nothing running.
 func (s *Service) live() {
 	defer close(s.done)
@@ -74,12 +92,14 @@ func (s *Service) live() {
 	case <-s.shell.ended:
 	case <-s.shell.tooMany():
 	case <-s.asked:
+		s.Release() // it may end by itself
 		s.Input.Close()
 		if !within(closeGrace, s.shell.ended) {
 			s.shell.interrupt()
 			within(termGrace, s.shell.ended)
 		}
 	}
+	s.unlessEnding(func() { s.ending = true })
 	s.result.Survivors = s.shell.sweep(killGrace)
 	s.shell.bounded(&s.result)
 	s.result.ExitCode, s.result.Signal = s.shell.reap()

@@ -60,7 +60,7 @@ func (p *process) sweep(grace time.Duration) []int {
 	}
 	var members []stat
 	for range maxRounds {
-		members = p.freeze()
+		members = p.freeze(true)
 		if len(members) == 0 {
 			return nil
 		}
@@ -103,10 +103,11 @@ const maxRounds = 50
 
 // freeze stops every process of the command and returns them when no walk finds another one. A stopped process cannot
 // fork, and a process that was not killed yet does not lose its children to somebody else.
-func (p *process) freeze() (members []stat) {
+// What is not to go on any more can be kept from making processes.
+func (p *process) freeze(forGood bool) (members []stat) {
 	quiet := 0
 	for round := range maxRounds {
-		if round == sealRound {
+		if forGood && round == sealRound {
 			p.limit.seal()
 		}
 		before := lastPID()
@@ -131,6 +132,18 @@ func (p *process) freeze() (members []stat) {
 		}
 	}
 	return members
+}
+
+// hold stops all of the command, and resume has it go on.
+func (p *process) hold() { p.freeze(false) }
+
+func (p *process) resume() {
+	for _, member := range p.members() {
+		if p.tree.frozen[member.identity] {
+			p.signal(member, unix.SIGCONT)
+		}
+	}
+	clear(p.tree.frozen)
 }
 
 // kill returns how many of the members can die of it.

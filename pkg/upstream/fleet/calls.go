@@ -174,6 +174,8 @@ func (s *server) request(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return nil, unsent{err}
 	}
+	conn.enter()
+	defer conn.leave()
 	s.lookIfLongAgo(conn)
 	ctx, patience := s.patience(ctx, &h)
 	defer patience.end()

@@ -9,6 +9,7 @@
 //     a directory of its own outside of the workspace, gets of our environment what is in [Inherited] and nothing else, and is found on
 //     a PATH without relative directories and without those of the workspace. It can write that directory, a temporary one, caches of
 //     packages that no command can write, what the operator names, and with `workspace: write` what a command may.
+//   - One that may write the workspace stands still while nobody waits for it, but on Windows: what it writes, it writes for a call.
 //   - Whoever is started is listed before the first request reaches it. A tool that is not, or no longer, the one that was pinned is not
 //     called.
 //   - What a tool answers is checked against its output schema, as far as package foreignschema goes.

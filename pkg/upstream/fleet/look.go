@@ -105,7 +105,10 @@ func (s *server) tell(r catalogue.Report) {
 func (s *server) lookAgain(conn *connection, pause time.Duration) {
 	ctx, cancel := context.WithTimeout(s.fleet.ctx, startTime)
 	defer cancel()
-	if err := s.look(ctx, conn); err != nil {
+	conn.enter()
+	err := s.look(ctx, conn)
+	conn.leave()
+	if err != nil {
 		s.log.Warn().Str("error", s.text(err)).Msg("the lists of a server could not be read again")
 	}
 	select {

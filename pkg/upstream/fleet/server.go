@@ -63,8 +63,29 @@ type connection struct {
 	changed chan struct{} // a list has changed, or can have
 	looked  atomic.Int64  // when, in nanoseconds since 1970
 	over    chan struct{} // closed when nothing is left of it, and that is noted
+	// holds: it may write the workspace, and does nothing while nobody waits for it: what it writes is what a call has it write.
+	holds bool
+	using sync.Mutex
+	users int
 	// listed are the hashes of its tools as it listed them last itself: another process may have seen another listing since.
 	listed atomic.Pointer[map[string]string]
+}
+
+// enter is called by who has something to wait for, and leave when that is over.
+func (c *connection) enter() {
+	c.using.Lock()
+	defer c.using.Unlock()
+	if c.users++; c.users == 1 && c.holds {
+		c.process.service.Release()
+	}
+}
+
+func (c *connection) leave() {
+	c.using.Lock()
+	defer c.using.Unlock()
+	if c.users--; c.users == 0 && c.holds {
+		c.process.service.Hold()
+	}
 }
 
 // lists reports whether the server lists a tool as it is pinned.
@@ -184,6 +205,7 @@ func (s *server) start(a *attempt) {
 			s.note(warning)
 		}
 	}
+	conn.leave() // who has waited for the start enters by itself
 	s.log.Info().Int("pid", conn.pid()).Str("revision", conn.client.Identity().Revision).Msg("a server was started")
 	s.fleet.tasks.Go(func() { s.attend(conn) })
 }
@@ -277,7 +299,7 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	s.hide, s.token = hider(secrets), ""
 	s.mu.Unlock()
-	conn := &connection{changed: make(chan struct{}, 1), over: make(chan struct{})}
+	conn := &connection{users: 1, changed: make(chan struct{}, 1), over: make(chan struct{})}
 	o := mcpclient.Options{
 		Name: "orchestra-mcp", Version: s.fleet.o.Version, Logger: s.log,
 		Changed: func(string) { conn.mayHaveChanged() },
@@ -320,6 +342,7 @@ func (s *server) speak(ctx context.Context, conn *connection, secrets []secret, 
 			return err
 		}
 		if conn.client, err = mcpclient.Connect(ctx, conn.process, o); err == nil {
+			conn.holds = s.def.Writes
 			return nil
 		}
 		ended := conn.end(err)
