@@ -22,6 +22,7 @@ type stat struct {
 	group   int
 	session int
 	dead    bool // a zombie, or about to be gone
+	stopped bool
 }
 
 // readAllStats reads the process table. What ends meanwhile is left out.
@@ -61,6 +62,24 @@ func readStat(pid int) (stat, error) {
 	return parseStat(pid, line[:n])
 }
 
+// standsStill reports whether no thread of a process runs any more.
+func standsStill(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return true // it is gone
+	}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		if err != nil {
+			continue
+		}
+		if now, err := readStat(id); err == nil && !now.stopped && !now.dead {
+			return false
+		}
+	}
+	return true
+}
+
 // uninterrupted repeats a call that a signal has broken off: a process must not be overlooked for that.
 func uninterrupted(call func() (int, error)) (int, error) {
 	for {
@@ -79,7 +98,7 @@ func parseStat(pid int, line []byte) (stat, error) {
 		return stat{}, errors.New("malformed process status")
 	}
 	process := stat{identity: identity{pid: pid}}
-	process.dead = bytes.ContainsAny(fields[0], "ZXx")
+	process.dead, process.stopped = bytes.ContainsAny(fields[0], "ZXx"), bytes.ContainsAny(fields[0], "Tt")
 	var errs [4]error
 	process.parent, errs[0] = strconv.Atoi(string(fields[1]))
 	process.group, errs[1] = strconv.Atoi(string(fields[2]))

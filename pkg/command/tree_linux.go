@@ -134,8 +134,18 @@ func (p *process) freeze(forGood bool) (members []stat) {
 	return members
 }
 
-// hold stops all of the command, and resume has it go on.
-func (p *process) hold() { p.freeze(false) }
+// stopGrace is how long a process may take to stand still. One that waits for a device takes as long as that.
+const stopGrace = 2 * time.Second
+
+// hold stops all of the command, and resume has it go on. A signal is no more than asked for when it has been sent.
+func (p *process) hold() {
+	deadline := time.Now().Add(stopGrace)
+	for _, member := range p.freeze(false) {
+		for pause := 50 * time.Microsecond; !standsStill(member.pid) && time.Now().Before(deadline); pause = min(2*pause, 10*time.Millisecond) {
+			time.Sleep(pause)
+		}
+	}
+}
 
 func (p *process) resume() {
 	for _, member := range p.members() {
