@@ -13,9 +13,9 @@ import (
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 	"github.com/intentgov/orchestra-mcp/pkg/tools"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
 func (a *app) newServersCommand() *cobra.Command {

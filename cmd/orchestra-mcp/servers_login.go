@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/mcpclient/login"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 )
 
 // loginTime is how long the user may take in the browser.

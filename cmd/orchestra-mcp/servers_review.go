@@ -14,10 +14,10 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/cmd/orchestra-mcp/internal/printer"
 	"github.com/intentgov/orchestra-mcp/internal/printable"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/mapping"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
 // firstLook is how long a server may take to start and to list its tools: its program may have to be downloaded.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/intentgov/orchestra-mcp/internal/nearest"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
 func (a *app) newServersTrustCommand() *cobra.Command {

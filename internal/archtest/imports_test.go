@@ -45,7 +45,7 @@ func layers() [][]string {
 		{"pkg/session", "pkg/intent", "pkg/approval", "pkg/command", "pkg/settings", "pkg/ledger", "pkg/snapshot"},
 		{"pkg/upstream/catalogue"},
 		{"pkg/upstream/fleet"},
-		{"pkg/upstream/survey"},
+		{"pkg/survey"},
 		{"pkg/hooks", "pkg/blame", "pkg/doctor", "pkg/ledger/trailer", "pkg/hooks/observe/outside", "pkg/clientrules"},
 		{"pkg/hooks/observe"},
 		{"pkg/hooks/ask", "pkg/hooks/gate", "pkg/hooks/trace", "pkg/hooks/external", "pkg/review"},

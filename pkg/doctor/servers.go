@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 )
 
 // checkServers is about the other servers that stand behind this one. It starts none.

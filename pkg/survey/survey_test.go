@@ -10,9 +10,9 @@ import (
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
 	"github.com/intentgov/orchestra-mcp/pkg/settings"
+	"github.com/intentgov/orchestra-mcp/pkg/survey"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/catalogue"
 	"github.com/intentgov/orchestra-mcp/pkg/upstream/fleet"
-	"github.com/intentgov/orchestra-mcp/pkg/upstream/survey"
 )
 
 // place has settings of a user and of a workspace.
