@@ -69,6 +69,15 @@ func (s *Server) openUpstreams(runner *command.Runner, profiles *profile.Builder
 	return nil
 }
 
+// LookAt starts one of the other servers that the settings declare, or reaches it, and returns when its tools were listed and pinned.
+// It runs until Close.
+func (s *Server) LookAt(ctx context.Context, name string) error {
+	if s.upstreams == nil {
+		return &fleet.Error{Server: name, Err: fleet.ErrUnknown}
+	}
+	return s.upstreams.fleet.Start(ctx, name)
+}
+
 // programRules are what .intentignore says to a program that starts now.
 func (s *Server) programRules(commands *tools.Commands) func() (profile.Rules, error) {
 	return func() (profile.Rules, error) {
