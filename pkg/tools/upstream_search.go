@@ -123,28 +123,28 @@ func ranked(tools []catalogue.Tool, words []string) []catalogue.Tool {
 	}
 	var all []scored
 	for _, t := range tools {
-		score, met := 0, 0
+		score, met := 0, make([]bool, len(words)) // which words stand there whole
 		for _, in := range []struct {
 			text   string
 			weight int
 		}{{t.Name, 12}, {t.Title, 5}, {t.Description[:min(len(t.Description), searched)], 2}} {
 			here := wordsOf(in.text)
-			for _, word := range words {
+			for i, word := range words {
 				switch {
 				case slices.Contains(here, word):
 					score += 2 * in.weight
+					met[i] = true
 				case slices.ContainsFunc(here, func(w string) bool { return len(word) > 2 && strings.Contains(w, word) }):
 					score += in.weight
 				}
 			}
 		}
-		about := wordsOf(t.Name + " " + t.Title + " " + t.Description[:min(len(t.Description), searched)])
-		for _, word := range words {
-			if slices.Contains(about, word) {
-				met++
+		for _, whole := range met {
+			if whole {
+				score += 10
 			}
 		}
-		if score += 10 * met; score > 0 || len(words) == 0 {
+		if score > 0 || len(words) == 0 {
 			all = append(all, scored{t, score})
 		}
 	}
