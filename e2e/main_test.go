@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,28 +44,15 @@ func slowness() int {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "orchestra-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // some tests run it as another user
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", "build", "-ldflags=-w", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../cmd/orchestra-mcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		return 1
-	}
-	code := m.Run()
-	if err := endCommon(); err != nil {
-		fmt.Fprintln(os.Stderr, "the Node of the clients:", err)
-		return 1
-	}
-	return code
+	return check.Program(func(path string) int {
+		program = path
+		code := m.Run()
+		if err := endCommon(); err != nil {
+			fmt.Fprintln(os.Stderr, "the Node of the clients:", err)
+			return 1
+		}
+		return code
+	})
 }
 
 // endpoint is a program that serves HTTP.

@@ -10,10 +10,7 @@
 package conformance_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -31,17 +28,8 @@ func run(m *testing.M) int {
 	if _, err := suite(); err != nil {
 		return m.Run() // each test says why it is skipped
 	}
-	dir, err := os.MkdirTemp("", "orchestra-conformance-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", "build", "-ldflags=-w", "-o", program, "../../cmd/orchestra-mcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	return check.Program(func(path string) int {
+		program = path
+		return m.Run()
+	})
 }

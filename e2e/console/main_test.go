@@ -9,9 +9,6 @@ package console_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -29,22 +26,13 @@ func run(m *testing.M) int {
 	if _, err := chromium(); err != nil && os.Getenv("CI") == "" {
 		return m.Run() // each test says why it is skipped
 	}
-	dir, err := os.MkdirTemp("", "orchestra-console-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", "build", "-ldflags=-w", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../../cmd/orchestra-mcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		return 1
-	}
-	code := m.Run()
-	if err := endBrowser(); err != nil {
-		fmt.Fprintln(os.Stderr, "the browser:", err)
-		return 1
-	}
-	return code
+	return check.Program(func(path string) int {
+		program = path
+		code := m.Run()
+		if err := endBrowser(); err != nil {
+			fmt.Fprintln(os.Stderr, "the browser:", err)
+			return 1
+		}
+		return code
+	})
 }

@@ -6,11 +6,8 @@
 package upstreams_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/intentgov/orchestra-mcp/internal/check"
@@ -24,23 +21,10 @@ func TestMain(m *testing.M) {
 		os.Exit(act(name))
 	}
 	check.Waiting()
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "orchestra-upstreams-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "orchestra-mcp")
-	build := exec.Command("go", "build", "-ldflags=-w", "-race="+strconv.FormatBool(check.Racing), "-o", program, "../../cmd/orchestra-mcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(check.Program(func(path string) int {
+		program = path
+		return m.Run()
+	}))
 }
 
 // installed is where the servers from npm are.
